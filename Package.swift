@@ -1,0 +1,115 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+    name: "Diamond",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Diamond", targets: ["Diamond"]),
+        .executable(name: "cachectl", targets: ["cachectl"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Curl"]),
+        .trait(name: "Curl", description: "The Linux transport over the system's libcurl; without it URLSession."),
+        .trait(name: "Tools", description: "What cachectl and the sample API need: an argument parser, a server."),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CDiamondSQLite",
+            path: "Sources/CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"]), .brew(["sqlite"])]
+        ),
+        .systemLibrary(
+            name: "CDiamondCurl",
+            path: "Sources/CCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .yum(["libcurl-devel"])]
+        ),
+        .target(name: "DiamondSQLite", dependencies: ["CDiamondSQLite"]),
+        .target(
+            name: "DiamondSchema",
+            dependencies: ["DiamondSQLite"],
+            path: "Schema",
+            resources: [.embedInCode("cache-v1.sql")]
+        ),
+        .target(
+            name: "Diamond",
+            dependencies: [
+                "DiamondSchema",
+                "DiamondSQLite",
+                .target(name: "CDiamondCurl", condition: .when(platforms: [.linux], traits: ["Curl"])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]
+        ),
+        .executableTarget(
+            name: "cachectl",
+            dependencies: [
+                "Diamond",
+                .product(
+                    name: "ArgumentParser",
+                    package: "swift-argument-parser",
+                    condition: .when(traits: ["Tools"])
+                ),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+
+        .executableTarget(
+            name: "SampleAPI",
+            dependencies: [
+                .product(
+                    name: "Hummingbird",
+                    package: "hummingbird",
+                    condition: .when(traits: ["Tools"])
+                )
+            ],
+            path: "Tests/SampleAPI"
+        ),
+        .target(
+            name: "DiamondTestSupport",
+            dependencies: ["Diamond", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types")],
+            path: "Tests/Support"
+        ),
+        .testTarget(name: "DiamondSQLiteTests", dependencies: ["DiamondSQLite"], path: "Tests/DiamondSQLite"),
+        .testTarget(
+            name: "DiamondTests",
+            dependencies: [
+                "Diamond",
+                "DiamondTestSupport",
+                "SampleAPI",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Diamond"
+        ),
+        .testTarget(
+            name: "cachectlTests",
+            dependencies: ["cachectl", "DiamondTestSupport", "SampleAPI"],
+            path: "Tests/cachectl"
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where ![.system, .plugin].contains(target.type) {
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+            .enableUpcomingFeature("ExistentialAny"),
+            // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+            .enableUpcomingFeature("MemberImportVisibility"),
+            // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        ]
+}

@@ -1,0 +1,80 @@
+#ifndef CDIAMOND_CURL_SHIM_H
+#define CDIAMOND_CURL_SHIM_H
+
+#include <curl/curl.h>
+
+// Swift cannot call C variadics: every setopt and getinfo of the package stands here.
+
+typedef size_t (*diamond_curl_data_callback)(char *bytes, size_t size, size_t count, void *context);
+typedef int (*diamond_curl_seek_callback)(void *context, curl_off_t offset, int origin);
+
+static inline CURLcode diamond_curl_set_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode diamond_curl_set_offset(CURL *handle, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode diamond_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// libcurl copies the text.
+static inline CURLcode diamond_curl_set_text(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode diamond_curl_set_data_callback(CURL *handle, CURLoption option, diamond_curl_data_callback value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode diamond_curl_set_seek_callback(CURL *handle, diamond_curl_seek_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, value);
+}
+
+/// http and https, and nothing else that libcurl was built with.
+static inline CURLcode diamond_curl_only_http(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+/// Lets a canceled transfer go without waiting for the thread that looks its name up (libcurl 7.87).
+static inline CURLcode diamond_curl_quick_exit(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+    return CURLE_OK;
+#endif
+}
+
+static inline long diamond_curl_get_long(CURL *handle, CURLINFO info) {
+    long value = 0;
+    curl_easy_getinfo(handle, info, &value);
+    return value;
+}
+
+static inline void *diamond_curl_get_private(CURL *handle) {
+    char *value = NULL;
+    curl_easy_getinfo(handle, CURLINFO_PRIVATE, &value);
+    return value;
+}
+
+static inline CURLMcode diamond_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+/// The result of a finished transfer, or -1 for another message.
+static inline int diamond_curl_message_result(const CURLMsg *message) {
+    return message->msg == CURLMSG_DONE ? (int)message->data.result : -1;
+}
+
+// Macros that Swift does not see, because they cast.
+static const size_t diamond_curl_pause_writing = CURL_WRITEFUNC_PAUSE;
+static const size_t diamond_curl_pause_reading = CURL_READFUNC_PAUSE;
+static const size_t diamond_curl_abort_reading = CURL_READFUNC_ABORT;
+
+#endif

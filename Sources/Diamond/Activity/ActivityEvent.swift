@@ -1,0 +1,16 @@
+/// Something that happened in a room.
+public enum ActivityEvent: Sendable {
+    /// An exchange went on the wire; as many `ended` follow.
+    case began
+    case ended
+    /// A response was answered from the cache.
+    case hit(Response.Source)
+    /// Nothing usable was stored.
+    case miss
+    /// A response was put into the cache.
+    case stored
+    /// An entry could not be read, or did not match its checksum; it was dropped and counts as a miss.
+    case cacheEntryDropped(reason: String)
+    /// The cache could not be opened, read or written; requests go on without it.
+    case cacheFailed(reason: String)
+}

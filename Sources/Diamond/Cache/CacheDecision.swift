@@ -1,0 +1,37 @@
+/// What to do for a request, given what is stored. A value, computed without I/O; the pipeline obeys it.
+enum CacheDecision: Equatable {
+    /// Answer from the cache: `.cache` when fresh, `.stale` when the policy does not mind.
+    case serve(Response.Source)
+    /// Answer with what is stale, and bring it up to date behind the answer.
+    case serveStaleAndRefresh
+    /// Ask the server: with the stored validators or without; when it cannot be reached, answer what is stored or fail.
+    case ask(conditionally: Bool, elseStored: Bool)
+    /// Answer 504 (RFC 9111 section 5.2.1.7).
+    case fail
+
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - stored: what the request's key finds, or `nil`.
+    init(now: Int64, stored: StoredResponse?, policy: CachePolicy) {
+        guard let stored else {
+            self = policy.mode == .cacheOnly ? .fail : .ask(conditionally: false, elseStored: false)
+            return
+        }
+        let isFresh = stored.isFresh(at: now, maxAge: policy.maxAge?.milliseconds)
+        let hasValidator = stored.flags.contains(.hasValidator)
+        switch policy.mode {
+        case .automatic:
+            self = isFresh ? .serve(.cache) : .ask(conditionally: hasValidator, elseStored: false)
+        case .cacheElseNetwork, .cacheOnly:
+            self = .serve(isFresh ? .cache : .stale)
+        case .networkElseCache:
+            self = .ask(conditionally: hasValidator, elseStored: true)
+        case .staleWhileRevalidate:
+            self = isFresh ? .serve(.cache) : .serveStaleAndRefresh
+        case .revalidate:
+            self = .ask(conditionally: hasValidator, elseStored: false)
+        case .reload, .noStore:
+            self = .ask(conditionally: false, elseStored: false)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import DiamondSQLite
+
+/// Why a store cannot be used.
+public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kinds of failure; new ones may come.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// The directory or the file cannot be made or opened.
+        public static let cannotOpen = Code(description: "cannotOpen")
+        /// There is nothing to open yet.
+        public static let noStore = Code(description: "noStore")
+        /// A newer version of Diamond wrote the store.
+        public static let newerStore = Code(description: "newerStore")
+        /// The file in the store's place is another program's.
+        public static let foreignFile = Code(description: "foreignFile")
+        public static let readOnly = Code(description: "readOnly")
+        public static let diskFull = Code(description: "diskFull")
+        /// Another process holds the file for longer than 5 seconds.
+        public static let busy = Code(description: "busy")
+        public static let corrupt = Code(description: "corrupt")
+        public static let other = Code(description: "other")
+    }
+
+    public var code: Code
+    /// What happened and what to do, in one line, without secrets.
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message }
+
+    init(_ error: SQLiteError) {
+        code = Self.codes[error.code.primary] ?? .other
+        message = error.description
+    }
+
+    private static let codes: [SQLiteError.Code: Code] = [
+        .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
+        .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt,
+    ]
+}

@@ -1,0 +1,44 @@
+import DiamondSQLite
+import Foundation
+
+/// One entry as a list shows it: everything but headers and body. Times in milliseconds, instants since 1970.
+package struct CacheListing: Sendable {
+    package var key: RequestKey
+    package var method: String
+    /// Secrets masked.
+    package var url: String
+    package var status: Int
+    package var storedAt: Int64
+    package var initialAge: Int64
+    package var lifetime: Int64?
+    package var flags: StoredResponse.Flags
+    package var bodySize: Int64
+
+    init(row: borrowing SQLiteStatement) {
+        key = RequestKey(stored: row.data(0))
+        method = row.text(1)
+        url = row.text(2)
+        status = Int(row.int64(3))
+        storedAt = row.int64(4)
+        initialAge = row.int64(5)
+        lifetime = row.isNull(6) ? nil : row.int64(6)
+        flags = .init(rawValue: row.int64(7))
+        bodySize = row.int64(8)
+    }
+
+    /// Milliseconds of freshness left by the server's word, negative when past; `nil` where the server gave none.
+    package func freshness(at now: Int64) -> Int64? {
+        guard flags.isDisjoint(with: [.noCache, .invalidated]) else { return 0 }
+        return lifetime.map { $0 - initialAge - max(0, now - storedAt) }
+    }
+}
+
+/// What the whole store holds.
+package struct CacheStatistics: Sendable {
+    package var entries = 0
+    package var bodyBytes: Int64 = 0
+    /// Pages in use, free ones not counted.
+    package var diskBytes: Int64 = 0
+    package var oldest: Int64?
+    package var newest: Int64?
+}

@@ -1,0 +1,25 @@
+import HTTPTypes
+
+/// How long a response may be reused without asking, and how old it was when it came (RFC 9111 section 4.2).
+/// All times in milliseconds.
+struct Freshness: Equatable {
+    /// The server's explicit lifetime: `max-age`, else `Expires` less `Date`; `nil` where it gives none.
+    var lifetime: Int64?
+    /// The corrected age on arrival: the larger of the apparent age and `Age` plus the time the exchange took.
+    var initialAge: Int64
+
+    init(headers: HTTPFields, sentAt: Int64, receivedAt: Int64) {
+        let date = headers[.date].flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
+        lifetime = Self.lifetime(headers, date: date ?? receivedAt, now: receivedAt)
+        let apparentAge = max(0, receivedAt - (date ?? receivedAt))
+        let correctedAge = (headers[.age].map(CacheControl.seconds) ?? 0) * 1000 + max(0, receivedAt - sentAt)
+        initialAge = max(apparentAge, correctedAge)
+    }
+
+    private static func lifetime(_ headers: HTTPFields, date: Int64, now: Int64) -> Int64? {
+        if let maxAge = CacheControl(headers).maxAge { return maxAge * 1000 }
+        // Any unreadable Expires, "0" above all, is in the past (section 5.3).
+        guard let expires = headers[.expires] else { return nil }
+        return max(0, (HTTPDate.milliseconds(of: expires, now: now) ?? 0) - date)
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import HTTPTypes
+
+/// Response headers as bytes on disk: `Name: value` lines, in the order received.
+enum HeaderBlock {
+    /// Never kept: about the connection (RFC 9110 section 7.6.1) or secret.
+    private static let dropped: Set<String> = [
+        "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info", "te",
+        "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
+    ]
+
+    static func bytes(of headers: HTTPFields) -> Data {
+        let named = headers[values: .connection].flatMap { $0.split(separator: ",") }
+        let listed = Set(named.map { $0.lowercased().filter { !$0.isWhitespace } })
+        var block = Data()
+        for field in headers where !dropped.contains(field.name.canonicalName) {
+            guard !listed.contains(field.name.canonicalName) else { continue }
+            block.append(contentsOf: "\(field.name.rawName): \(field.value)\n".utf8)
+        }
+        return block
+    }
+
+    /// The headers of a block; a line that is none is passed over.
+    static func fields(of block: Data) -> HTTPFields {
+        var fields = HTTPFields()
+        for line in block.split(separator: 0x0A) {
+            guard let colon = line.firstIndex(of: 0x3A),
+                let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+            else { continue }
+            fields.append(
+                HTTPField(name: name, value: String(decoding: line[(colon + 1)...].dropFirst(), as: UTF8.self)))
+        }
+        return fields
+    }
+
+    /// The stored headers as a 304 leaves them (RFC 9111 section 3.2): its fields replace those of their names, but
+    /// for what describes the body that stays.
+    static func updated(_ stored: HTTPFields, by confirmation: HTTPFields) -> HTTPFields {
+        let kept: Set<HTTPField.Name> = [
+            .contentLength, .contentEncoding, .contentRange, .contentType, .transferEncoding,
+        ]
+        let new = confirmation.filter { !kept.contains($0.name) }
+        let names = Set(new.map(\.name))
+        return HTTPFields(stored.filter { !names.contains($0.name) } + new)
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HTTPTypes
+
+/// Whether a response goes into the cache, and as what (RFC 9111 section 3). A value, computed without I/O.
+struct StoreDecision {
+    /// What to store, or `nil`.
+    let stored: StoredResponse?
+
+    /// Statuses that may be kept without a word from the server (RFC 9110 section 15.1), less 206.
+    private static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+
+    init(method: HTTPRequest.Method, status: Int, headers: HTTPFields, body: Data, sentAt: Int64, receivedAt: Int64) {
+        let control = CacheControl(headers)
+        let freshness = Freshness(headers: headers, sentAt: sentAt, receivedAt: receivedAt)
+        let isKept = Self.cacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
+        guard method == .get || method == .query, isKept, !control.noStore, Self.canSelect(headers) else {
+            stored = nil
+            return
+        }
+        stored = StoredResponse(
+            status: status,
+            headerBlock: HeaderBlock.bytes(of: headers),
+            body: body,
+            storedAt: receivedAt,
+            initialAge: freshness.initialAge,
+            lifetime: freshness.lifetime,
+            flags: Self.flags(headers, control)
+        )
+    }
+
+    /// What is stored after the server confirmed it with a 304.
+    init(confirming old: StoredResponse, by headers: HTTPFields, sentAt: Int64, receivedAt: Int64) {
+        let merged = HeaderBlock.updated(old.headers, by: headers)
+        let control = CacheControl(merged)
+        guard !control.noStore else {
+            stored = nil
+            return
+        }
+        // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation.
+        let freshness = Freshness(headers: merged, sentAt: sentAt, receivedAt: receivedAt)
+        let current = Freshness(headers: headers, sentAt: sentAt, receivedAt: receivedAt)
+        var new = old
+        new.headerBlock = HeaderBlock.bytes(of: merged)
+        new.storedAt = receivedAt
+        new.initialAge = current.initialAge
+        new.lifetime = freshness.lifetime
+        new.flags = Self.flags(merged, control)
+        stored = new
+    }
+
+    private static func flags(_ headers: HTTPFields, _ control: CacheControl) -> StoredResponse.Flags {
+        var flags: StoredResponse.Flags = []
+        if control.noCache { flags.insert(.noCache) }
+        if control.mustRevalidate { flags.insert(.mustRevalidate) }
+        if headers[.eTag] != nil || headers[.lastModified] != nil { flags.insert(.hasValidator) }
+        return flags
+    }
+
+    // 206 needs a store of parts, 304 belongs to a stored response.
+    private static func isFinal(_ status: Int) -> Bool { status >= 200 && status != 206 && status != 304 }
+
+    // Every selecting header is in the key, so that Vary is obeyed by it. What is not in the key cannot be selected by;
+    // Accept-Encoding can, because bodies are stored decoded.
+    private static func canSelect(_ headers: HTTPFields) -> Bool {
+        let names = headers[values: .vary].flatMap { $0.split(separator: ",") }
+        return names.allSatisfy { name in
+            let name = name.lowercased().filter { !$0.isWhitespace }
+            return name == "accept-encoding" || (name != "*" && !KeyRules.nonSelectingHeaders.contains(name))
+        }
+    }
+}

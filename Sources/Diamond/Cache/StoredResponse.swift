@@ -1,0 +1,52 @@
+package import Foundation
+package import HTTPTypes
+
+/// A response as the cache keeps it. Times in milliseconds, instants since 1970.
+package struct StoredResponse: Sendable, Equatable {
+    /// What the headers say of reuse, kept apart so that a hit need not read them.
+    package struct Flags: OptionSet, Sendable {
+        package let rawValue: Int64
+        package init(rawValue: Int64) { self.rawValue = rawValue }
+
+        package static let noCache = Flags(rawValue: 1)
+        package static let hasValidator = Flags(rawValue: 2)
+        package static let mustRevalidate = Flags(rawValue: 4)
+        /// Marked stale by the app, against any lifetime.
+        package static let invalidated = Flags(rawValue: 8)
+    }
+
+    package var status: Int
+    /// `Name: value` lines, read only when somebody asks for a header.
+    package var headerBlock: Data
+    package var body: Data
+    /// When it arrived, or was last confirmed.
+    package var storedAt: Int64
+    package var initialAge: Int64
+    package var lifetime: Int64?
+    package var flags: Flags
+
+    package var headers: HTTPFields { HeaderBlock.fields(of: headerBlock) }
+
+    /// Milliseconds since the origin made or confirmed it (RFC 9111 section 4.2.3).
+    package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }
+
+    /// Whether it may be reused without asking. `maxAge` is the app's word where the server gave none.
+    func isFresh(at now: Int64, maxAge: Int64?) -> Bool {
+        guard flags.isDisjoint(with: [.noCache, .invalidated]) else { return false }
+        if let lifetime { return lifetime > age(at: now) }
+        return maxAge.map { $0 > max(0, now - storedAt) } ?? false
+    }
+
+    /// The answer for the caller, with the `Age` that a cache has to tell (RFC 9111 section 5.1).
+    package func response(from source: Response.Source, at now: Int64, url: String, isHead: Bool = false) -> Response {
+        var headers = headers
+        headers[.age] = String(age(at: now) / 1000)
+        return Response(
+            status: HTTPResponse.Status(code: status),
+            headers: headers,
+            body: isHead ? Data() : body,
+            source: source,
+            url: url
+        )
+    }
+}

@@ -1,0 +1,52 @@
+/// Why a request got no response. A response with an error status is a response, not an error.
+public struct ConnectionError: Error, Sendable, CustomStringConvertible {
+    /// The kinds of failure; new ones may come.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// The request cannot be sent as it is; ``ConnectionError/cause`` is a ``RequestError``.
+        public static let badRequest = Code(description: "badRequest")
+        public static let cancelled = Code(description: "cancelled")
+        /// Nothing moved on the wire for ``Request/timeout``.
+        public static let timedOut = Code(description: "timedOut")
+        /// The host's name or the host itself cannot be reached.
+        public static let cannotConnect = Code(description: "cannotConnect")
+        public static let tlsFailed = Code(description: "tlsFailed")
+        /// The connection broke, or the body ended early.
+        public static let connectionLost = Code(description: "connectionLost")
+        /// What the server sent is not HTTP, or leads nowhere (a redirect without an end).
+        public static let badResponse = Code(description: "badResponse")
+        /// The body is larger than the engine allows.
+        public static let bodyTooLarge = Code(description: "bodyTooLarge")
+        /// The connection was started without an engine, or the engine was closed.
+        public static let noEngine = Code(description: "noEngine")
+        public static let other = Code(description: "other")
+    }
+
+    public var code: Code
+    /// What happened and what to do, in one line, without secrets.
+    public var message: String
+    /// The ``RequestError`` or ``TransportError`` behind it.
+    public var cause: (any Error)?
+
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    public var description: String { message }
+
+    init(_ error: RequestError) { self.init(.badRequest, error.message, cause: error) }
+
+    init(_ error: TransportError) { self.init(Self.codes[error.code] ?? .other, error.message, cause: error) }
+
+    static let cancelled = ConnectionError(.cancelled, "the request was canceled")
+
+    private static let codes: [TransportError.Code: Code] = [
+        .badURL: .badRequest, .badRequestBody: .badRequest, .cancelled: .cancelled, .timedOut: .timedOut,
+        .cannotResolveHost: .cannotConnect, .cannotConnect: .cannotConnect, .tlsFailed: .tlsFailed,
+        .connectionLost: .connectionLost, .truncatedBody: .connectionLost, .badResponse: .badResponse,
+        .bodyTooLarge: .bodyTooLarge, .closed: .noEngine,
+    ]
+}

@@ -1,0 +1,91 @@
+import Foundation
+import HTTPTypes
+
+/// One request on its way, one hop of it: resolved, with its identity where the cache has a say.
+struct Passage: Sendable {
+    struct Identity: Sendable {
+        var key: RequestKey
+        var canonicalForm: [UInt8]
+        /// For people: secrets masked.
+        var printableURL: String
+    }
+
+    let wire: WireRequest
+    /// The request's policy, with its own `Cache-Control` taken into account.
+    let policy: CachePolicy
+    let timeout: Duration?
+    /// The URL that is sent, without user info.
+    let url: String
+    /// `nil` when the cache is neither read nor written.
+    let identity: Identity?
+
+    init(_ request: Request, headers: HTTPFields, rules: KeyRules?) throws(ConnectionError) {
+        do throws(RequestError) {
+            var request = request
+            for field in headers where request.headers[field.name] == nil { request.headers.append(field) }
+            wire = try WireRequest(request)
+            policy = Self.policy(of: request)
+            timeout = request.timeout
+            url = wire.url.text(adding: wire.parameterItems)
+            identity = try Self.identity(of: wire, policy, rules)
+        } catch {
+            throw ConnectionError(error)
+        }
+    }
+
+    private static func identity(
+        of wire: WireRequest,
+        _ policy: CachePolicy,
+        _ rules: KeyRules?
+    ) throws(RequestError) -> Identity? {
+        guard let rules, policy.mode != .noStore, [.get, .head, .query].contains(wire.method) else { return nil }
+        let form = try CanonicalForm(of: wire, rules: rules)
+        return Identity(key: form.key, canonicalForm: form.bytes, printableURL: wire.printableURL(rules))
+    }
+
+    // The caller's own conditions and ranges ask for an answer to exactly them: the cache keeps out.
+    private static let conditions: [HTTPField.Name] = [
+        .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+    ]
+
+    private static func policy(of request: Request) -> CachePolicy {
+        var policy = request.cache
+        if conditions.contains(where: { request.headers[$0] != nil }) { policy.mode = .noStore }
+        guard request.headers[.cacheControl] != nil else { return policy }
+        let control = CacheControl(request.headers)
+        if control.onlyIfCached { policy.mode = .cacheOnly }
+        if control.noCache, policy.mode == .automatic { policy.mode = .revalidate }
+        if control.noStore { policy.mode = .noStore }
+        return policy
+    }
+
+    func entry(_ stored: StoredResponse) -> CacheEntry? {
+        guard let identity else { return nil }
+        return CacheEntry(
+            key: identity.key,
+            request: identity.canonicalForm,
+            url: identity.printableURL,
+            method: wire.method == .head ? "GET" : wire.method.rawValue,
+            stored: stored
+        )
+    }
+
+    /// What goes on the wire, with the stored response's validators where there are some (RFC 9111 section 4.3.1).
+    func transportRequest(validators stored: StoredResponse?) throws(ConnectionError) -> TransportRequest {
+        var request = TransportRequest(method: wire.method, url: url, headers: wire.headers, timeout: timeout)
+        if let userInfo = wire.url.userInfo, request.headers[.authorization] == nil {
+            request.headers[.authorization] = BasicCredentials.header(userInfo)
+        }
+        if let stored {
+            let headers = stored.headers
+            if let tag = headers[.eTag] { request.headers[.ifNoneMatch] = tag }
+            if let date = headers[.lastModified] { request.headers[.ifModifiedSince] = date }
+        }
+        do throws(RequestError) {
+            if let body = try wire.body?.encoded() { request.body = .bytes(body) }
+        } catch {
+            throw ConnectionError(error)
+        }
+        return request
+    }
+}

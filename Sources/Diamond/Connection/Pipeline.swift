@@ -1,0 +1,134 @@
+import Foundation
+import HTTPTypes
+
+/// The way of a request to its response: look up, decide, fly, store.
+///
+/// The one place that acts on a ``CacheDecision``.
+struct Pipeline: Sendable {
+    let transport: any Transport
+    /// `nil` when there is none, or it could not be opened.
+    let cache: Cache?
+    let activity: Activity
+    /// Milliseconds since 1970.
+    let now: @Sendable () -> Int64
+    /// Sent with every request that does not set them itself.
+    let headers: HTTPFields
+    let bodyLimit: Int
+    let redirectLimit: Int
+
+    func response(to request: Request) async throws(ConnectionError) -> Response {
+        var request = request
+        for _ in 0...redirectLimit {
+            let passage = try Passage(request, headers: headers, rules: cache?.rules)
+            let response = try await answer(passage)
+            let next = Redirect.next(
+                after: passage.wire,
+                cache: request.cache,
+                timeout: request.timeout,
+                response: response
+            )
+            guard redirectLimit > 0, let next else { return response }
+            request = next
+        }
+        throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
+    }
+
+    private func answer(_ passage: Passage) async throws(ConnectionError) -> Response {
+        guard let identity = passage.identity, let cache else {
+            return try await load(passage)
+        }
+        let stored = cache.find(identity.key, request: identity.canonicalForm)
+        switch CacheDecision(now: now(), stored: stored, policy: passage.policy) {
+        case .serve(let source):
+            return serve(stored, from: source, passage)
+        case .serveStaleAndRefresh:
+            Task { try? await ask(passage, stored: stored, conditionally: true) }
+            return serve(stored, from: .stale, passage)
+        case .ask(let conditionally, let elseStored):
+            activity.report(.miss)
+            return try await ask(passage, stored: stored, conditionally: conditionally, elseStored: elseStored)
+        case .fail:
+            return Response(status: .gatewayTimeout, source: .cache, url: passage.url)
+        }
+    }
+
+    private func serve(_ stored: StoredResponse?, from source: Response.Source, _ passage: Passage) -> Response {
+        activity.report(.hit(source))
+        let response = stored?.response(from: source, at: now(), url: passage.url, isHead: passage.wire.method == .head)
+        return response ?? Response(status: .gatewayTimeout, source: .cache, url: passage.url)
+    }
+
+    @discardableResult
+    private func ask(
+        _ passage: Passage,
+        stored: StoredResponse?,
+        conditionally: Bool,
+        elseStored: Bool = false
+    ) async throws(ConnectionError) -> Response {
+        do throws(ConnectionError) {
+            let arrival = try await fly(passage, validators: conditionally ? stored : nil)
+            if conditionally, arrival.status == .notModified, let stored {
+                return confirm(stored, by: arrival, passage)
+            }
+            if elseStored, stored != nil, arrival.status.code >= 500 { return serve(stored, from: .stale, passage) }
+            return keep(arrival, passage)
+        } catch {
+            guard elseStored, stored != nil, error.code != .cancelled else { throw error }
+            return serve(stored, from: .stale, passage)
+        }
+    }
+
+    private func load(_ passage: Passage) async throws(ConnectionError) -> Response {
+        guard passage.policy.mode != .cacheOnly else {
+            return Response(status: .gatewayTimeout, source: .cache, url: passage.url)
+        }
+        return response(from: try await fly(passage, validators: nil), passage)
+    }
+
+    private func fly(
+        _ passage: Passage,
+        validators stored: StoredResponse?
+    ) async throws(ConnectionError) -> Flight.Arrival {
+        let flight = Flight(transport: transport, activity: activity, now: now, bodyLimit: bodyLimit)
+        let request = try passage.transportRequest(validators: stored)
+        do {
+            return try await flight.fly(request)
+        } catch {
+            throw ConnectionError(error)
+        }
+    }
+
+    // MARK: After the flight
+
+    private func keep(_ arrival: Flight.Arrival, _ passage: Passage) -> Response {
+        let decision = StoreDecision(
+            method: passage.wire.method,
+            status: arrival.status.code,
+            headers: arrival.headers,
+            body: arrival.body,
+            sentAt: arrival.sentAt,
+            receivedAt: arrival.receivedAt
+        )
+        if let stored = decision.stored, let entry = passage.entry(stored) { cache?.store(entry) }
+        return response(from: arrival, passage)
+    }
+
+    private func confirm(_ stored: StoredResponse, by arrival: Flight.Arrival, _ passage: Passage) -> Response {
+        let decision = StoreDecision(
+            confirming: stored,
+            by: arrival.headers,
+            sentAt: arrival.sentAt,
+            receivedAt: arrival.receivedAt
+        )
+        guard let confirmed = decision.stored, let entry = passage.entry(confirmed) else {
+            if let key = passage.identity?.key { cache?.forget(key) }
+            return serve(stored, from: .revalidated, passage)
+        }
+        cache?.confirm(entry)
+        return serve(confirmed, from: .revalidated, passage)
+    }
+
+    private func response(from arrival: Flight.Arrival, _ passage: Passage) -> Response {
+        Response(status: arrival.status, headers: arrival.headers, body: arrival.body, url: passage.url)
+    }
+}

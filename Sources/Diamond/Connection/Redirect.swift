@@ -1,0 +1,37 @@
+import Foundation
+import HTTPTypes
+
+/// The request that a redirect asks for (RFC 9110 section 15.4).
+enum Redirect {
+    /// `nil` when the response is no redirect, or its `Location` leads nowhere.
+    ///
+    /// 303 becomes a GET without body, and so do 301 and 302 after a POST, as every browser does; 307 and 308 repeat
+    /// method and body. To another origin, credentials do not go along.
+    static func next(after request: WireRequest, cache: CachePolicy, timeout: Duration?, response: Response) -> Request?
+    {
+        guard [301, 302, 303, 307, 308].contains(response.status.code), let location = response.headers[.location],
+            let base = URL(string: request.url.text(adding: request.parameterItems)),
+            let target = URL(string: location, relativeTo: base)?.absoluteString,
+            let url = try? RequestURL(target)
+        else { return nil }
+        var next = Request(target, method: request.method, headers: request.headers, body: request.body, cache: cache)
+        next.timeout = timeout
+        if becomesGet(response.status.code, request.method) {
+            next.method = request.method == .head ? .head : .get
+            next.body = nil
+            next.headers[.contentType] = nil
+        }
+        if url.origin != request.url.origin { next.headers.removeCredentials() }
+        return next
+    }
+
+    private static func becomesGet(_ status: Int, _ method: HTTPRequest.Method) -> Bool {
+        status == 303 || (method == .post && (status == 301 || status == 302))
+    }
+}
+
+extension HTTPFields {
+    fileprivate mutating func removeCredentials() {
+        for name in Set(map(\.name)) where KeyRules.isCredential(name) { self[name] = nil }
+    }
+}

@@ -1,0 +1,34 @@
+public import Foundation
+public import HTTPTypes
+
+extension Engine {
+    /// What an engine is made with.
+    public struct Configuration: Sendable {
+        /// Where the cache is kept; `nil` for none.
+        public var store: Store?
+        /// What puts bytes on the wire; `nil` for the platform's: libcurl on Linux, URLSession elsewhere.
+        public var transport: (any Transport)?
+        /// Sent with every request that does not set them itself. They are part of what is keyed.
+        public var headers: HTTPFields = [.userAgent: "Diamond"]
+        /// Bytes the memory tier keeps.
+        public var memoryCapacity = Cache.defaultMemoryCapacity
+        /// Bytes of a response's body at most: 256 MiB; more is the error `bodyTooLarge`.
+        public var bodyLimit = 256 << 20
+        /// Redirects followed for one request: 20; 0 returns the redirect itself.
+        public var redirectLimit = 20
+        /// Enqueued connections that run at the same time.
+        public var width = 64
+        /// The wall clock, which decides freshness.
+        public var now: @Sendable () -> Date = { Date() }
+
+        public init(store: Store? = .default) { self.store = store }
+    }
+
+    static func platformTransport() -> any Transport {
+        #if Curl && canImport(CDiamondCurl)
+        CurlTransport()
+        #else
+        URLSessionTransport()
+        #endif
+    }
+}

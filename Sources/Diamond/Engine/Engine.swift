@@ -1,0 +1,88 @@
+import Foundation
+
+/// Runs requests: owns the transport, the cache and the counter of what is on the wire.
+///
+/// ```swift
+/// let engine = Engine()
+/// let response = try await engine.send(Request("https://api.example.com/cities"))
+/// ```
+///
+/// Make one and keep it. Several engines, in one process or in many, may share a store.
+public final class Engine: Sendable {
+    /// The cache; `nil` when the configuration has no store, or the store could not be opened.
+    public let cache: Cache?
+    /// Why there is no cache though one was configured. Requests go on without it.
+    public let cacheFailure: CacheError?
+    public let activity: Activity
+
+    private let transport: any Transport
+    private let pipeline: Pipeline
+    private let queue = OperationQueue()
+
+    /// Starts an engine. A store that cannot be opened turns the cache off, and is told in ``cacheFailure`` and as an
+    /// event; it never keeps a request from being sent.
+    public init(_ configuration: Configuration = Configuration()) {
+        let activity = Activity()
+        (cache, cacheFailure) = Self.openCache(configuration, activity)
+        transport = configuration.transport ?? Self.platformTransport()
+        let now = configuration.now
+        pipeline = Pipeline(
+            transport: transport,
+            cache: cache,
+            activity: activity,
+            now: { Int64(now().timeIntervalSince1970 * 1000) },
+            headers: configuration.headers,
+            bodyLimit: configuration.bodyLimit,
+            redirectLimit: configuration.redirectLimit
+        )
+        self.activity = activity
+        queue.maxConcurrentOperationCount = configuration.width
+    }
+
+    private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {
+        guard let store = configuration.store else { return (nil, nil) }
+        do throws(CacheError) {
+            return (try Cache(store, activity: activity, memoryCapacity: configuration.memoryCapacity), nil)
+        } catch {
+            activity.report(.cacheFailed(reason: error.message))
+            return (nil, error)
+        }
+    }
+
+    /// Sends a request and returns its response, from the cache where the policy allows.
+    ///
+    /// Makes no operation. Canceling the calling task ends the call at once.
+    ///
+    /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown.
+    public func send(_ request: Request) async throws(ConnectionError) -> Response {
+        try await pipeline.response(to: request)
+    }
+
+    /// Makes a connection of a request, ready to be given dependencies and enqueued.
+    public func connection(for request: Request) -> Connection {
+        let connection = Connection(request)
+        _ = connection.adopt(pipeline, enqueuing: false)
+        return connection
+    }
+
+    /// Runs a connection when its dependencies have finished. Enqueued again, it is left where it is.
+    public func enqueue(_ connection: Connection) {
+        guard connection.adopt(pipeline, enqueuing: true) else { return }
+        queue.addOperation(connection)
+    }
+
+    /// Runs a request as a connection, and returns it.
+    @discardableResult
+    public func enqueue(_ request: Request) -> Connection {
+        let connection = connection(for: request)
+        enqueue(connection)
+        return connection
+    }
+
+    /// Cancels what runs, closes every socket and brings to disk what is stored. Later sends fail.
+    public func close() async {
+        queue.cancelAllOperations()
+        await transport.close()
+        await cache?.flush()
+    }
+}

@@ -1,0 +1,74 @@
+/// Numbers as ECMAScript writes them (ECMA-262, Number::toString; RFC 8785 section 3.2.2.3).
+enum JSONNumber {
+    /// The shortest digits that read back as `value`, laid out by ECMAScript's rules; `nil` when not finite.
+    static func text(of value: Double) -> [UInt8]? {
+        guard value.isFinite else { return nil }
+        guard value != 0 else { return [UInt8(ascii: "0")] }
+        let decimal = Decimal(parsing: Array(value.magnitude.description.utf8))
+        return (value < 0 ? [UInt8(ascii: "-")] : []) + layOut(decimal)
+    }
+
+    /// Whether the decimal number `text` (JSON syntax) is still the same number after going through a double.
+    static func survives(_ text: ArraySlice<UInt8>) -> Bool {
+        let unsigned = text.first == UInt8(ascii: "-") ? text.dropFirst() : text
+        guard let double = Double(String(decoding: unsigned, as: UTF8.self)), double.isFinite else { return false }
+        return Decimal(parsing: Array(unsigned)) == Decimal(parsing: Array(double.description.utf8))
+    }
+
+    private static func layOut(_ decimal: Decimal) -> [UInt8] {
+        let digits = decimal.digits
+        let point = decimal.point
+        switch point {
+        case digits.count...21: return digits + zeros(point - digits.count)
+        case 1...21: return digits[..<point] + [UInt8(ascii: ".")] + digits[point...]
+        case -5...0: return Array("0.".utf8) + zeros(-point) + digits
+        default: return scientific(digits, exponent: point - 1)
+        }
+    }
+
+    private static func scientific(_ digits: [UInt8], exponent: Int) -> [UInt8] {
+        let fraction = digits.count > 1 ? [UInt8(ascii: ".")] + digits.dropFirst() : []
+        return digits.prefix(1) + fraction + Array("e\(exponent < 0 ? "-" : "+")\(exponent.magnitude)".utf8)
+    }
+
+    private static func zeros(_ count: Int) -> [UInt8] { Array(repeating: UInt8(ascii: "0"), count: count) }
+}
+
+extension JSONNumber {
+    /// 0.DIGITS × 10^point, without zeros at either end; zero has no digits.
+    struct Decimal: Equatable {
+        private(set) var digits: [UInt8] = []
+        private(set) var point = 0
+
+        init(parsing text: [UInt8]) {
+            var exponent = 0
+            var integerDigits: Int?
+            for (index, byte) in text.enumerated() {
+                switch byte {
+                case UInt8(ascii: "."): integerDigits = digits.count
+                case UInt8(ascii: "e"), UInt8(ascii: "E"):
+                    exponent = Self.clampedInt(text[(index + 1)...])
+                    finish(integerDigits: integerDigits, exponent: exponent)
+                    return
+                default: digits.append(byte)
+                }
+            }
+            finish(integerDigits: integerDigits, exponent: exponent)
+        }
+
+        private mutating func finish(integerDigits: Int?, exponent: Int) {
+            point = (integerDigits ?? digits.count) + exponent
+            let leading = digits.prefix { $0 == UInt8(ascii: "0") }.count
+            digits.removeFirst(leading)
+            point -= leading
+            while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+            if digits.isEmpty { point = 0 }
+        }
+
+        // An exponent of any length is legal JSON; beyond a million every double is zero or infinite.
+        private static func clampedInt(_ text: ArraySlice<UInt8>) -> Int {
+            let value = Int(String(decoding: text, as: UTF8.self))
+            return min(max(value ?? (text.first == UInt8(ascii: "-") ? -1_000_000 : 1_000_000), -1_000_000), 1_000_000)
+        }
+    }
+}

@@ -1,0 +1,161 @@
+/// Reads JSON (RFC 8259) and says where it is wrong.
+///
+/// Refuses what two readers could read differently (RFC 7493): a name twice, a lone surrogate, a number that does not
+/// survive a double. Refuses nesting deeper than 512, so that no text can exhaust the stack.
+struct JSONReader {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var depth = 0
+
+    private let roundsNumbers: Bool
+
+    private static let deepest = 512
+
+    private init(bytes: [UInt8], roundsNumbers: Bool) {
+        self.bytes = bytes
+        self.roundsNumbers = roundsNumbers
+    }
+
+    /// The value of a whole text.
+    ///
+    /// - Parameter roundsNumbers: whether a number that no double holds is rounded, as RFC 8785 does, instead of refused.
+    /// - Throws: `malformedJSON` or `ambiguousJSON`, with line and column.
+    static func value(of bytes: [UInt8], roundsNumbers: Bool = false) throws(RequestError) -> JSONValue {
+        var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers)
+        reader.skipSpace()
+        let value = try reader.readValue()
+        reader.skipSpace()
+        guard reader.position == bytes.count else { throw reader.failure("expected the end of the text") }
+        return value
+    }
+
+    // MARK: Values
+
+    private mutating func readValue() throws(RequestError) -> JSONValue {
+        switch peek {
+        case UInt8(ascii: "{"): return try nested { (reader) throws(RequestError) in try reader.readObject() }
+        case UInt8(ascii: "["): return try nested { (reader) throws(RequestError) in try reader.readArray() }
+        case UInt8(ascii: "\""): return .string(try readString())
+        case UInt8(ascii: "t"): return try read("true", as: true)
+        case UInt8(ascii: "f"): return try read("false", as: false)
+        case UInt8(ascii: "n"): return try read("null", as: nil)
+        case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): return try readNumber()
+        case nil: throw failure("the text ends where a value should be")
+        default: throw failure("expected a value")
+        }
+    }
+
+    private mutating func nested(
+        _ read: (inout JSONReader) throws(RequestError) -> JSONValue
+    ) throws(RequestError) -> JSONValue {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.deepest else { throw failure("nested deeper than \(Self.deepest) levels") }
+        position += 1
+        skipSpace()
+        return try read(&self)
+    }
+
+    private mutating func readArray() throws(RequestError) -> JSONValue {
+        var values: [JSONValue] = []
+        if take(UInt8(ascii: "]")) { return .array(values) }
+        while true {
+            values.append(try readValue())
+            if try endOfList(UInt8(ascii: "]")) { return .array(values) }
+        }
+    }
+
+    private mutating func readObject() throws(RequestError) -> JSONValue {
+        var members: [String: JSONValue] = [:]
+        if take(UInt8(ascii: "}")) { return .object(members) }
+        while true {
+            let start = position
+            let name = try readName()
+            guard members.updateValue(try readValue(), forKey: name) == nil else {
+                position = start
+                throw failure("the name \"\(name)\" stands twice in one object", .ambiguousJSON)
+            }
+            if try endOfList(UInt8(ascii: "}")) { return .object(members) }
+        }
+    }
+
+    private mutating func readName() throws(RequestError) -> String {
+        guard peek == UInt8(ascii: "\"") else { throw failure("expected a name in double quotes") }
+        let name = try readString()
+        skipSpace()
+        guard take(UInt8(ascii: ":")) else { throw failure("expected ':'") }
+        skipSpace()
+        return name
+    }
+
+    /// After an element: `true` at the end of the list, `false` before another element.
+    private mutating func endOfList(_ end: UInt8) throws(RequestError) -> Bool {
+        skipSpace()
+        if take(end) { return true }
+        guard take(UInt8(ascii: ",")) else { throw failure("expected ',' or '\(Character(Unicode.Scalar(end)))'") }
+        skipSpace()
+        return false
+    }
+
+    private mutating func read(_ literal: String, as value: JSONValue) throws(RequestError) -> JSONValue {
+        guard bytes[position...].starts(with: literal.utf8) else { throw failure("expected \(literal)") }
+        position += literal.utf8.count
+        return value
+    }
+
+    // MARK: Numbers
+
+    private mutating func readNumber() throws(RequestError) -> JSONValue {
+        let start = position
+        _ = take(UInt8(ascii: "-"))
+        if !take(UInt8(ascii: "0")) { try readDigits() }
+        if take(UInt8(ascii: ".")) { try readDigits() }
+        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            try readDigits()
+        }
+        return try number(bytes[start..<position], at: start)
+    }
+
+    private mutating func number(_ text: ArraySlice<UInt8>, at start: Int) throws(RequestError) -> JSONValue {
+        let string = String(decoding: text, as: UTF8.self)
+        if let integer = Int64(string) { return .integer(integer) }
+        guard let double = Double(string), double.isFinite, roundsNumbers || JSONNumber.survives(text) else {
+            position = start
+            throw failure("the number \(string) does not survive a double: send it as a string", .ambiguousJSON)
+        }
+        return JSONValue.number(double).normalized
+    }
+
+    private mutating func readDigits() throws(RequestError) {
+        let start = position
+        while let digit = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) { position += 1 }
+        guard position > start else { throw failure("expected a digit") }
+    }
+
+    // MARK: The text
+
+    var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    mutating func take(_ byte: UInt8) -> Bool {
+        guard peek == byte else { return false }
+        position += 1
+        return true
+    }
+
+    mutating func next() -> UInt8? {
+        defer { position += 1 }
+        return peek
+    }
+
+    private mutating func skipSpace() {
+        while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
+    }
+
+    func failure(_ message: String, _ code: RequestError.Code = .malformedJSON) -> RequestError {
+        let before = bytes.prefix(position)
+        let line = before.count { $0 == 0x0A } + 1
+        let column = position - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
+        return RequestError(code, "line \(line), column \(column): \(message)")
+    }
+}

@@ -1,0 +1,82 @@
+/// Writes JSON in the one form of RFC 8785 (JCS): no white space, names sorted by UTF-16 code units, the shortest
+/// escapes, numbers as ECMAScript prints them.
+struct JSONWriter {
+    private(set) var bytes: [UInt8] = []
+    /// Whether every number written is the one a reader of doubles gets back, as JCS asks. 2^53 + 1 is not.
+    private(set) var isCanonical = true
+
+    /// The JSON text of a value.
+    ///
+    /// - Throws: `malformedParameter` for a number that is not finite.
+    static func text(of value: JSONValue) throws(RequestError) -> [UInt8] {
+        var writer = JSONWriter()
+        try writer.write(value)
+        return writer.bytes
+    }
+
+    mutating func write(_ value: JSONValue) throws(RequestError) {
+        switch value.normalized {
+        case .null: write("null")
+        case .bool(let value): write(value ? "true" : "false")
+        case .integer(let value): write(value)
+        case .number(let value): try write(value)
+        case .string(let value): write(quoting: value)
+        case .array(let values): try write(values)
+        case .object(let members): try write(members)
+        }
+    }
+
+    private mutating func write(_ literal: String) { bytes.append(contentsOf: literal.utf8) }
+
+    private mutating func write(_ integer: Int64) {
+        isCanonical = isCanonical && Int64(exactly: Double(integer)) == integer
+        write(String(integer))
+    }
+
+    private mutating func write(_ double: Double) throws(RequestError) {
+        guard let text = JSONNumber.text(of: double) else {
+            throw RequestError(.malformedParameter, "the number \(double) has no JSON: send a finite number, or text")
+        }
+        bytes.append(contentsOf: text)
+    }
+
+    private mutating func write(_ values: [JSONValue]) throws(RequestError) {
+        bytes.append(UInt8(ascii: "["))
+        for (index, value) in values.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            try write(value)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
+    private mutating func write(_ members: [String: JSONValue]) throws(RequestError) {
+        bytes.append(UInt8(ascii: "{"))
+        let sorted = members.sorted { $0.key.utf16.lexicographicallyPrecedes($1.key.utf16) }
+        for (index, member) in sorted.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            write(quoting: member.key)
+            bytes.append(UInt8(ascii: ":"))
+            try write(member.value)
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    private mutating func write(quoting text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 { write(escaping: byte) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func write(escaping byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+        case 0x08: write("\\b")
+        case 0x09: write("\\t")
+        case 0x0A: write("\\n")
+        case 0x0C: write("\\f")
+        case 0x0D: write("\\r")
+        case 0..<0x20: write("\\u00"); bytes += Hex.digits(of: byte)
+        default: bytes.append(byte)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// The parameters of a request: typed values under names, in order, names repeatable.
+///
+/// ```swift
+/// var parameters: Parameters = ["country": "DE", "page": 1]
+/// parameters["page"] = 2          // replaces, in place
+/// parameters["draft"] = nil       // removes
+/// parameters.append("tag", "new") // keeps what has the name already
+/// ```
+///
+/// Order and repetition belong to the value (`==` sees them); of the *identity* only the order of values under one name
+/// is a part. `nil` is absent, `.null` is a name without a value (`?flag`), `""` an empty value (`?q=`): three things.
+public struct Parameters: Hashable, Sendable {
+    public struct Element: Hashable, Sendable {
+        public var name: String
+        public var value: JSONValue
+
+        public init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value.normalized
+        }
+    }
+
+    private var elements: [Element] = []
+
+    public init() {}
+
+    public init(_ elements: some Sequence<Element>) { self.elements = Array(elements) }
+
+    /// The first value under `name`. Setting puts the value where the first stood (or at the end) and removes the
+    /// others; `nil` removes them all. O(n).
+    public subscript(name: String) -> JSONValue? {
+        get { elements.first { $0.name == name }?.value }
+        set {
+            let place = elements.firstIndex { $0.name == name } ?? elements.endIndex
+            elements.removeAll { $0.name == name }
+            guard let newValue else { return }
+            elements.insert(Element(name, newValue), at: Swift.min(place, elements.endIndex))
+        }
+    }
+
+    /// Every value under `name`, in order.
+    public func values(_ name: String) -> [JSONValue] { elements.filter { $0.name == name }.map(\.value) }
+
+    /// Adds a value, whatever has the name already.
+    public mutating func append(_ name: String, _ value: JSONValue) { elements.append(Element(name, value)) }
+}
+
+extension Parameters: RandomAccessCollection {
+    public var startIndex: Int { elements.startIndex }
+    public var endIndex: Int { elements.endIndex }
+    public subscript(position: Int) -> Element { elements[position] }
+}
+
+extension Parameters: ExpressibleByDictionaryLiteral {
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self.init(elements.map { Element($0.0, $0.1) })
+    }
+}

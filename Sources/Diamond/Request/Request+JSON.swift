@@ -1,0 +1,97 @@
+public import Foundation
+import HTTPTypes
+
+/// The written form of a request, version 1: the same in a file a person writes, in `cachectl send`, and on disk.
+///
+/// ```json
+/// {"version": 1, "method": "GET", "url": "https://api.example.com/cities",
+///  "parameters": [["country", "DE"], ["page", 2]], "headers": [["Accept", "application/json"]],
+///  "body": {"json": {"a": 1}}, "policy": "automatic", "maxAge": 60, "timeout": 30}
+/// ```
+///
+/// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is one
+/// of `{"json": …}`, `{"form": …}`, `{"text": …}` and `{"base64": …}`, the last two with an optional `contentType`.
+/// `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever. An unknown key is an error.
+extension Request {
+    /// Reads the written form.
+    ///
+    /// - Throws: ``RequestError`` with line and column where the text is not JSON, and with the key that is wrong
+    ///   where it is not a request.
+    public init(json: Data) throws(RequestError) {
+        try self.init(written: try JSONReader.value(of: Array(json)))
+    }
+
+    /// The written form, keys sorted, what stands at its default left out. Credentials in headers and parameters are
+    /// written as they are.
+    ///
+    /// - Throws: ``RequestError`` for a number that is not finite.
+    public func json() throws(RequestError) -> Data {
+        Data(try JSONWriter.text(of: written))
+    }
+
+    private init(written: JSONValue) throws(RequestError) {
+        var form = try WrittenObject(written, in: "the request")
+        guard let url = try form.string("url") else { throw form.failure("url", "is missing: give the URL to call") }
+        try Self.checkVersion(&form)
+        self.init(url)
+        if let method = try form.string("method") { self.method = try Self.method(method, form) }
+        if let value = form.take("parameters") { parameters = try Parameters(written: value, key: "parameters") }
+        if let name = try form.string("destination") { destination = try form.choice(name, for: "destination") }
+        if let value = form.take("headers") { headers = try HTTPFields(written: value, key: "headers") }
+        if let value = form.take("body") { body = try RequestBody(written: value) }
+        if let name = try form.string("policy") { cache.mode = try form.choice(name, for: "policy") }
+        cache.maxAge = try form.duration("maxAge", default: nil)
+        timeout = try form.duration("timeout", default: Self.defaultTimeout)
+        try form.finish()
+    }
+
+    private static func checkVersion(_ form: inout WrittenObject) throws(RequestError) {
+        let version = form.take("version") ?? 1
+        guard version == 1 else {
+            throw form.failure("version", "is not 1: a newer Diamond wrote it; update this program")
+        }
+    }
+
+    private static func method(_ token: String, _ form: WrittenObject) throws(RequestError) -> HTTPRequest.Method {
+        guard let method = HTTPRequest.Method(token) else {
+            throw form.failure("method", "'\(token)' is not a method: write one word such as GET")
+        }
+        return method
+    }
+
+    private var written: JSONValue {
+        var members: [String: JSONValue] = ["version": 1, "method": .string(method.rawValue), "url": .string(url)]
+        if !parameters.isEmpty { members["parameters"] = parameters.written }
+        if destination != .automatic { members["destination"] = .string(destination.rawValue) }
+        if !headers.isEmpty { members["headers"] = headers.written }
+        if let body { members["body"] = body.written }
+        if cache.mode != .automatic { members["policy"] = .string(cache.mode.rawValue) }
+        if let maxAge = cache.maxAge { members["maxAge"] = .number(maxAge.seconds) }
+        if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.seconds) } ?? .null }
+        return .object(members)
+    }
+}
+
+extension Request: Codable {
+    /// Reads the written form with any decoder.
+    public init(from decoder: any Decoder) throws {
+        try self.init(written: try JSONValue(from: decoder))
+    }
+
+    /// Writes the written form with any encoder.
+    public func encode(to encoder: any Encoder) throws {
+        try written.encode(to: encoder)
+    }
+}
+
+extension Duration {
+    /// Seconds, as people write them.
+    package var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+
+    /// Whole milliseconds, rounded down.
+    package var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

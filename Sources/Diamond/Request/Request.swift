@@ -1,0 +1,78 @@
+public import Foundation
+public import HTTPTypes
+
+/// A call to a web API as a value: copied, changed, compared, written to JSON, sent again.
+///
+/// ```swift
+/// var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
+/// request.parameters["page"] = 2
+/// request.cache = .automatic(maxAge: .seconds(60))
+/// let cities = try await engine.send(request).decode([City].self)
+/// ```
+///
+/// Making and changing a request checks nothing; a malformed one is refused, with place and remedy, where it is sent.
+public struct Request: Hashable, Sendable {
+    /// Any token is a method. `GET`, `HEAD` and `QUERY` (RFC 10008) are answered from the cache.
+    public var method: HTTPRequest.Method
+    /// The absolute `http` or `https` URL; may hold a query, which is sent before ``parameters``.
+    public var url: String
+    public var parameters: Parameters
+    /// Where ``parameters`` go.
+    public var destination: ParameterDestination
+    public var headers: HTTPFields
+    /// `nil` sends no body; empty bytes send an empty one.
+    public var body: RequestBody?
+    public var cache: CachePolicy
+    /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever.
+    public var timeout: Duration?
+
+    /// The time that ``timeout`` has when nothing is said.
+    public static let defaultTimeout = Duration.seconds(60)
+
+    public init(
+        _ url: String,
+        method: HTTPRequest.Method = .get,
+        parameters: Parameters = [:],
+        headers: HTTPFields = [:],
+        body: RequestBody? = nil,
+        cache: CachePolicy = .automatic
+    ) {
+        self.method = method
+        self.url = url
+        self.parameters = parameters
+        self.headers = headers
+        self.body = body
+        self.cache = cache
+        destination = .automatic
+        timeout = Self.defaultTimeout
+    }
+
+    public init(
+        _ url: URL,
+        method: HTTPRequest.Method = .get,
+        parameters: Parameters = [:],
+        headers: HTTPFields = [:],
+        body: RequestBody? = nil,
+        cache: CachePolicy = .automatic
+    ) {
+        let text = url.absoluteString
+        self.init(text, method: method, parameters: parameters, headers: headers, body: body, cache: cache)
+    }
+}
+
+/// Where the parameters of a request go.
+public enum ParameterDestination: String, Hashable, Sendable, CaseIterable {
+    /// The query for GET, HEAD, DELETE and QUERY, and wherever there is a body already; otherwise a form.
+    case automatic
+    case query
+    /// A body of `application/x-www-form-urlencoded`.
+    case form
+    /// A body of `application/json`: an object, in which a repeated name becomes an array.
+    case json
+}
+
+extension Request: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Method and URL without what may be secret: no user info, query, parameter, header or body.
+    public var description: String { "\(method.rawValue) \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())" }
+    public var debugDescription: String { description }
+}

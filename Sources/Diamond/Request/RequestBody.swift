@@ -1,0 +1,42 @@
+public import Foundation
+
+/// What a request carries in its body.
+public enum RequestBody: Hashable, Sendable {
+    /// Sent as `application/json`, in the form of RFC 8785.
+    case json(JSONValue)
+    /// Sent as `application/x-www-form-urlencoded`.
+    case form(Parameters)
+    /// Sent as they are; `contentType` is the `Content-Type`, where no header of the request says otherwise.
+    case bytes(Data, contentType: String? = nil)
+
+    /// A body of JSON text. Text that two readers could read differently (a name twice, a number that no double
+    /// holds) is kept byte for byte, so that nothing in it is changed or merged.
+    ///
+    /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column.
+    public static func json(text: String) throws(RequestError) -> RequestBody {
+        do {
+            return .json(try JSONReader.value(of: Array(text.utf8)))
+        } catch  where error.code == .ambiguousJSON {
+            return .bytes(Data(text.utf8), contentType: "application/json")
+        } catch {
+            throw error
+        }
+    }
+
+    var contentType: String? {
+        switch self {
+        case .json: "application/json"
+        case .form: "application/x-www-form-urlencoded"
+        case .bytes(_, let contentType): contentType
+        }
+    }
+
+    /// The bytes to send.
+    func encoded() throws(RequestError) -> Data {
+        switch self {
+        case .json(let value): Data(try JSONWriter.text(of: value))
+        case .form(let parameters): Data(try parameters.items().joinedQuery)
+        case .bytes(let data, _): data
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// What is wrong with a request, where, and what to do about it.
+public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kinds of mistake; new ones may come.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// The URL is not an absolute `http` or `https` URL by RFC 3986.
+        public static let malformedURL = Code(description: "malformedURL")
+        /// A header's name or value cannot be sent (RFC 9110 section 5).
+        public static let malformedHeader = Code(description: "malformedHeader")
+        /// A parameter has no form on the wire, such as a number that is not finite.
+        public static let malformedParameter = Code(description: "malformedParameter")
+        /// The text is not JSON (RFC 8259).
+        public static let malformedJSON = Code(description: "malformedJSON")
+        /// The text is JSON, but two readers could read it differently (RFC 7493): a name twice, a lone surrogate,
+        /// a number that no double holds.
+        public static let ambiguousJSON = Code(description: "ambiguousJSON")
+        /// The JSON is not a request: a key is missing, unknown, or of the wrong type.
+        public static let malformedRequest = Code(description: "malformedRequest")
+        /// The method is not a token (RFC 9110 section 9.1).
+        public static let malformedMethod = Code(description: "malformedMethod")
+    }
+
+    public var code: Code
+    /// What is wrong and what to do, in one line, without secrets.
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message }
+}

@@ -1,0 +1,50 @@
+extension RequestURL.Parser {
+    /// Host and port of an authority without its user info (RFC 3986 section 3.2).
+    func splitPort(
+        of hostAndPort: ArraySlice<UInt8>,
+        userInfo: [UInt8]?
+    ) throws(RequestError) -> (userInfo: [UInt8]?, host: [UInt8], port: Int?) {
+        let isLiteral = hostAndPort.first == UInt8(ascii: "[")
+        let literalEnd =
+            isLiteral ? hostAndPort.firstIndex(of: UInt8(ascii: "]")) ?? hostAndPort.endIndex : hostAndPort.startIndex
+        let colon = hostAndPort[literalEnd...].firstIndex(of: UInt8(ascii: ":")) ?? hostAndPort.endIndex
+        let port = try port(hostAndPort[colon...].dropFirst())
+        return (userInfo, try host(hostAndPort[..<colon]), port)
+    }
+
+    private func port(_ digits: ArraySlice<UInt8>) throws(RequestError) -> Int? {
+        guard !digits.isEmpty else { return nil }
+        let isNumber = digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard isNumber, let port = Int(String(decoding: digits, as: UTF8.self)), (1...65535).contains(port) else {
+            throw failure("its port is not a number from 1 to 65535")
+        }
+        return port
+    }
+
+    private func host(_ host: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
+        guard !host.isEmpty else { throw failure("it has no host") }
+        guard host.first != UInt8(ascii: "[") else { return try address(host) }
+        guard host.allSatisfy({ $0 < 0x80 }) else {
+            throw failure("its host is not ASCII: write an international name in its xn-- form")
+        }
+        let dash = UInt8(ascii: "-"), dot = UInt8(ascii: "."), line = UInt8(ascii: "_")
+        let lower = host.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+        let isName = lower.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || byte == dash || byte == dot || byte == line
+        }
+        guard isName else { throw failure("its host has a character that no name has") }
+        return lower
+    }
+
+    private func address(_ literal: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
+        let inner = literal.dropFirst().dropLast()
+        let isAddress = literal.last == UInt8(ascii: "]") && inner.contains(UInt8(ascii: ":"))
+        let isPlain = inner.allSatisfy {
+            Hex.value(of: $0) != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
+        }
+        guard isAddress, isPlain else { throw failure("what stands in brackets is not an IPv6 address") }
+        return literal.map { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) ? $0 | 0x20 : $0 }
+    }
+}

@@ -1,0 +1,50 @@
+public import Foundation
+public import HTTPTypes
+
+/// An answer: status, headers, body, and how it was obtained.
+public struct Response: Hashable, Sendable {
+    /// How an answer was obtained.
+    public enum Source: String, Hashable, Sendable, CaseIterable {
+        /// From the server, just now.
+        case network
+        /// From the cache, fresh, without a word to the server.
+        case cache
+        /// From the cache, after the server confirmed it (304).
+        case revalidated
+        /// From the cache, past its freshness, because the policy or a failed server asked for it.
+        case stale
+    }
+
+    public var status: HTTPResponse.Status
+    public var headers: HTTPFields
+    /// The whole body, with its content coding removed.
+    public var body: Data
+    public var source: Source
+    /// The URL that answered, after redirects, without user info.
+    public var url: String
+
+    public init(
+        status: HTTPResponse.Status,
+        headers: HTTPFields = [:],
+        body: Data = Data(),
+        source: Source = .network,
+        url: String = ""
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.source = source
+        self.url = url
+    }
+
+    /// The body as text, by UTF-8; what is not UTF-8 is mended.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The body's JSON as a value of the caller's type.
+    ///
+    /// - Throws: `DecodingError`, which names the coding path.
+    public func decode<Value: Decodable>(_ type: Value.Type, using decoder: JSONDecoder = JSONDecoder()) throws -> Value
+    {
+        try decoder.decode(type, from: body)
+    }
+}

@@ -1,0 +1,55 @@
+/// An object of the written form, taken apart key by key, so that none is overlooked.
+struct WrittenObject {
+    private var members: [String: JSONValue]
+    private let place: String
+
+    init(_ value: JSONValue, in place: String) throws(RequestError) {
+        guard case .object(let members) = value else {
+            throw RequestError(.malformedRequest, "\(place) is \(value.kind): write an object, {…}")
+        }
+        self.members = members
+        self.place = place
+    }
+
+    mutating func take(_ key: String) -> JSONValue? { members.removeValue(forKey: key) }
+
+    mutating func string(_ key: String) throws(RequestError) -> String? {
+        guard let value = take(key) else { return nil }
+        guard case .string(let text) = value else { throw failure(key, "is \(value.kind): write text") }
+        return text
+    }
+
+    /// Seconds; `null` is no limit, an absent key `default`.
+    mutating func duration(_ key: String, default: Duration?) throws(RequestError) -> Duration? {
+        switch take(key) {
+        case nil: return `default`
+        case .null: return nil
+        case .integer(let seconds) where (0...Self.longest).contains(Double(seconds)): return .seconds(seconds)
+        case .number(let seconds) where (0...Self.longest).contains(seconds): return .seconds(seconds)
+        case let value?:
+            throw failure(key, "is \(value.kind) that is no time: write seconds, from 0 to a hundred years")
+        }
+    }
+
+    private static let longest = 100.0 * 366 * 86400
+
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String,
+        for key: String
+    ) throws(RequestError) -> Choice where Choice.RawValue == String {
+        guard let choice = Choice(rawValue: name) else {
+            let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw failure(key, "is '\(name)': write one of \(names)")
+        }
+        return choice
+    }
+
+    /// Refuses what nobody took.
+    func finish() throws(RequestError) {
+        if let unknown = members.keys.min() { throw failure(unknown, "is not known here: remove it, or mend its name") }
+    }
+
+    func failure(_ key: String, _ reason: String) -> RequestError {
+        RequestError(.malformedRequest, "key \"\(key)\" of \(place) \(reason)")
+    }
+}

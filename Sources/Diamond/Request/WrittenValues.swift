@@ -1,0 +1,98 @@
+import Foundation
+import HTTPTypes
+
+/// Pairs `[name, value]` in order, or an object read in the order of its names.
+private func pairs(_ value: JSONValue, key: String) throws(RequestError) -> [(name: String, value: JSONValue)] {
+    switch value {
+    case .object(let members): return members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    case .array(let elements):
+        var pairs: [(name: String, value: JSONValue)] = []
+        for element in elements {
+            guard case .array(let pair) = element, pair.count == 2, case .string(let name) = pair[0] else {
+                throw RequestError(
+                    .malformedRequest, "key \"\(key)\" holds what is not a pair: write [\"name\", value]")
+            }
+            pairs.append((name, pair[1]))
+        }
+        return pairs
+    default:
+        throw RequestError(.malformedRequest, "key \"\(key)\" is \(value.kind): write an object, or pairs in an array")
+    }
+}
+
+extension Parameters {
+    init(written: JSONValue, key: String) throws(RequestError) {
+        self.init(try pairs(written, key: key).map { Element($0.name, $0.value) })
+    }
+
+    var written: JSONValue { .array(map { .array([.string($0.name), $0.value]) }) }
+}
+
+extension HTTPFields {
+    init(written: JSONValue, key: String) throws(RequestError) {
+        self.init()
+        for pair in try pairs(written, key: key) { append(try HTTPField(name: pair.name, value: pair.value)) }
+    }
+
+    var written: JSONValue { .array(map { .array([.string($0.name.rawName), .string($0.value)]) }) }
+}
+
+extension HTTPField {
+    fileprivate init(name: String, value: JSONValue) throws(RequestError) {
+        guard case .string(let text) = value else {
+            throw RequestError(.malformedHeader, "the header '\(name)' is \(value.kind): write text")
+        }
+        try self.init(checking: name, text)
+    }
+
+    /// A header as a person gives it.
+    ///
+    /// - Throws: ``RequestError/Code-swift.struct/malformedHeader`` for what cannot stand in a header, instead of
+    ///   mending it silently.
+    package init(checking name: String, _ value: String) throws(RequestError) {
+        guard let fieldName = HTTPField.Name(name) else {
+            throw RequestError(.malformedHeader, "'\(name.filter { !$0.isNewline })' is not a header's name")
+        }
+        guard HTTPField.isValidValue(value) else {
+            throw RequestError(.malformedHeader, "the value of the header \(name) has a line break or a NUL: remove it")
+        }
+        self.init(name: fieldName, value: value)
+    }
+}
+
+extension RequestBody {
+    init(written: JSONValue) throws(RequestError) {
+        var form = try WrittenObject(written, in: "the body")
+        let contentType = try form.string("contentType")
+        if let value = form.take("json") {
+            self = .json(value)
+        } else if let value = form.take("form") {
+            self = .form(try Parameters(written: value, key: "form"))
+        } else if let text = try form.string("text") {
+            self = .bytes(Data(text.utf8), contentType: contentType)
+        } else if let text = try form.string("base64") {
+            guard let data = Data(base64Encoded: text) else { throw form.failure("base64", "is not base64: mend it") }
+            self = .bytes(data, contentType: contentType)
+        } else {
+            throw RequestError(.malformedRequest, "the body holds none of json, form, text and base64: give one")
+        }
+        if contentType != nil, self.isTyped { throw form.failure("contentType", "goes with text and base64 only") }
+        try form.finish()
+    }
+
+    private var isTyped: Bool {
+        if case .bytes = self { false } else { true }
+    }
+
+    var written: JSONValue {
+        switch self {
+        case .json(let value): return .object(["json": value])
+        case .form(let parameters): return .object(["form": parameters.written])
+        case .bytes(let data, let contentType):
+            let text = String(validating: data, as: UTF8.self)
+            var members = [text == nil ? "base64" : "text": JSONValue.string(text ?? data.base64EncodedString())]
+            if let contentType { members["contentType"] = .string(contentType) }
+            return .object(members)
+        }
+    }
+}

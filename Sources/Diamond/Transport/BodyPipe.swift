@@ -1,0 +1,184 @@
+import DiamondSQLite
+import Foundation
+
+/// Where a body's producer and its one consumer meet: bounded, and without a thread of its own.
+final class BodyPipe: Sendable {
+    /// What the producer is to do after a piece.
+    enum Demand { case more, pause, stop }
+
+    fileprivate struct State {
+        var buffer = Data()
+        var end: End?
+        var waiter: CheckedContinuation<Void, Never>?
+        /// Set once the whole body is wanted: the waiter is woken at its end only, and nothing pauses.
+        var limit: Int?
+        var isPaused = false
+        var onResume: (@Sendable () -> Void)?
+        var onStop: (@Sendable () -> Void)?
+    }
+
+    fileprivate enum End {
+        case complete
+        case failed(TransportError)
+    }
+
+    private let state = Guarded(State())
+    private let highWater: Int
+
+    /// - Parameter highWater: bytes buffered from which on the producer is asked to pause.
+    init(highWater: Int = 1 << 20) { self.highWater = highWater }
+
+    // MARK: The producer's side
+
+    /// Says whom to tell when there is room again after a pause, and when nobody reads any more. Both are called
+    /// without a lock held, on the consumer's thread.
+    func connect(onResume: @escaping @Sendable () -> Void, onStop: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            guard state.end == nil else { return }
+            state.onResume = onResume
+            state.onStop = onStop
+        }
+    }
+
+    func yield(_ data: Data) -> Demand { data.withUnsafeBytes { yield(bytes: $0) } }
+
+    /// Takes a piece, whatever it returns; `pause` and `stop` are about the next one.
+    func yield(bytes: UnsafeRawBufferPointer) -> Demand {
+        let (demand, waiter) = state.withLock { state -> (Demand, CheckedContinuation<Void, Never>?) in
+            guard state.end == nil else { return (.stop, nil) }
+            if let start = bytes.baseAddress {
+                state.buffer.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
+            }
+            if let limit = state.limit { return (.more, state.buffer.count > limit ? state.takeWaiter() : nil) }
+            state.isPaused = state.buffer.count >= highWater
+            return (state.isPaused ? .pause : .more, state.takeWaiter())
+        }
+        waiter?.resume()
+        return demand
+    }
+
+    /// Whether the next piece would be held back.
+    var isFull: Bool { state.withLock { $0.isPaused } }
+
+    func reserve(_ count: Int) { state.withLock { $0.buffer.reserveCapacity(Swift.min(count, highWater)) } }
+
+    /// Ends the body; only the first end counts.
+    func finish(_ error: TransportError?) {
+        let waiter = state.withLock { state in
+            guard state.end == nil else { return nil as CheckedContinuation<Void, Never>? }
+            state.end = error.map(End.failed) ?? .complete
+            (state.onResume, state.onStop) = (nil, nil)
+            return state.takeWaiter()
+        }
+        waiter?.resume()
+    }
+
+    // MARK: The consumer's side
+
+    /// All that is here, or what comes next; `nil` at the end.
+    func next() async throws(TransportError) -> Data? {
+        while true {
+            let (outcome, onResume) = state.withLock { state in state.take() }
+            onResume?()
+            if let outcome { return try outcome.get() }
+            await wait()
+        }
+    }
+
+    func collect(limit: Int) async throws(TransportError) -> Data {
+        let onResume = state.withLock { state in
+            state.limit = limit
+            return state.unpause()
+        }
+        onResume?()
+        while true {
+            let outcome = state.withLock { state in state.takeAll(limit: limit) }
+            if let outcome {
+                if case .failure = outcome { abandon() }
+                return try outcome.get()
+            }
+            await wait()
+        }
+    }
+
+    /// Nobody reads any more.
+    func abandon() {
+        stop(TransportError(.cancelled, "the body was dropped before its end", requestMayHaveBeenSent: true))
+    }
+
+    private func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let mustWait = state.withLock { state in
+                    guard !state.hasNews else { return false }
+                    state.waiter = waiter
+                    return true
+                }
+                if !mustWait { waiter.resume() }
+            }
+        } onCancel: {
+            stop(TransportError(.cancelled, "the request was canceled", requestMayHaveBeenSent: true))
+        }
+    }
+
+    private func stop(_ error: TransportError) {
+        let (onStop, waiter) = state.withLock { state in
+            guard state.end == nil else {
+                return (nil as (@Sendable () -> Void)?, nil as CheckedContinuation<Void, Never>?)
+            }
+            defer { (state.onResume, state.onStop) = (nil, nil) }
+            state.end = .failed(error)
+            state.buffer = Data()
+            return (state.onStop, state.takeWaiter())
+        }
+        onStop?()
+        waiter?.resume()
+    }
+}
+
+extension BodyPipe.State {
+    fileprivate typealias Outcome<Value> = Result<Value, TransportError>
+
+    fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+        defer { waiter = nil }
+        return waiter
+    }
+
+    fileprivate mutating func unpause() -> (@Sendable () -> Void)? {
+        guard isPaused else { return nil }
+        isPaused = false
+        return onResume
+    }
+
+    /// Whether the consumer need not wait.
+    fileprivate var hasNews: Bool {
+        if end != nil { return true }
+        return limit.map { buffer.count > $0 } ?? !buffer.isEmpty
+    }
+
+    fileprivate mutating func take() -> (Outcome<Data?>?, (@Sendable () -> Void)?) {
+        if !buffer.isEmpty {
+            defer { buffer = Data() }
+            return (.success(buffer), unpause())
+        }
+        switch end {
+        case .complete: return (.success(nil), nil)
+        case .failed(let error): return (.failure(error), nil)
+        case nil: return (nil, nil)
+        }
+    }
+
+    fileprivate mutating func takeAll(limit: Int) -> Outcome<Data>? {
+        if buffer.count > limit {
+            let message = "the response's body is larger than \(limit) bytes: raise the limit, or stream it"
+            return .failure(TransportError(.bodyTooLarge, message, requestMayHaveBeenSent: true))
+        }
+        switch end {
+        case .complete:
+            defer { buffer = Data() }
+            return .success(buffer)
+        case .failed(let error): return .failure(error)
+        case nil: return nil
+        }
+    }
+}

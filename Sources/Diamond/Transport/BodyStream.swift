@@ -1,0 +1,49 @@
+public import Foundation
+
+/// The body of a response, in pieces, read from the wire only as fast as it is consumed.
+///
+/// One consumer: a second iteration finds the stream empty. Dropping it unread cancels the exchange behind it, and so
+/// does canceling the task that reads it.
+public struct BodyStream: AsyncSequence, Sendable {
+    public typealias Element = Data
+    public typealias Failure = TransportError
+
+    private let consumer: Consumer
+
+    /// A body that is complete.
+    public init(_ data: Data) {
+        let pipe = BodyPipe(highWater: .max)
+        _ = pipe.yield(data)
+        pipe.finish(nil)
+        self.init(pipe)
+    }
+
+    /// A body that somebody else makes, pulled as it is consumed. For transports of your own.
+    public init(_ pieces: some AsyncSequence<Data, any Error> & Sendable) {
+        self.init(BodyPump.pipe(from: pieces))
+    }
+
+    init(_ pipe: BodyPipe) { consumer = Consumer(pipe: pipe) }
+
+    /// Tells the producer when nobody can ask any more.
+    fileprivate final class Consumer: Sendable {
+        let pipe: BodyPipe
+        init(pipe: BodyPipe) { self.pipe = pipe }
+        deinit { pipe.abandon() }
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let consumer: Consumer
+
+        public mutating func next() async throws(TransportError) -> Data? { try await consumer.pipe.next() }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(consumer: consumer) }
+
+    /// The whole body. A small one that is here already is returned without waiting.
+    ///
+    /// - Throws: `bodyTooLarge` as soon as more than `limit` bytes have come.
+    public func collect(limit: Int = .max) async throws(TransportError) -> Data {
+        try await consumer.pipe.collect(limit: limit)
+    }
+}

@@ -1,0 +1,67 @@
+#if Curl && canImport(CDiamondCurl)
+import CDiamondCurl
+import Foundation
+
+/// libcurl's results as errors of the transport.
+enum CurlFailure {
+    /// `nil` for success.
+    static func error(_ result: CURLcode, handle: UnsafeMutableRawPointer, transfer: CurlTransfer) -> TransportError? {
+        guard result != CURLE_OK else { return nil }
+        let (code, reason) = meaning(result)
+        return TransportError(
+            code,
+            "\(place(transfer)): \(reason)",
+            requestMayHaveBeenSent: wasSent(handle)
+        )
+    }
+
+    static func timedOut(handle: UnsafeMutableRawPointer, transfer: CurlTransfer) -> TransportError {
+        let milliseconds = transfer.request.timeout?.milliseconds ?? 0
+        return TransportError(
+            .timedOut,
+            "\(place(transfer)): nothing moved for \(milliseconds) ms: try again, or allow more time",
+            requestMayHaveBeenSent: wasSent(handle)
+        )
+    }
+
+    private static func wasSent(_ handle: UnsafeMutableRawPointer) -> Bool {
+        diamond_curl_get_long(handle, CURLINFO_REQUEST_SIZE) > 0
+    }
+
+    /// Scheme, host and port: no user info, path or query.
+    private static func place(_ transfer: CurlTransfer) -> String {
+        let url = URL(string: transfer.request.url)
+        let port = url?.port.map { ":\($0)" } ?? ""
+        return "\(url?.scheme ?? "")://\(url?.host() ?? "")\(port)"
+    }
+
+    private static func meaning(_ result: CURLcode) -> (TransportError.Code, String) {
+        switch result {
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+            (.badURL, "the URL cannot be sent: give an http or https URL")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            (.cannotResolveHost, "the name cannot be resolved: check it, and the network")
+        case CURLE_COULDNT_CONNECT:
+            (.cannotConnect, "the connection is refused or the host unreachable: check that the server runs")
+        case CURLE_OPERATION_TIMEDOUT:
+            (.timedOut, "no connection in time: try again, or allow more time")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
+            (.tlsFailed, "TLS failed, \(text(result)): check certificate, name and date")
+        case CURLE_PARTIAL_FILE:
+            (.truncatedBody, "the body ended before its length: try again")
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2,
+            CURLE_SEND_FAIL_REWIND:
+            (.connectionLost, "the connection broke, \(text(result)): try again")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+            (.badResponse, "the server's answer is not valid HTTP, \(text(result))")
+        case CURLE_ABORTED_BY_CALLBACK, CURLE_WRITE_ERROR:
+            (.cancelled, "the exchange was given up")
+        default:
+            (.other, text(result))
+        }
+    }
+
+    private static func text(_ result: CURLcode) -> String { String(cString: curl_easy_strerror(result)) }
+}
+#endif

@@ -1,0 +1,72 @@
+#if Curl && canImport(CDiamondCurl)
+import CDiamondCurl
+import HTTPTypes
+
+/// The head of a response as libcurl hands it over: line by line, interim responses first, trailers last.
+struct CurlHead {
+    private(set) var status = 0
+    private var fields = HTTPFields()
+
+    /// Adds a line; `true` when the head of the final response is complete.
+    mutating func add(_ line: UnsafeRawBufferPointer) -> Bool {
+        let content = line.trimmed
+        if content.starts(with: "HTTP/".utf8) {
+            status = Self.status(of: content)
+            fields = HTTPFields()
+        } else if !content.isEmpty {
+            addField(content)
+        }
+        // 101 cannot come: no upgrade is asked for.
+        return content.isEmpty && status >= 200
+    }
+
+    /// The headers; where libcurl decodes the body, without what described the coded one.
+    func fields(decoded: Bool) -> HTTPFields {
+        guard decoded, let coding = fields[.contentEncoding], coding.lowercased() != "identity" else { return fields }
+        var fields = fields
+        fields[.contentEncoding] = nil
+        fields[.contentLength] = nil
+        return fields
+    }
+
+    private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+        else { return }
+        let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed
+        fields.append(HTTPField(name: name, value: Self.text(value)))
+    }
+
+    // UTF-8 where it is that, else ISO-8859-1, as header values were once defined to be.
+    private static func text(_ value: Slice<UnsafeRawBufferPointer>) -> String {
+        if let text = String(validating: value, as: UTF8.self) { return text }
+        return String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
+    }
+
+    /// `HTTP/1.1 200 OK`, `HTTP/2 200`.
+    private static func status(of line: Slice<UnsafeRawBufferPointer>) -> Int {
+        let digits = line.drop { $0 != 0x20 }.dropFirst().prefix(3)
+        return Int(String(decoding: digits, as: UTF8.self)) ?? 0
+    }
+
+    static func version(_ code: Int) -> String {
+        switch code {
+        case Int(CURL_HTTP_VERSION_1_0): "HTTP/1.0"
+        case Int(CURL_HTTP_VERSION_2_0): "HTTP/2"
+        case Int(CURL_HTTP_VERSION_3): "HTTP/3"
+        default: "HTTP/1.1"
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Without white space and line ends at either end.
+    fileprivate var trimmed: Slice<UnsafeRawBufferPointer> {
+        var start = startIndex
+        var end = endIndex
+        while start < end, self[start] <= 0x20 { start += 1 }
+        while end > start, self[end - 1] <= 0x20 { end -= 1 }
+        return self[start..<end]
+    }
+}
+#endif

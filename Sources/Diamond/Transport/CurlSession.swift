@@ -1,0 +1,147 @@
+#if Curl && canImport(CDiamondCurl)
+import CDiamondCurl
+import Foundation
+
+/// libcurl's multi handle with the transfers on it. Used by the loop's thread alone.
+final class CurlSession {
+    let multi: UnsafeMutableRawPointer
+    private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    private var idle: [UnsafeMutableRawPointer] = []
+    /// Transfers whose head came in this pass: their callers are woken after it, so that a small response is whole.
+    private var arrived: [CurlTransfer] = []
+    /// No transfer's deadline is before this.
+    private var nextDeadline = ContinuousClock.Instant.distantFuture
+
+    private static let idleHandles = 256
+
+    init() {
+        curl_global_init(Int(CURL_GLOBAL_ALL))
+        multi = Self.makeMulti()
+        diamond_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 256)
+    }
+
+    // libcurl gives none only when the memory is gone.
+    private static func makeMulti() -> UnsafeMutableRawPointer {
+        while true {
+            if let multi = curl_multi_init() { return multi }
+            sched_yield()
+        }
+    }
+
+    // MARK: Commands
+
+    func obey(_ command: CurlLoop.Command) {
+        switch command {
+        case .start(let transfer): start(transfer)
+        case .cancel(let transfer): if let handle = transfer.handle { release(handle, transfer) }
+        case .resume(let transfer): resume(transfer)
+        }
+    }
+
+    private func start(_ transfer: CurlTransfer) {
+        guard !transfer.isCancelled else { return }
+        guard let handle = idle.popLast() ?? CurlHandle.make() else {
+            return transfer.fail(TransportError(.other, "libcurl could not make a handle: the memory is gone"))
+        }
+        if let error = transfer.attach(to: handle, session: self) {
+            idle.append(handle)
+            return transfer.fail(error)
+        }
+        running[handle] = transfer
+        curl_multi_add_handle(multi, handle)
+        watch(transfer)
+    }
+
+    private func resume(_ transfer: CurlTransfer) {
+        guard let handle = transfer.handle else { return }
+        transfer.isHeldBack = false
+        watch(transfer)
+        curl_easy_pause(handle, CURLPAUSE_CONT)
+    }
+
+    func headArrived(_ transfer: CurlTransfer) { arrived.append(transfer) }
+
+    // MARK: A pass
+
+    func perform() {
+        var count: Int32 = 0
+        curl_multi_perform(multi, &count)
+        while let message = curl_multi_info_read(multi, &count) {
+            let result = diamond_curl_message_result(message)
+            if result >= 0, let easy = message.pointee.easy_handle { finish(easy, CURLcode(UInt32(result))) }
+        }
+        for transfer in arrived { transfer.deliver() }
+        arrived.removeAll(keepingCapacity: true)
+        expire()
+    }
+
+    private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
+        guard let transfer = running[handle] else { return }
+        let error = CurlFailure.error(result, handle: handle, transfer: transfer)
+        release(handle, transfer)
+        transfer.end(error)
+    }
+
+    private func release(_ handle: UnsafeMutableRawPointer, _ transfer: CurlTransfer) {
+        guard running.removeValue(forKey: handle) != nil else { return }
+        curl_multi_remove_handle(multi, handle)
+        transfer.detach()
+        if idle.count < Self.idleHandles { idle.append(handle) } else { curl_easy_cleanup(handle) }
+    }
+
+    /// Sleeps until a socket, a timer, a deadline or a command wants something.
+    func wait() {
+        let left = nextDeadline == .distantFuture ? 60_000 : max(0, (nextDeadline - .now).milliseconds + 1)
+        curl_multi_poll(multi, nil, 0, Int32(min(left, 60_000)), nil)
+    }
+
+    // MARK: Deadlines
+
+    private func watch(_ transfer: CurlTransfer) {
+        guard let timeout = transfer.request.timeout else { return }
+        transfer.lastProgress = .now
+        nextDeadline = min(nextDeadline, transfer.lastProgress + timeout)
+    }
+
+    // Deadlines only ever move back, so that one look when the earliest is due is enough.
+    private func expire() {
+        guard nextDeadline != .distantFuture else { return }
+        let now = ContinuousClock.now
+        guard nextDeadline <= now else { return }
+        nextDeadline = .distantFuture
+        for (handle, transfer) in running {
+            guard let timeout = transfer.request.timeout, !transfer.isHeldBack else { continue }
+            let deadline = transfer.lastProgress + timeout
+            if deadline <= now { time(out: transfer, handle) } else { nextDeadline = min(nextDeadline, deadline) }
+        }
+    }
+
+    private func time(out transfer: CurlTransfer, _ handle: UnsafeMutableRawPointer) {
+        let error = CurlFailure.timedOut(handle: handle, transfer: transfer)
+        release(handle, transfer)
+        transfer.end(error)
+        transfer.deliver()
+    }
+
+    // MARK: The end
+
+    func end(_ error: TransportError) {
+        for (handle, transfer) in running {
+            release(handle, transfer)
+            transfer.end(error)
+            transfer.deliver()
+        }
+    }
+
+    func free() {
+        for handle in idle { curl_easy_cleanup(handle) }
+        idle = []
+        curl_multi_cleanup(multi)
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// Later than anything that will happen.
+    static let distantFuture = ContinuousClock.now + .seconds(1 << 40)
+}
+#endif

@@ -1,0 +1,35 @@
+#if Curl && canImport(CDiamondCurl)
+import DiamondSQLite
+
+/// The transport over the system's libcurl: the default on Linux.
+///
+/// All exchanges run on one thread, which is started with the first and ends with the transport. Connections are kept
+/// alive and shared; HTTP/2 is used where TLS negotiates it. libcurl repeats a request by itself only when a
+/// kept connection turns out to be closed before a byte of the response, and only on a fresh connection.
+///
+/// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
+/// for a range. Proxies come from the environment (`https_proxy`, `no_proxy` …), as with every program over libcurl.
+public final class CurlTransport: Transport {
+    private let loop = CurlLoop()
+
+    public init() {}
+
+    deinit { loop.stop {} }
+
+    public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
+        let transfer = CurlTransfer(request, loop: loop)
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                if transfer.expect(waiter) { loop.add(.start(transfer)) }
+            }
+        } onCancel: {
+            transfer.cancel()
+        }
+        return try outcome.get()
+    }
+
+    public func close() async {
+        await withCheckedContinuation { waiter in loop.stop { waiter.resume() } }
+    }
+}
+#endif

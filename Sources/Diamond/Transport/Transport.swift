@@ -1,0 +1,23 @@
+/// What puts bytes on the wire.
+///
+/// A transport runs one exchange at a time per call and knows nothing of caches, retries or redirects: it answers a
+/// redirect with the redirect itself, keeps no cache and no cookies, and never repeats a request. Implement it to
+/// put something else on the wire than Diamond's own ``CurlTransport`` and ``URLSessionTransport``; all of
+/// them pass one contract:
+///
+/// - ``send(_:)`` returns when the head of the final response (not a 1xx) is here; the body streams after it, and is
+///   read from the wire only as fast as it is consumed.
+/// - Canceling the task that waits, in `send` or in the body, ends the wait at once with
+///   ``TransportError/Code-swift.struct/cancelled``; what has to be taken down on the wire follows behind it and holds up no other exchange.
+/// - Dropping the response's body unread cancels the exchange.
+/// - A body that ends early is an error (``TransportError/Code-swift.struct/truncatedBody``), never a short success.
+public protocol Transport: Sendable {
+    /// Sends one request and returns with the head of its response.
+    ///
+    /// - Throws: ``TransportError``, with ``TransportError/requestMayHaveBeenSent`` telling whether a repetition could
+    ///   be a second effect.
+    func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse
+
+    /// Cancels every exchange, closes every socket and ends every thread; later sends fail with `closed`.
+    func close() async
+}

@@ -1,0 +1,50 @@
+/// Why an exchange failed.
+public struct TransportError: Error, Sendable, CustomStringConvertible {
+    /// The kinds of failure; new ones may come.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// The URL's scheme is not `http` or `https`, or the URL is malformed.
+        public static let badURL = Code(description: "badURL")
+        public static let cannotResolveHost = Code(description: "cannotResolveHost")
+        public static let cannotConnect = Code(description: "cannotConnect")
+        public static let tlsFailed = Code(description: "tlsFailed")
+        /// The connection broke before the head was complete, or was reset in the middle.
+        public static let connectionLost = Code(description: "connectionLost")
+        /// The body ended before its `Content-Length` or its last chunk.
+        public static let truncatedBody = Code(description: "truncatedBody")
+        /// No progress for ``TransportRequest/timeout``, or no connection within ``TransportRequest/connectTimeout``.
+        public static let timedOut = Code(description: "timedOut")
+        public static let cancelled = Code(description: "cancelled")
+        /// What the server sent is not HTTP, or its content coding is broken.
+        public static let badResponse = Code(description: "badResponse")
+        /// The stream of the request's body threw, or ended before its length.
+        public static let badRequestBody = Code(description: "badRequestBody")
+        /// The body is larger than the caller allows.
+        public static let bodyTooLarge = Code(description: "bodyTooLarge")
+        /// The transport was closed.
+        public static let closed = Code(description: "closed")
+        public static let other = Code(description: "other")
+    }
+
+    public var code: Code
+    /// What happened and what to do, in one line, without secrets.
+    public var message: String
+    /// Whether bytes of the request may have reached the server, so that repeating it could act twice.
+    public var requestMayHaveBeenSent: Bool
+    public var cause: (any Error)?
+
+    public init(
+        _ code: Code,
+        _ message: String,
+        requestMayHaveBeenSent: Bool = false,
+        cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.requestMayHaveBeenSent = requestMayHaveBeenSent
+        self.cause = cause
+    }
+
+    public var description: String { "\(message) (\(code))" }
+}

@@ -1,0 +1,62 @@
+public import Foundation
+public import HTTPTypes
+
+/// One request as it goes on the wire: the URL absolute and encoded, the credentials filled in.
+public struct TransportRequest: Sendable {
+    public var method: HTTPRequest.Method
+    /// The absolute URL, percent-encoded, ASCII, without fragment.
+    public var url: String
+    /// Every header to send. `Content-Length` is set from ``body`` and need not be here.
+    public var headers: HTTPFields
+    public var body: TransportBody
+    /// The longest time to establish a connection, name look-up and TLS included; `nil` means the transport's own.
+    public var connectTimeout: Duration?
+    /// The longest time without progress: until the head is here, then between two pieces of the body. Time in which
+    /// the consumer holds the body back does not count. Honored to the millisecond; `nil` means no limit.
+    public var timeout: Duration?
+
+    public init(
+        method: HTTPRequest.Method = .get,
+        url: String,
+        headers: HTTPFields = [:],
+        body: TransportBody = .none,
+        connectTimeout: Duration? = nil,
+        timeout: Duration? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.connectTimeout = connectTimeout
+        self.timeout = timeout
+    }
+}
+
+/// What a request carries up.
+public enum TransportBody: Sendable {
+    /// No body, and no `Content-Length`.
+    case none
+    /// Bytes in memory.
+    case bytes(Data)
+    /// Pieces pulled as the wire takes them; `length` is sent as `Content-Length`, `nil` sends chunks. The stream is
+    /// asked for once an exchange.
+    case stream(length: Int64?, @Sendable () -> any AsyncSequence<Data, any Error> & Sendable)
+}
+
+/// The head of a response, and its body still on the way.
+public struct TransportResponse: Sendable {
+    public var status: HTTPResponse.Status
+    /// The headers in the order received; names keep their case, values their bytes (UTF-8 where valid, else Latin-1).
+    public var headers: HTTPFields
+    /// The body, with a content coding the transport asked for itself already removed.
+    public var body: BodyStream
+    /// `"HTTP/1.1"`, `"HTTP/2"` …
+    public var version: String
+
+    public init(status: HTTPResponse.Status, headers: HTTPFields, body: BodyStream, version: String = "HTTP/1.1") {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.version = version
+    }
+}

@@ -1,0 +1,54 @@
+import CDiamondSQLite
+
+/// One connection, for as long as the closure of `SQLiteDatabase.read` or `write` runs.
+///
+/// It cannot be copied or kept: the compiler refuses to let it out of the closure.
+package struct SQLiteConnection: ~Copyable {
+    let handle: SQLiteHandle
+
+    /// The statement for a literal, prepared once per connection and reused.
+    package func statement(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
+        SQLiteStatement(handle: handle, pointer: try handle.statement(for: sql), literal: sql)
+    }
+
+    /// A statement made at run time, prepared for this one use. Build it from literals only; values are bound.
+    package func statement(composed sql: String) throws(SQLiteError) -> SQLiteStatement {
+        let text = sql.utf8CString
+        let pointer = try text.withUnsafeBufferPointer { (text) throws(SQLiteError) in
+            try handle.prepare(text, persistent: false)
+        }
+        return SQLiteStatement(handle: handle, pointer: pointer, literal: nil)
+    }
+
+    /// Runs SQL that takes and returns nothing.
+    package func execute(_ sql: String) throws(SQLiteError) {
+        try handle.execute(sql)
+    }
+
+    /// The first column of the first row, or zero.
+    package func integer(_ sql: StaticString) throws(SQLiteError) -> Int64 {
+        let statement = try statement(sql)
+        return try statement.step() ? statement.int64(0) : 0
+    }
+
+    /// Rows changed by the last `INSERT`, `UPDATE` or `DELETE`, triggers not counted.
+    package var changes: Int { Int(sqlite3_changes64(handle.pointer)) }
+
+    package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
+
+    /// Runs `body` in a savepoint: an error inside undoes what it did, and only that.
+    package func savepoint<Result>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        try handle.execute("SAVEPOINT diamond")
+        do {
+            let result = try body(self)
+            try handle.execute("RELEASE diamond")
+            return result
+        } catch {
+            try? handle.execute("ROLLBACK TO diamond")
+            try? handle.execute("RELEASE diamond")
+            throw error
+        }
+    }
+}

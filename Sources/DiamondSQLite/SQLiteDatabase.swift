@@ -1,0 +1,166 @@
+import CDiamondSQLite
+import Foundation
+
+/// One SQLite file in WAL mode: one writer at a time, any number of readers beside it.
+///
+/// Calls block the calling thread for the work and, in `write`, for the writers before it. The file stays open until
+/// the last reference goes.
+package final class SQLiteDatabase: Sendable {
+    package let path: String
+    private let configuration: SQLiteConfiguration
+    private let writer: Guarded<SQLiteHandle>
+    private let readers = Guarded<[SQLiteHandle]>([])
+    /// A connection of its own for checkpoints, used while the writer holds its lock.
+    private let checkpointer: SQLiteHandle
+    private let process = getpid()
+
+    /// Opens the file, makes it (readable by its owner only) where it is missing, and migrates it.
+    package init(path: String, configuration: SQLiteConfiguration) throws(SQLiteError) {
+        if configuration.create { try Self.makeFile(path) }
+        let writer = try Self.open(path, configuration, readOnly: false)
+        try Self.prepareFile(writer, path, configuration)
+        writer.watchLog()
+        checkpointer = try Self.open(path, configuration, readOnly: false)
+        self.path = path
+        self.configuration = configuration
+        self.writer = Guarded(writer)
+    }
+
+    /// Runs `body` on a connection that sees one state of the file for each statement.
+    package func read<Result>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        try refuseFork()
+        let handle = try takeReader()
+        defer { giveBack(handle) }
+        return try body(SQLiteConnection(handle: handle))
+    }
+
+    /// Runs `body` in one `BEGIN IMMEDIATE` transaction: all of it happens, or, when it throws, nothing.
+    package func write<Result>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        try refuseFork()
+        return try writer.withLock { (handle) throws(SQLiteError) in
+            let result = try Self.transaction(on: handle, body)
+            if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }
+            return result
+        }
+    }
+
+    /// Runs `body` on the writer outside a transaction, for `PRAGMA incremental_vacuum` and its like.
+    package func maintain<Result>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        try refuseFork()
+        return try writer.withLock { (handle) throws(SQLiteError) in try body(SQLiteConnection(handle: handle)) }
+    }
+
+    /// Moves the write-ahead log into the file, as far as readers allow.
+    package func checkpoint() throws(SQLiteError) {
+        try refuseFork()
+        try writer.withLock { (handle) throws(SQLiteError) in try checkpoint(behind: handle) }
+    }
+
+    private func takeReader() throws(SQLiteError) -> SQLiteHandle {
+        if let idle = readers.withLock({ $0.popLast() }) { return idle }
+        return try Self.open(path, configuration, readOnly: true)
+    }
+
+    private func giveBack(_ handle: SQLiteHandle) {
+        readers.withLock { idle in
+            if idle.count < configuration.idleReaders { idle.append(handle) }
+        }
+    }
+
+    // SQLite before 3.51.3 can corrupt the file when a checkpoint runs beside another connection's commit that resets
+    // the log. The write lock keeps every such commit away, in this process and in others; the checkpoint itself runs
+    // on a sibling connection because SQLite refuses it on one that is in a transaction.
+    private func checkpoint(behind handle: SQLiteHandle) throws(SQLiteError) {
+        try handle.execute("BEGIN IMMEDIATE")
+        defer { try? handle.execute("ROLLBACK") }
+        let code = sqlite3_wal_checkpoint_v2(checkpointer.pointer, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        if code != SQLITE_OK { throw checkpointer.error(code) }
+        handle.forgetLogLength()
+    }
+
+    private func refuseFork() throws(SQLiteError) {
+        guard getpid() == process else { throw SQLiteError(.forked, "\(path) was opened before a fork") }
+    }
+}
+
+extension SQLiteDatabase {
+    private static func transaction<Result>(
+        on handle: SQLiteHandle,
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        let connection = SQLiteConnection(handle: handle)
+        try connection.statement("BEGIN IMMEDIATE").run()
+        do {
+            let result = try body(connection)
+            try connection.statement("COMMIT").run()
+            return result
+        } catch {
+            // Some failures (a full disk) have rolled back already.
+            if sqlite3_get_autocommit(handle.pointer) == 0 { try? handle.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    // SQLite would make the file with the process's umask. Only ever made here when it is missing: closing a second
+    // descriptor of an open database drops the POSIX locks of the whole process.
+    private static func makeFile(_ path: String) throws(SQLiteError) {
+        let descriptor = Foundation.open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0o600)
+        guard descriptor < 0 else { return _ = close(descriptor) }
+        guard errno != EEXIST else { return }
+        let reason = String(cString: strerror(errno))
+        throw SQLiteError(errno == ENOSPC ? .full : .cannotOpen, "cannot make \(path): \(reason)")
+    }
+
+    private static func open(
+        _ path: String,
+        _ configuration: SQLiteConfiguration,
+        readOnly: Bool
+    ) throws(SQLiteError) -> SQLiteHandle {
+        let handle = try SQLiteHandle(path: path, flags: readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
+        // First of all, or the switch to WAL below loses against another process that is opening too.
+        sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
+        diamond_sqlite3_no_checkpoint_on_close(handle.pointer, 1)
+        diamond_sqlite3_defensive(handle.pointer, 1)
+        try handle.execute(
+            """
+            PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0; PRAGMA mmap_size = 0;
+            PRAGMA synchronous = \(configuration.synchronous.rawValue); PRAGMA temp_store = MEMORY;
+            """
+        )
+        return handle
+    }
+
+    private static func prepareFile(
+        _ handle: SQLiteHandle,
+        _ path: String,
+        _ configuration: SQLiteConfiguration
+    ) throws(SQLiteError) {
+        let connection = SQLiteConnection(handle: handle)
+        let isNew = try connection.integer("PRAGMA page_count") == 0
+        if isNew {
+            try handle.execute("PRAGMA page_size = \(configuration.pageSize); PRAGMA auto_vacuum = INCREMENTAL")
+        } else {
+            try refuseForeign(connection, path, configuration)
+        }
+        try handle.execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864")
+        try SQLiteMigration(path: path, configuration: configuration).run(on: handle)
+    }
+
+    private static func refuseForeign(
+        _ connection: borrowing SQLiteConnection,
+        _ path: String,
+        _ configuration: SQLiteConfiguration
+    ) throws(SQLiteError) {
+        let id = try connection.integer("PRAGMA application_id")
+        let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
+        guard id == configuration.applicationID || (isEmpty && id == 0) else {
+            throw SQLiteError(.foreignFile, "\(path) belongs to another program")
+        }
+    }
+}

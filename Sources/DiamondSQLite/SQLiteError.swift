@@ -1,0 +1,62 @@
+import CDiamondSQLite
+
+/// A failure of SQLite, or of the file behind it.
+///
+/// Keeps the extended result code and the SQL, never the arguments: they may be secrets.
+package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// SQLite's extended result codes (https://sqlite.org/rescode.html), and three of our own below zero.
+    package struct Code: RawRepresentable, Hashable, Sendable {
+        package let rawValue: Int32
+        package init(rawValue: Int32) { self.rawValue = rawValue }
+
+        package static let busy = Code(rawValue: SQLITE_BUSY)
+        package static let readOnly = Code(rawValue: SQLITE_READONLY)
+        package static let ioError = Code(rawValue: SQLITE_IOERR)
+        package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
+        package static let full = Code(rawValue: SQLITE_FULL)
+        package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
+        package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
+        package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
+        package static let misuse = Code(rawValue: SQLITE_MISUSE)
+        /// The file was written by a newer version of this package.
+        package static let newerSchema = Code(rawValue: -1)
+        /// The file is a SQLite database, but another program's.
+        package static let foreignFile = Code(rawValue: -2)
+        /// The database was opened before a fork and used after it.
+        package static let forked = Code(rawValue: -3)
+
+        /// The code without its extension: `SQLITE_BUSY_SNAPSHOT` is a `busy`.
+        package var primary: Code { rawValue < 0 ? self : Code(rawValue: rawValue & 0xFF) }
+    }
+
+    package var code: Code
+    package var message: String
+    package var sql: String?
+
+    package init(_ code: Code, _ message: String, sql: String? = nil) {
+        self.code = code
+        self.message = message
+        self.sql = sql
+    }
+
+    package var description: String {
+        let remedy = remedy.map { ": \($0)" } ?? ""
+        let statement = sql.map { " in `\($0.split(whereSeparator: \.isWhitespace).joined(separator: " "))`" } ?? ""
+        return "\(message) (SQLite \(code.rawValue)\(statement))\(remedy)"
+    }
+
+    /// What the person in front of the machine can do.
+    package var remedy: String? {
+        switch code.primary {
+        case .busy: "another process holds the file; try again, or end that process"
+        case .readOnly: "make the file and its directory writable for this user"
+        case .full: "free space on the disk"
+        case .cannotOpen: "check that the directory exists and is writable for this user"
+        case .corrupt, .notADatabase: "move the file away; it will be made anew"
+        case .newerSchema: "update this program, or use another store directory"
+        case .foreignFile: "use another store directory"
+        case .forked: "open the database after the fork, in the child"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// Brings a file's schema to the newest version, by `PRAGMA user_version`.
+struct SQLiteMigration {
+    var path: String
+    var configuration: SQLiteConfiguration
+
+    private var newest: Int64 { Int64(configuration.migrations.count) }
+
+    /// Runs the missing scripts in one transaction; a newer file is refused untouched.
+    func run(on handle: SQLiteHandle) throws(SQLiteError) {
+        let connection = SQLiteConnection(handle: handle)
+        guard try version(connection) < newest else { return }
+        try handle.execute("BEGIN IMMEDIATE")
+        do {
+            // Read again: another process may have migrated while this one waited for the lock.
+            try migrate(from: version(connection), on: handle)
+            try handle.execute("COMMIT")
+        } catch {
+            try? handle.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    private func version(_ connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        let version = try connection.integer("PRAGMA user_version")
+        guard version <= newest else {
+            throw SQLiteError(
+                .newerSchema,
+                "\(path) has schema version \(version), this program knows \(newest)"
+            )
+        }
+        return version
+    }
+
+    private func migrate(from version: Int64, on handle: SQLiteHandle) throws(SQLiteError) {
+        for script in configuration.migrations.dropFirst(Int(version)) { try handle.execute(script) }
+        try handle.execute(
+            "PRAGMA application_id = \(configuration.applicationID); PRAGMA user_version = \(newest)"
+        )
+    }
+}

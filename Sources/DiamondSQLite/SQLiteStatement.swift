@@ -1,0 +1,114 @@
+import CDiamondSQLite
+package import Foundation
+
+/// A prepared statement: bind from 1, step, read columns from 0, as SQLite counts. Goes back to its connection's
+/// cache when it goes out of scope.
+package struct SQLiteStatement: ~Copyable {
+    private let handle: SQLiteHandle
+    private let pointer: OpaquePointer
+    private let literal: StaticString?
+
+    init(handle: SQLiteHandle, pointer: OpaquePointer, literal: StaticString?) {
+        self.handle = handle
+        self.pointer = pointer
+        self.literal = literal
+    }
+
+    deinit {
+        if let literal { handle.recycle(pointer, for: literal) } else { sqlite3_finalize(pointer) }
+    }
+
+    // MARK: Binding
+
+    package func bind(_ value: Int64?, at index: Int32) throws(SQLiteError) {
+        guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
+        try check(sqlite3_bind_int64(pointer, index, value))
+    }
+
+    package func bind(_ value: Double?, at index: Int32) throws(SQLiteError) {
+        guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
+        try check(sqlite3_bind_double(pointer, index, value))
+    }
+
+    package func bind(_ value: String?, at index: Int32) throws(SQLiteError) {
+        guard var value else { return try check(sqlite3_bind_null(pointer, index)) }
+        let code = value.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { text in
+                // An empty string has no address, and SQLite takes no address for NULL.
+                guard let start = text.baseAddress, !text.isEmpty else {
+                    return diamond_sqlite3_bind_text_copy(pointer, index, "", 0)
+                }
+                return diamond_sqlite3_bind_text_copy(pointer, index, start, UInt64(text.count))
+            }
+        }
+        try check(code)
+    }
+
+    /// Binds bytes that SQLite copies at once.
+    package func bind(_ value: Data?, at index: Int32) throws(SQLiteError) {
+        guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
+        let code = value.withUnsafeBytes { bytes in
+            bytes.isEmpty
+                ? sqlite3_bind_zeroblob(pointer, index, 0)
+                : diamond_sqlite3_bind_blob_copy(pointer, index, bytes.baseAddress, UInt64(bytes.count))
+        }
+        try check(code)
+    }
+
+    /// Binds bytes that are lent to SQLite: they must stay where they are until the statement has run.
+    package func bind(lending bytes: UnsafeRawBufferPointer, at index: Int32) throws(SQLiteError) {
+        guard let start = bytes.baseAddress, !bytes.isEmpty else {
+            return try check(sqlite3_bind_zeroblob(pointer, index, 0))
+        }
+        try check(diamond_sqlite3_bind_blob_static(pointer, index, start, UInt64(bytes.count)))
+    }
+
+    // MARK: Running
+
+    /// Goes to the next row; `false` when there is none.
+    package func step() throws(SQLiteError) -> Bool {
+        switch sqlite3_step(pointer) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw handle.error(code, sql: String(cString: sqlite3_sql(pointer)))
+        }
+    }
+
+    /// Runs to the end, ignoring rows, ready to be bound and run again.
+    package func run() throws(SQLiteError) {
+        while try step() {}
+        sqlite3_reset(pointer)
+    }
+
+    // MARK: Columns
+
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
+
+    package func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
+
+    package func double(_ column: Int32) -> Double { sqlite3_column_double(pointer, column) }
+
+    /// The column as text; NULL and bytes that are not UTF-8 are mended, never trapped on.
+    package func text(_ column: Int32) -> String {
+        guard let start = sqlite3_column_text(pointer, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(pointer, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    package func data(_ column: Int32) -> Data {
+        withBytes(column) { Data($0) }
+    }
+
+    /// Lends the column's bytes until the next step, without a copy.
+    package func withBytes<Result, Failure: Error>(
+        _ column: Int32,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let start = sqlite3_column_blob(pointer, column)
+        return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
+    }
+
+    private func check(_ code: Int32) throws(SQLiteError) {
+        if code != SQLITE_OK { throw handle.error(code, sql: String(cString: sqlite3_sql(pointer))) }
+    }
+}

@@ -1,0 +1,40 @@
+#if Tools
+import ArgumentParser
+
+@main
+struct Cachectl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cachectl",
+        abstract: "Sends requests through Diamond's cache, and shows and tends what the cache holds.",
+        discussion: """
+            The store is the directory of --store, else of the variable DIAMOND_STORE, else Diamond in the platform's \
+            directory for caches. It may be in use by running programs.
+
+            EXIT CODES
+              0   done
+              1   nothing found
+              2   the server answered with an error status, 400 or more
+              3   no response: unreachable, timed out, broken
+              4   the store cannot be opened or written
+              64  wrong usage, or a request that cannot be sent
+            """,
+        subcommands: [Send.self, Key.self, List.self, Show.self, Stats.self, Purge.self]
+    )
+}
+#else
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+@main
+struct Cachectl {
+    static func main() {
+        fputs(
+            "cachectl is built only with the Tools trait: swift build --traits default,Tools --product cachectl\n",
+            stderr)
+        exit(64)
+    }
+}
+#endif

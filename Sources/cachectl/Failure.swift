@@ -1,0 +1,27 @@
+#if Tools
+import ArgumentParser
+import Diamond
+
+/// How a command ends when it does not end well; the numbers stand in `cachectl --help`.
+enum Failure {
+    static let nothingFound = ExitCode(1)
+    static let errorStatus = ExitCode(2)
+    static let noResponse = ExitCode(3)
+    static let noStore = ExitCode(4)
+    static let usage = ExitCode(64)
+
+    /// Says why in one line, and gives the exit code to throw.
+    static func report(_ code: ExitCode, _ message: String) -> ExitCode {
+        Output.note("cachectl: \(message)")
+        return code
+    }
+
+    static func report(_ error: CacheError) -> ExitCode { report(noStore, error.message) }
+
+    static func report(_ error: RequestError) -> ExitCode { report(usage, error.message) }
+
+    static func report(_ error: ConnectionError) -> ExitCode {
+        report(error.code == .badRequest ? usage : noResponse, error.message)
+    }
+}
+#endif

@@ -1,0 +1,80 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+
+struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Lists what is stored, the newest first.")
+
+    @OptionGroup var store: StoreOptions
+
+    @Option(help: ArgumentHelp("Entries at most.", valueName: "N"))
+    var limit = 50
+
+    @Option(help: ArgumentHelp("Entries passed over.", valueName: "N"))
+    var offset = 0
+
+    func validate() throws {
+        guard limit >= 0, offset >= 0 else { throw ValidationError("--limit and --offset are not negative") }
+    }
+
+    func run() throws {
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let cache = try store.openCache()
+        do throws(CacheError) {
+            try show(cache.list(limit: limit, offset: offset).map { EntryRow($0, now: now) })
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func show(_ rows: [EntryRow]) {
+        guard !store.json else { return (try? Output.json(rows)) ?? () }
+        var table = Table(
+            header: ["KEY", "METHOD", "STATUS", "SIZE", "AGE", "FRESH", "URL"],
+            alignments: [.left, .left, .right, .right, .right, .right, .left]
+        )
+        table.rows = rows.map(\.cells)
+        for line in table.lines(width: Output.width) { Output.line(line) }
+    }
+}
+
+/// One entry for a list: the form of `list --json`, and the cells of the table.
+struct EntryRow: Encodable {
+    var key: String
+    var method: String
+    var status: Int
+    var url: String
+    var bytes: Int64
+    var storedAt: String
+    /// Seconds since the origin made or confirmed it.
+    var age: Int64
+    /// Seconds of freshness left by the server's word; absent where it gave none.
+    var fresh: Int64?
+    private var milliseconds: (age: Int64, fresh: Int64?)
+
+    init(_ listing: CacheListing, now: Int64) {
+        let age = listing.initialAge + max(0, now - listing.storedAt)
+        milliseconds = (age, listing.freshness(at: now))
+        key = listing.key.description
+        method = listing.method
+        status = listing.status
+        url = listing.url
+        bytes = listing.bodySize
+        storedAt = Quantity.instant(listing.storedAt)
+        self.age = age / 1000
+        fresh = milliseconds.fresh.map { $0 / 1000 }
+    }
+
+    enum CodingKeys: CodingKey { case key, method, status, url, bytes, storedAt, age, fresh }
+
+    var cells: [String] {
+        let fresh = milliseconds.fresh.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"
+        return [
+            String(key.prefix(12)), method, String(status), Quantity.bytes(bytes), Quantity.age(milliseconds.age),
+            fresh,
+            url,
+        ]
+    }
+}
+#endif

@@ -1,0 +1,46 @@
+#if Tools
+import Foundation
+
+/// Numbers as people read them.
+enum Quantity {
+    /// `0 B`, `1.5 KiB`, `12 MiB`.
+    static func bytes(_ count: Int64) -> String {
+        let units = ["B", "KiB", "MiB", "GiB", "TiB"]
+        var value = Double(count)
+        var unit = 0
+        while value >= 1024, unit < units.count - 1 {
+            value /= 1024
+            unit += 1
+        }
+        return "\(unit > 0 && value < 10 ? tenths(value) : String(Int(value))) \(units[unit])"
+    }
+
+    /// `0s`, `59s`, `12m`, `3h`, `9d` of milliseconds.
+    static func age(_ milliseconds: Int64) -> String {
+        let seconds = max(0, milliseconds / 1000)
+        switch seconds {
+        case ..<60: return "\(seconds)s"
+        case ..<3600: return "\(seconds / 60)m"
+        case ..<86400: return "\(seconds / 3600)h"
+        default: return "\(seconds / 86400)d"
+        }
+    }
+
+    /// `0.4 ms`, `12 ms`, `1.5 s`.
+    static func time(_ duration: Duration) -> String {
+        let milliseconds = Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
+        guard milliseconds < 1000 else { return "\(tenths(milliseconds / 1000)) s" }
+        return "\(milliseconds < 10 ? tenths(milliseconds) : String(Int(milliseconds))) ms"
+    }
+
+    /// `2026-08-01T12:00:00Z` of milliseconds since 1970.
+    static func instant(_ milliseconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(milliseconds / 1000)).formatted(.iso8601)
+    }
+
+    private static func tenths(_ value: Double) -> String {
+        let tenths = Int((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}
+#endif

@@ -1,0 +1,109 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+import HTTPTypes
+
+/// A request from the command line: a URL, or a file with the written form, and what is changed of it.
+struct RequestOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "A URL; a file with a request as JSON; or - for one on standard input.", valueName: "URL|FILE"))
+    var source: String
+
+    @Option(
+        name: .short,
+        help: ArgumentHelp("A parameter; again for more. NAME alone has no value.", valueName: "NAME=VALUE"))
+    var p: [String] = []
+
+    @Option(name: .customShort("X"), help: ArgumentHelp("The method.", valueName: "METHOD"))
+    var method: String?
+
+    @Option(name: .customShort("H"), help: ArgumentHelp("A header; again for more.", valueName: "NAME: VALUE"))
+    var headers: [String] = []
+
+    @Option(help: ArgumentHelp("A JSON body.", valueName: "TEXT"))
+    var jsonBody: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "automatic, cacheElseNetwork, networkElseCache, staleWhileRevalidate, revalidate, cacheOnly, reload or noStore.",
+            valueName: "POLICY"))
+    var policy: String?
+
+    @Option(help: ArgumentHelp("Freshness where the server gives none.", valueName: "SECONDS"))
+    var maxAge: Double?
+
+    @Option(help: ArgumentHelp("The longest time without progress.", valueName: "SECONDS"))
+    var timeout: Double?
+
+    func request() throws -> Request {
+        do throws(RequestError) {
+            var request = try base()
+            for parameter in p { request.parameters.append(parsing: parameter) }
+            if let method { request.method = try Self.method(method) }
+            for header in headers { request.headers.append(try Self.field(header)) }
+            if let jsonBody { request.body = try .json(text: jsonBody) }
+            if jsonBody != nil, method == nil, request.method == .get { request.method = .post }
+            if let policy { request.cache.mode = try Self.mode(policy) }
+            if let maxAge { request.cache.maxAge = try Self.duration(maxAge, "--max-age") }
+            if let timeout { request.timeout = try Self.duration(timeout, "--timeout") }
+            return request
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    // A URL has its scheme; everything else is a file, so that a forgotten scheme is not taken for a relative URL.
+    private func base() throws(RequestError) -> Request {
+        guard source != "-" else { return try Request(json: FileHandle.standardInput.readDataToEndOfFile()) }
+        guard !source.contains("://") else { return Request(source) }
+        guard let data = FileManager.default.contents(atPath: source) else {
+            throw RequestError(
+                .malformedURL, "'\(source)' is neither a readable file nor a URL: begin a URL with https://")
+        }
+        do {
+            return try Request(json: data)
+        } catch {
+            throw RequestError(error.code, "\(source): \(error.message)")
+        }
+    }
+
+    private static func method(_ token: String) throws(RequestError) -> HTTPRequest.Method {
+        guard let method = HTTPRequest.Method(token) else {
+            throw RequestError(.malformedMethod, "'\(token)' is not a method: give one word such as GET")
+        }
+        return method
+    }
+
+    private static func field(_ text: String) throws(RequestError) -> HTTPField {
+        guard let colon = text.firstIndex(of: ":") else {
+            throw RequestError(.malformedHeader, "a header of -H has no colon: write 'Name: value'")
+        }
+        let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        return try HTTPField(checking: String(text[..<colon]), String(value))
+    }
+
+    private static func mode(_ name: String) throws(RequestError) -> CachePolicy.Mode {
+        guard let mode = CachePolicy.Mode(rawValue: name) else {
+            let names = CachePolicy.Mode.allCases.map(\.rawValue).joined(separator: ", ")
+            throw RequestError(.malformedRequest, "'\(name)' is not a policy: give one of \(names)")
+        }
+        return mode
+    }
+
+    private static func duration(_ seconds: Double, _ option: String) throws(RequestError) -> Duration {
+        guard (0...3_000_000_000).contains(seconds) else {
+            throw RequestError(.malformedRequest, "\(option) is not a number of seconds from 0 on")
+        }
+        return .seconds(seconds)
+    }
+}
+
+extension Parameters {
+    fileprivate mutating func append(parsing text: String) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        append(String(parts[0]), parts.count > 1 ? .string(String(parts[1])) : .null)
+    }
+}
+#endif

@@ -1,0 +1,83 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+import HTTPTypes
+
+struct Send: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sends a request: the body to standard output, where it came from to standard error.",
+        aliases: ["get"]
+    )
+
+    @OptionGroup var store: StoreOptions
+    @OptionGroup var options: RequestOptions
+
+    func run() async throws {
+        let request = try options.request()
+        let engine = Engine(Engine.Configuration(store: store.location))
+        let observation = engine.activity.observe { event in
+            if case .cacheFailed(let reason) = event { Output.note("cachectl: not cached: \(reason)") }
+        }
+        if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
+        let outcome = await Self.send(request, with: engine)
+        await engine.close()
+        withExtendedLifetime(observation) {}
+        try print(outcome)
+    }
+
+    private typealias Outcome = (result: Result<Response, ConnectionError>, time: Duration)
+
+    private static func send(_ request: Request, with engine: Engine) async -> Outcome {
+        let start = ContinuousClock.now
+        do throws(ConnectionError) {
+            let response = try await engine.send(request)
+            return (.success(response), ContinuousClock.now - start)
+        } catch {
+            return (.failure(error), ContinuousClock.now - start)
+        }
+    }
+
+    private func print(_ outcome: Outcome) throws {
+        switch outcome.result {
+        case .failure(let error): throw Failure.report(error)
+        case .success(let response):
+            if store.json {
+                try Output.json(SentResponse(response, outcome.time))
+            } else {
+                show(response, outcome.time)
+            }
+            if response.status.code >= 400 { throw Failure.errorStatus }
+        }
+    }
+
+    private func show(_ response: Response, _ time: Duration) {
+        Output.write(response.body)
+        let size = Quantity.bytes(Int64(response.body.count))
+        let phrase = response.status.reasonPhrase
+        let status = phrase.isEmpty ? "\(response.status.code)" : "\(response.status.code) \(phrase)"
+        Output.note("\(status), \(size) from \(response.source.rawValue) in \(Quantity.time(time))")
+    }
+}
+
+/// The form of `send --json`.
+private struct SentResponse: Encodable {
+    var status: Int
+    var source: String
+    var milliseconds: Double
+    var headers: [[String]]
+    /// The body as text, or in base64 where it is not UTF-8.
+    var body: String?
+    var base64: String?
+
+    init(_ response: Response, _ time: Duration) {
+        status = response.status.code
+        source = response.source.rawValue
+        milliseconds =
+            Double(time.components.seconds) * 1000 + Double(time.components.attoseconds / 1_000_000_000_000) / 1000
+        headers = response.headers.map { [$0.name.rawName, $0.name == .setCookie ? "•••" : $0.value] }
+        body = String(validating: response.body, as: UTF8.self)
+        base64 = body == nil ? response.body.base64EncodedString() : nil
+    }
+}
+#endif

@@ -1,0 +1,60 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+import HTTPTypes
+
+struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Shows one entry: its request, its headers, its body.")
+
+    @OptionGroup var store: StoreOptions
+
+    @Argument(help: ArgumentHelp("The key, or enough of its beginning.", valueName: "KEY"))
+    var key: String
+
+    @Flag(help: "Print the body alone, as it is.")
+    var body = false
+
+    func run() throws {
+        let cache = try store.openCache()
+        do throws(CacheError) {
+            let listing = try KeyArgument(key).find(in: cache)
+            let form = try cache.canonicalForm(of: listing.key) ?? ""
+            guard let stored = try cache.findOnDisk(listing.key, request: Array(form.utf8)) else {
+                throw CacheError(.corrupt, "the entry \(key) is damaged: purge it, or send its request again")
+            }
+            try show(listing, form, stored)
+        } catch {
+            throw error.code == .noStore ? Failure.report(error) : Failure.report(Failure.nothingFound, error.message)
+        }
+    }
+
+    private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) throws(CacheError) {
+        guard !body else { return Output.write(stored.body) }
+        let row = EntryRow(listing, now: Int64(Date().timeIntervalSince1970 * 1000))
+        let headers = stored.headers.map { [$0.name.rawName, $0.value] }
+        guard !store.json else {
+            let text = String(validating: stored.body, as: UTF8.self)
+            let base64 = text == nil ? stored.body.base64EncodedString() : nil
+            let entry = ShownEntry(entry: row, canonicalForm: form, headers: headers, body: text, base64: base64)
+            return (try? Output.json(entry)) ?? ()
+        }
+        Output.line("key         \(row.key)")
+        Output.line("url         \(row.url)")
+        Output.line("stored      \(row.storedAt), age \(row.cells[4]), fresh \(row.cells[5])")
+        Output.line("body        \(row.cells[3]) (print it with --body)")
+        Output.line("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
+        for header in headers { Output.line("\(header[0]): \(header[1])") }
+    }
+}
+
+/// The form of `show --json`.
+private struct ShownEntry: Encodable {
+    var entry: EntryRow
+    var canonicalForm: String
+    var headers: [[String]]
+    /// The body as text, or in base64 where it is not UTF-8.
+    var body: String?
+    var base64: String?
+}
+#endif

@@ -1,0 +1,28 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+
+/// Which store a command works on.
+struct StoreOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "DIR"))
+    var store: String?
+
+    @Flag(name: .long, help: "Print JSON.")
+    var json = false
+
+    var location: Store {
+        let path = store ?? ProcessInfo.processInfo.environment["DIAMOND_STORE"]
+        return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? .default
+    }
+
+    /// The cache of a store that exists; inspecting makes none.
+    func openCache() throws -> Cache {
+        do throws(CacheError) {
+            return try Cache(location, create: false)
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+}
+#endif

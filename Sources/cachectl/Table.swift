@@ -1,0 +1,32 @@
+#if Tools
+/// Aligned columns; the last one is cut where the terminal ends.
+struct Table {
+    enum Alignment { case left, right }
+
+    let header: [String]
+    let alignments: [Alignment]
+    var rows: [[String]] = []
+
+    /// - Parameter width: columns of the terminal; `nil` cuts nothing.
+    func lines(width: Int?) -> [String] {
+        let all = [header] + rows
+        let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+        return all.map { line($0, widths: widths, total: width) }
+    }
+
+    private func line(_ row: [String], widths: [Int], total: Int?) -> String {
+        let cells = row.indices.map { column in
+            let isLast = column == row.count - 1
+            return isLast && alignments[column] == .left ? row[column] : padded(row[column], widths[column], column)
+        }
+        let line = cells.joined(separator: "  ")
+        guard let total, line.count > total, total > 1 else { return line }
+        return line.prefix(total - 1) + "…"
+    }
+
+    private func padded(_ text: String, _ width: Int, _ column: Int) -> String {
+        let space = String(repeating: " ", count: width - text.count)
+        return alignments[column] == .left ? text + space : space + text
+    }
+}
+#endif

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The decision what to do for a request` {
+    /// What may be stored, by a name for the table.
+    enum Stored: CaseIterable {
+        case nothing, fresh, stale, staleWithValidator, silent, noCache, invalidated
+
+        var response: StoredResponse? {
+            switch self {
+            case .nothing: nil
+            case .fresh: .stub(lifetime: 60_000)
+            case .stale: .stub(lifetime: 1000)
+            case .staleWithValidator: .stub(lifetime: 1000, flags: .hasValidator)
+            case .silent: .stub(lifetime: nil)
+            case .noCache: .stub(lifetime: 60_000, flags: [.noCache, .hasValidator])
+            case .invalidated: .stub(lifetime: 60_000, flags: [.invalidated, .hasValidator])
+            }
+        }
+    }
+
+    static let load = CacheDecision.ask(conditionally: false, elseStored: false)
+    static let confirm = CacheDecision.ask(conditionally: true, elseStored: false)
+
+    /// One row a policy, one column a case of `Stored`, in its order.
+    static let table: [(CachePolicy, [CacheDecision])] = [
+        (.automatic, [load, .serve(.cache), load, confirm, load, confirm, confirm]),
+        (
+            .automatic(maxAge: .seconds(30)),
+            [load, .serve(.cache), load, confirm, .serve(.cache), confirm, confirm]
+        ),
+        (
+            .cacheElseNetwork,
+            [
+                load, .serve(.cache), .serve(.stale), .serve(.stale), .serve(.stale), .serve(.stale), .serve(.stale),
+            ]
+        ),
+        (
+            .networkElseCache,
+            [
+                load, .ask(conditionally: false, elseStored: true), .ask(conditionally: false, elseStored: true),
+                .ask(conditionally: true, elseStored: true), .ask(conditionally: false, elseStored: true),
+                .ask(conditionally: true, elseStored: true), .ask(conditionally: true, elseStored: true),
+            ]
+        ),
+        (
+            .staleWhileRevalidate,
+            [
+                load, .serve(.cache), .serveStaleAndRefresh, .serveStaleAndRefresh, .serveStaleAndRefresh,
+                .serveStaleAndRefresh, .serveStaleAndRefresh,
+            ]
+        ),
+        (.revalidate, [load, load, load, confirm, load, confirm, confirm]),
+        (
+            .cacheOnly,
+            [
+                .fail, .serve(.cache), .serve(.stale), .serve(.stale), .serve(.stale), .serve(.stale), .serve(.stale),
+            ]
+        ),
+        (.reload, [load, load, load, load, load, load, load]),
+        (.noStore, [load, load, load, load, load, load, load]),
+    ]
+
+    @Test(arguments: table) func `follows the table`(policy: CachePolicy, expected: [CacheDecision]) {
+        for (stored, decision) in zip(Stored.allCases, expected) {
+            // Ten seconds after it was stored.
+            #expect(CacheDecision(now: 10_000, stored: stored.response, policy: policy) == decision, "\(stored)")
+        }
+    }
+
+    @Test func `takes an age on arrival into account`() {
+        let old = StoredResponse.stub(lifetime: 60_000, initialAge: 55_000)
+        #expect(CacheDecision(now: 4000, stored: old, policy: .automatic) == .serve(.cache))
+        #expect(CacheDecision(now: 5000, stored: old, policy: .automatic) == Self.load)
+    }
+
+    @Test func `never lets the app's maxAge outlive the server's word`() {
+        let short = StoredResponse.stub(lifetime: 1000)
+        let policy = CachePolicy.automatic(maxAge: .seconds(3600))
+        #expect(CacheDecision(now: 10_000, stored: short, policy: policy) == Self.load)
+    }
+}
+
+extension StoredResponse {
+    static func stub(
+        lifetime: Int64?,
+        flags: Flags = [],
+        initialAge: Int64 = 0,
+        headers: String = "Content-Type: text/plain\n",
+        body: String = "body"
+    ) -> StoredResponse {
+        StoredResponse(
+            status: 200,
+            headerBlock: Data(headers.utf8),
+            body: Data(body.utf8),
+            storedAt: 0,
+            initialAge: initialAge,
+            lifetime: lifetime,
+            flags: flags
+        )
+    }
+}

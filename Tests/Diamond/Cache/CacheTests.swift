@@ -1,0 +1,170 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The cache on disk` {
+    let temporary = TemporaryStore()
+
+    private func open(memory: Int = 0) throws -> Cache { try Cache(temporary.store, memoryCapacity: memory) }
+
+    private func entry(_ name: String, body: Data = Data("body".utf8)) throws -> CacheEntry {
+        let form = try CanonicalForm(of: Request("http://h/\(name)"), rules: KeyRules())
+        var stored = StoredResponse.stub(lifetime: 60_000, flags: .hasValidator, initialAge: 3)
+        stored.body = body
+        return CacheEntry(key: form.key, request: form.bytes, url: "http://h/\(name)", method: "GET", stored: stored)
+    }
+
+    @Test(arguments: [0, 1, 1024, 131_071, 131_072, 131_073, 1_000_000])
+    func `gives back what it was given, to the byte`(size: Int) async throws {
+        let cache = try open()
+        let body = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let entry = try entry("a", body: body)
+        cache.store(entry)
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
+    }
+
+    @Test func `is found by another process's cache, and after a restart`() async throws {
+        let first = try open(memory: 1 << 20)
+        let second = try open(memory: 1 << 20)
+        let entry = try entry("a")
+        first.store(entry)
+        await first.flush()
+        #expect(second.find(entry.key, request: entry.request) == entry.stored)
+        #expect(first.rules.digest(of: [1]) == second.rules.digest(of: [1]))
+    }
+
+    @Test func `replaces an entry, its longer body included`() async throws {
+        let cache = try open()
+        let old = try entry("a", body: Data(repeating: 1, count: 400_000))
+        let new = try entry("a", body: Data(repeating: 2, count: 10))
+        cache.store(old)
+        await cache.flush()
+        cache.store(new)
+        await cache.flush()
+        #expect(try cache.findOnDisk(new.key, request: new.request) == new.stored)
+        #expect(try cache.statistics().entries == 1)
+        #expect(try cache.statistics().bodyBytes == 10)
+        #expect(try temporary.rows("body") == 1)
+    }
+
+    @Test func `never answers for another request, even of the same key`() async throws {
+        let cache = try open(memory: 1 << 20)
+        let entry = try entry("a")
+        cache.store(entry)
+        await cache.flush()
+        let other = Array("diamond 1\nmethod GET\n".utf8)
+        #expect(cache.find(entry.key, request: other) == nil)
+        #expect(try cache.findOnDisk(entry.key, request: other) == nil)
+    }
+
+    @Test func `answers from memory before the write is done`() throws {
+        let cache = try open(memory: 1 << 20)
+        let entry = try entry("a")
+        cache.store(entry)
+        #expect(cache.find(entry.key, request: entry.request) == entry.stored)
+    }
+
+    @Test func `updates an entry that a 304 confirmed and leaves its body in place`() async throws {
+        let cache = try open()
+        var entry = try entry("a", body: Data(repeating: 1, count: 300_000))
+        cache.store(entry)
+        entry.stored.storedAt = 77
+        entry.stored.flags = []
+        entry.stored.lifetime = nil
+        cache.confirm(entry)
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
+    }
+
+    @Test(arguments: [
+        ("UPDATE body SET bytes = zeroblob(4)", "checksum"),
+        ("DELETE FROM body", "incomplete"),
+        ("UPDATE entry SET body_size = 9", "incomplete"),
+    ]) func `drops a damaged entry, says so, and counts it as a miss`(damage: String, reason: String) async throws {
+        let activity = Activity()
+        let dropped = Guarded<[String]>([])
+        let observation = activity.observe { event in
+            if case .cacheEntryDropped(let reason) = event { dropped.withLock { $0.append(reason) } }
+        }
+        let cache = try Cache(temporary.store, activity: activity, memoryCapacity: 0)
+        let entry = try entry("a")
+        cache.store(entry)
+        await cache.flush()
+        try temporary.execute(damage)
+        #expect(cache.find(entry.key, request: entry.request) == nil)
+        #expect(dropped.withLock { $0.count } == 1)
+        #expect(dropped.withLock { $0.first?.contains(reason) } == true)
+        await cache.flush()
+        #expect(try cache.statistics().entries == 0)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `purges one entry or all, body rows included`() async throws {
+        let cache = try open(memory: 1 << 20)
+        let entries = try (0..<5).map { try entry("\($0)") }
+        for entry in entries { cache.store(entry) }
+        #expect(try await cache.purge(entries[0].key))
+        #expect(try await !cache.purge(entries[0].key))
+        #expect(cache.find(entries[0].key, request: entries[0].request) == nil)
+        #expect(cache.find(entries[1].key, request: entries[1].request) != nil)
+        #expect(try await cache.purge() == 4)
+        #expect(cache.find(entries[1].key, request: entries[1].request) == nil)
+        #expect(try temporary.rows("body") == 0)
+    }
+
+    @Test func `lists the newest first, page by page`() async throws {
+        let cache = try open()
+        for age in 0..<5 {
+            var entry = try entry("\(age)")
+            entry.stored.storedAt = Int64(age)
+            cache.store(entry)
+        }
+        await cache.flush()
+        #expect(try cache.list(limit: 2).map(\.url) == ["http://h/4", "http://h/3"])
+        #expect(try cache.list(limit: 2, offset: 4).map(\.url) == ["http://h/0"])
+    }
+
+    @Test func `finds by one range of rows, without sorting and without a scan`() throws {
+        _ = try open()
+        let plan = try temporary.plan(
+            """
+            SELECT bytes FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
+            WHERE key_prefix = 1 ORDER BY body.id
+            """
+        )
+        #expect(plan.allSatisfy { !$0.contains("SCAN") && !$0.contains("TEMP B-TREE") }, "\(plan)")
+    }
+}
+
+extension TemporaryStore {
+    /// The store's file, opened beside whoever uses it.
+    private func database() throws -> SQLiteDatabase {
+        try SQLiteDatabase(
+            path: store.cachePath, configuration: SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""]))
+    }
+
+    func execute(_ sql: String) throws {
+        try database().write { (connection) throws(SQLiteError) in try connection.execute(sql) }
+    }
+
+    func rows(_ table: String) throws -> Int64 {
+        try database().read { (connection) throws(SQLiteError) in
+            let count = try connection.statement(composed: "SELECT count(*) FROM \(table)")
+            return try count.step() ? count.int64(0) : 0
+        }
+    }
+
+    func plan(_ sql: String) throws -> [String] {
+        try database().read { (connection) throws(SQLiteError) in
+            let rows = try connection.statement(composed: "EXPLAIN QUERY PLAN " + sql)
+            var plan: [String] = []
+            while try rows.step() { plan.append(rows.text(3)) }
+            return plan
+        }
+    }
+}

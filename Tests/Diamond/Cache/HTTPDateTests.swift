@@ -1,0 +1,36 @@
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A date of HTTP` {
+    static let now: Int64 = 1_767_225_600_000  // 2026
+
+    @Test(
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777_000),
+            ("Sun Nov  6 08:49:37 1994", 784_111_777_000), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Wed, 31 Dec 1969 23:59:59 GMT", -1000), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000_000),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799_000),
+            ("Saturday, 01-Jan-50 00:00:00 GMT", 2_524_608_000_000),
+        ] as [(String, Int64)]) func `is read in all three forms`(text: String, milliseconds: Int64)
+    {
+        #expect(HTTPDate.milliseconds(of: text, now: Self.now) == milliseconds)
+    }
+
+    @Test(arguments: [
+        "", "0", "-1", "tomorrow", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 199 08:49:37 GMT",
+    ]) func `that is none is nil`(text: String) {
+        #expect(HTTPDate.milliseconds(of: text, now: Self.now) == nil)
+    }
+
+    @Test(arguments: [0, 784_111_777_000, -1000, 951_782_400_000, 253_402_300_799_000] as [Int64])
+    func `is written so that it reads back`(milliseconds: Int64) {
+        #expect(HTTPDate.milliseconds(of: HTTPDate.text(of: milliseconds), now: Self.now) == milliseconds)
+    }
+
+    @Test func `is written in the one form to send`() {
+        #expect(HTTPDate.text(of: 784_111_777_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The memory tier` {
+    private func entry(_ name: String, size: Int = 0) throws -> CacheEntry {
+        let form = try CanonicalForm(of: Request("http://h/\(name)"), rules: KeyRules())
+        var stored = StoredResponse.stub(lifetime: nil, headers: "")
+        stored.body = Data(count: size)
+        return CacheEntry(key: form.key, request: form.bytes, url: "", method: "GET", stored: stored)
+    }
+
+    private func has(_ tier: MemoryTier, _ entry: CacheEntry) -> Bool {
+        tier.find(entry.key, request: entry.request) != nil
+    }
+
+    @Test func `spares what was used and evicts the oldest that was not`() throws {
+        let entries = try (0..<12).map { try entry("\($0 + 10)", size: 1000) }
+        let tier = MemoryTier(capacity: entries[0].cost * 10)
+        for entry in entries.prefix(10) { tier.store(entry) }
+        for entry in entries.prefix(5) { _ = has(tier, entry) }
+        tier.store(entries[10])
+        tier.store(entries[11])
+        #expect(entries.indices.filter { !has(tier, entries[$0]) } == [5, 6])
+    }
+
+    @Test func `stays within its bound whatever comes`() throws {
+        let tier = MemoryTier(capacity: 100_000)
+        var generator = SplitMix(state: 42)
+        var kept: [CacheEntry] = []
+        for index in 0..<2000 {
+            let entry = try entry("\(index % 300)", size: Int(generator.next() % 5000))
+            tier.store(entry)
+            kept.append(entry)
+            if generator.next() % 3 == 0, let used = kept.randomElement(using: &generator) { _ = has(tier, used) }
+            if generator.next() % 7 == 0 { tier.remove(entry.key) }
+            #expect(tier.cost <= 100_000)
+        }
+        tier.removeAll()
+        #expect(tier.cost == 0)
+    }
+
+    @Test func `does not keep what would fill it alone`() throws {
+        let tier = MemoryTier(capacity: 10_000)
+        let big = try entry("big", size: 5000)
+        tier.store(big)
+        #expect(!has(tier, big))
+    }
+
+    @Test func `replaces an entry without counting it twice`() throws {
+        let tier = MemoryTier(capacity: 100_000)
+        for _ in 0..<10 { tier.store(try entry("a", size: 100)) }
+        #expect(tier.cost == (try entry("a", size: 100)).cost)
+    }
+}
+
+/// A small generator whose sequence a test can repeat (Steele and others, 2014).
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The decision whether to store` {
+    private func decide(_ method: HTTPRequest.Method, _ status: Int, _ headers: HTTPFields) -> StoredResponse? {
+        StoreDecision(method: method, status: status, headers: headers, body: Data(), sentAt: 0, receivedAt: 0).stored
+    }
+
+    @Test(
+        arguments: [
+            (.get, 200, [:], true), (.query, 200, [:], true), (.head, 200, [:], false), (.post, 200, [:], false),
+            (.put, 200, [.cacheControl: "max-age=60"], false), (.get, 404, [:], true), (.get, 500, [:], false),
+            (.get, 500, [.cacheControl: "max-age=60"], true), (.get, 302, [:], false), (.get, 301, [:], true),
+            (.get, 206, [.cacheControl: "max-age=60"], false), (.get, 304, [.cacheControl: "max-age=60"], false),
+            (.get, 200, [.cacheControl: "No-Store"], false),
+            (.get, 200, [.cacheControl: "max-age=60, no-store"], false),
+            (.get, 200, [.cacheControl: "no-cache"], true), (.get, 200, [.vary: "*"], false),
+            (.get, 200, [.vary: "Accept, accept-encoding"], true), (.get, 200, [.vary: "User-Agent"], false),
+            (.get, 200, [.vary: "accept", .contentType: "a"], true),
+        ] as [(HTTPRequest.Method, Int, HTTPFields, Bool)])
+    func `follows RFC 9111`(method: HTTPRequest.Method, status: Int, headers: HTTPFields, isStored: Bool) {
+        #expect((decide(method, status, headers) != nil) == isStored)
+    }
+
+    @Test func `leaves out what belongs to the connection, and cookies`() throws {
+        let headers: HTTPFields = [
+            .connection: "close, X-Hop", .setCookie: "sid=s3cret", .transferEncoding: "chunked", .eTag: "\"1\"",
+        ]
+        var all = headers
+        all.append(try HTTPField(checking: "X-Hop", "1"))
+        all.append(try HTTPField(checking: "X-Other", "a: b"))
+        let stored = try #require(decide(.get, 200, all))
+        #expect(String(decoding: stored.headerBlock, as: UTF8.self) == "ETag: \"1\"\nX-Other: a: b\n")
+        #expect(stored.headers.count == 2)
+        #expect(stored.flags == .hasValidator)
+    }
+
+    @Test func `after a 304 takes over its headers and its freshness, and keeps what describes the body`() throws {
+        let old = StoredResponse.stub(
+            lifetime: 1000,
+            flags: [.hasValidator, .invalidated],
+            initialAge: 9000,
+            headers: "ETag: \"1\"\nContent-Type: text/plain\nX-Old: 1\nAge: 9\n"
+        )
+        let confirmation: HTTPFields = [
+            .eTag: "\"1\"", .contentType: "text/html", .cacheControl: "max-age=60", .contentLength: "0",
+        ]
+        let decision = StoreDecision(confirming: old, by: confirmation, sentAt: 40_000, receivedAt: 41_000)
+        let new = try #require(decision.stored)
+        #expect(new.lifetime == 60_000)
+        #expect(new.initialAge == 1000)
+        #expect(new.storedAt == 41_000)
+        #expect(new.flags == .hasValidator)
+        #expect(new.headers[.contentType] == "text/plain")
+        #expect(new.headers[.cacheControl] == "max-age=60")
+        #expect(new.headers[.contentLength] == nil)
+        #expect(new.body == old.body)
+    }
+
+    @Test func `after a 304 that forbids it drops the entry`() {
+        let old = StoredResponse.stub(lifetime: nil)
+        let confirmation: HTTPFields = [.cacheControl: "no-store"]
+        #expect(StoreDecision(confirming: old, by: confirmation, sentAt: 0, receivedAt: 0).stored == nil)
+    }
+}

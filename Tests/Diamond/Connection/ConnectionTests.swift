@@ -1,0 +1,182 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `A connection` {
+    private func engine(_ transport: any Transport = StubTransport()) -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        return Engine(configuration)
+    }
+
+    /// Answers when the gate opens, or throws when canceled.
+    private func gated(_ gate: Gate, entered: Gate = Gate()) -> StubTransport {
+        StubTransport { _ async throws(TransportError) in
+            entered.open()
+            let stream = AsyncStream<Void> { continuation in
+                Task {
+                    await gate.wait()
+                    continuation.finish()
+                }
+            }
+            for await _ in stream {}
+            if Task.isCancelled { throw TransportError(.cancelled, "canceled") }
+            return .stub()
+        }
+    }
+
+    @Test func `brings its response, to everyone who waits and whoever comes later`() async throws {
+        let connection = engine().enqueue(Request("http://h/"))
+        async let first = connection.response
+        async let second = connection.response
+        #expect(try await first.text == "body")
+        #expect(try await second.text == "body")
+        #expect(try await connection.response.status == .ok)
+    }
+
+    @Test func `tells its states in order, the present one first, and ends`() async throws {
+        let gate = Gate()
+        let connection = engine(gated(gate)).connection(for: Request("http://h/"))
+        var states = connection.states.makeAsyncIterator()
+        #expect(await states.next() == .ready)
+        connection.start()
+        gate.open()
+        #expect(await states.next() == .executing)
+        #expect(await states.next() == .finished)
+        #expect(await states.next() == nil)
+        var late = connection.states.makeAsyncIterator()
+        #expect(await late.next() == .finished)
+        #expect(await late.next() == nil)
+    }
+
+    @Test func `fails without an engine, and says what to do`() async {
+        let connection = Connection(Request("http://h/"))
+        connection.start()
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .noEngine)
+        #expect(error?.message.contains("Engine.enqueue") == true)
+    }
+
+    @Test func `canceled before its start ends at once for who waits, and finishes when it is started`() async {
+        let transport = StubTransport()
+        let connection = engine(transport).connection(for: Request("http://h/"))
+        connection.cancel()
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .cancelled)
+        #expect(!connection.isFinished)
+        connection.start()
+        #expect(connection.isFinished)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `canceled on the wire, twice, finishes once`() async throws {
+        let (gate, entered) = (Gate(), Gate())
+        let connection = engine(gated(gate, entered: entered)).connection(for: Request("http://h/"))
+        let completions = Guarded(0)
+        connection.completionBlock = { completions.withLock { $0 += 1 } }
+        connection.start()
+        await entered.wait()
+        connection.cancel()
+        connection.cancel()
+        gate.open()
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .cancelled)
+        connection.cancel()
+        await untilTrue { completions.withLock { $0 } == 1 }
+        #expect(connection.isFinished && connection.isCancelled && !connection.isExecuting)
+    }
+
+    @Test func `is canceled with the task that waits for it`() async throws {
+        let (gate, entered) = (Gate(), Gate())
+        let connection = engine(gated(gate, entered: entered)).enqueue(Request("http://h/"))
+        let task = Task { try await connection.response }
+        await entered.wait()
+        task.cancel()
+        gate.open()
+        await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(connection.isCancelled)
+    }
+
+    @Test func `waits for its dependency`() async throws {
+        let gate = Gate()
+        let transport = gated(gate)
+        let engine = engine(transport)
+        let first = engine.connection(for: Request("http://h/1"))
+        let second = engine.connection(for: Request("http://h/2"))
+        second.addDependency(first)
+        engine.enqueue(second)
+        engine.enqueue(first)
+        gate.open()
+        _ = try await second.response
+        #expect(first.isFinished)
+        #expect(transport.requests.map(\.url) == ["http://h/1", "http://h/2"])
+    }
+
+    @Test func `runs on a queue of the user's own`() async throws {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let engine = engine()
+        let connections = (0..<20).map { engine.connection(for: Request("http://h/\($0)")) }
+        for connection in connections { queue.addOperation(connection) }
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+    }
+
+    @Test func `enqueued twice runs once`() async throws {
+        let transport = StubTransport()
+        let engine = engine(transport)
+        let connection = engine.enqueue(Request("http://h/"))
+        engine.enqueue(connection)
+        _ = try await connection.response
+        engine.enqueue(connection)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `is freed when it has finished, whatever its completion block captures`() async throws {
+        let leaked = Weak()
+        try await { () async throws in
+            let connection = engine().connection(for: Request("http://h/"))
+            let called = Gate()
+            connection.completionBlock = {
+                _ = connection.isFinished
+                called.open()
+            }
+            connection.start()
+            _ = try await connection.response
+            await called.wait()
+            leaked.connection.withLock { $0.value = connection }
+        }()
+        await untilTrue { leaked.connection.withLock { $0.value == nil } }
+    }
+
+    @Test func `finishes exactly once under any order of start and cancel`() async throws {
+        let engine = engine()
+        for _ in 0..<300 {
+            let connection = engine.connection(for: Request("http://h/"))
+            let completions = Guarded(0)
+            connection.completionBlock = { completions.withLock { $0 += 1 } }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { connection.cancel() }
+                group.addTask { engine.enqueue(connection) }
+                group.addTask { _ = try? await connection.response }
+            }
+            await untilTrue { connection.isFinished && completions.withLock { $0 } == 1 }
+            #expect(engine.activity.inFlight == 0)
+        }
+    }
+}
+
+/// Knows a connection without keeping it.
+private struct Weak: Sendable {
+    struct Reference { weak var value: Connection? }
+
+    let connection = Guarded(Reference())
+}
+
+/// Yields until the condition holds; the suite's time limit ends it when it never does.
+func untilTrue(_ condition: @Sendable () -> Bool) async {
+    while !condition() { await Task.yield() }
+}

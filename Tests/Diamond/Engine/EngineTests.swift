@@ -1,0 +1,216 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `An engine` {
+    let temporary = TemporaryStore()
+    let clock = ManualClock()
+
+    private func date() -> String { HTTPDate.text(of: clock.milliseconds) }
+
+    @Test func `asks the network once, then answers from the cache until it is stale`() async throws {
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        let engine = temporary.engine(transport, clock: clock)
+        let request = Request("http://h/?a=1", parameters: ["b": 2])
+        #expect(try await engine.send(request).source == .network)
+        clock.advance(by: 59)
+        let hit = try await engine.send(Request("http://h/?b=2", parameters: ["a": 1]))
+        #expect(hit.source == .cache)
+        #expect(hit.text == "body")
+        #expect(hit.headers[.age] == "59")
+        clock.advance(by: 2)
+        #expect(try await engine.send(request).source == .network)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `finds after a restart what it stored before`() async throws {
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        let first = temporary.engine(transport, clock: clock)
+        _ = try await first.send(Request("http://h/"))
+        await first.close()
+        let second = temporary.engine(transport, clock: clock)
+        #expect(try await second.send(Request("http://h/")).source == .cache)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `confirms what is stale with both validators, and takes the new freshness`() async throws {
+        let modified = date()
+        let transport = StubTransport { request throws(TransportError) in
+            request.headers[.ifNoneMatch] == "\"1\"" && request.headers[.ifModifiedSince] == modified
+                ? .stub(status: 304, headers: [.cacheControl: "max-age=60"], body: "")
+                : .stub(headers: [.eTag: "\"1\"", .lastModified: modified])
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        let confirmed = try await engine.send(Request("http://h/"))
+        #expect(confirmed.source == .revalidated)
+        #expect(confirmed.status == .ok)
+        #expect(confirmed.text == "body")
+        clock.advance(by: 30)
+        #expect(try await engine.send(Request("http://h/")).source == .cache)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `replaces what the server says has changed`() async throws {
+        let count = Guarded(0)
+        let transport = StubTransport { _ throws(TransportError) in
+            let number = count.withLock { number in
+                number += 1
+                return number
+            }
+            return .stub(headers: [.eTag: "\"\(number)\""], body: "\(number)")
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        let changed = try await engine.send(Request("http://h/"))
+        #expect(changed.source == .network && changed.text == "2")
+        #expect(transport.requests.last?.headers[.ifNoneMatch] == "\"1\"")
+        #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
+    }
+
+    @Test func `believes the app's maxAge where the server is silent`() async throws {
+        let transport = StubTransport()
+        let engine = temporary.engine(transport, clock: clock)
+        let request = Request("http://h/", cache: .automatic(maxAge: .seconds(10)))
+        _ = try await engine.send(request)
+        clock.advance(by: 9)
+        #expect(try await engine.send(request).source == .cache)
+        clock.advance(by: 1)
+        #expect(try await engine.send(request).source == .network)
+    }
+
+    @Test func `stores nothing that the server or the request forbids`() async throws {
+        let cases: [(HTTPFields, Request)] = [
+            ([.cacheControl: "no-store"], Request("http://h/1")),
+            ([.cacheControl: "max-age=60"], Request("http://h/2", cache: .noStore)),
+            ([.cacheControl: "max-age=60"], Request("http://h/3", headers: [.cacheControl: "no-store"])),
+            ([.cacheControl: "max-age=60"], Request("http://h/4", headers: [.range: "bytes=0-1"])),
+            ([.cacheControl: "max-age=60"], Request("http://h/5", method: .post)),
+        ]
+        for (headers, request) in cases {
+            let engine = temporary.engine(StubTransport(headers: headers), clock: clock)
+            _ = try await engine.send(request)
+            await engine.close()
+        }
+        #expect(try Cache(temporary.store).statistics().entries == 0)
+    }
+
+    @Test func `answers a HEAD from a stored GET, without its body`() async throws {
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        let head = try await engine.send(Request("http://h/", method: .head))
+        #expect(head.source == .cache && head.body.isEmpty)
+    }
+
+    @Test func `does not take a HEAD's answer for a GET's`() async throws {
+        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
+        _ = try await engine.send(Request("http://h/", method: .head))
+        #expect(try await engine.send(Request("http://h/")).source == .network)
+    }
+
+    @Test func `answers 504 where only the cache may answer and has nothing`() async throws {
+        let transport = StubTransport()
+        let engine = temporary.engine(transport, clock: clock)
+        #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).status == .gatewayTimeout)
+        let header = Request("http://h/", headers: [.cacheControl: "only-if-cached"])
+        #expect(try await engine.send(header).status == .gatewayTimeout)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: [503, nil] as [Int?])
+    func `falls back on what is stored when the network fails, where the policy says so`(status: Int?) async throws {
+        let isDown = Guarded(false)
+        let transport = StubTransport { _ throws(TransportError) in
+            guard isDown.withLock({ $0 }) else { return .stub(headers: [.cacheControl: "max-age=1"]) }
+            guard let status else { throw TransportError(.cannotConnect, "refused") }
+            return .stub(status: status)
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        isDown.withLock { $0 = true }
+        clock.advance(by: 60)
+        let fallback = try await engine.send(Request("http://h/", cache: .networkElseCache))
+        #expect(fallback.source == .stale && fallback.text == "body")
+        let automatic = try? await engine.send(Request("http://h/"))
+        #expect(automatic?.status.code == status)
+    }
+
+    @Test func `serves what is stale and brings it up to date behind the answer`() async throws {
+        let count = Guarded(0)
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: [.cacheControl: "max-age=1"], body: "\(count.withLock { $0 += 1; return $0 })")
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        let request = Request("http://h/", cache: .staleWhileRevalidate)
+        _ = try await engine.send(request)
+        clock.advance(by: 5)
+        let stale = try await engine.send(request)
+        #expect(stale.source == .stale && stale.text == "1")
+        while try await engine.send(Request("http://h/", cache: .cacheOnly)).text != "2" { await Task.yield() }
+    }
+
+    @Test func `keeps users apart, in memory and on disk`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            .stub(headers: [.cacheControl: "max-age=60"], body: request.headers[.authorization] ?? request.url)
+        }
+        for round in 0..<2 {
+            let engine = temporary.engine(transport, clock: clock)
+            for user in ["Bearer alice", "Bearer bob"] {
+                let response = try await engine.send(Request("http://h/", headers: [.authorization: user]))
+                #expect(response.text == user)
+                #expect(response.source == (round == 0 ? .network : .cache))
+            }
+            await engine.close()
+        }
+    }
+
+    @Test func `leaves no secret on disk`() async throws {
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60", .setCookie: "sid=s3cret"])
+        let engine = temporary.engine(transport, clock: clock)
+        var request = Request("http://me:s3cret@h/?access_token=s3cret", parameters: ["password": "s3cret"])
+        request.headers = [.authorization: "Bearer s3cret", .cookie: "sid=s3cret"]
+        _ = try await engine.send(request)
+        await engine.close()
+        #expect(try await temporary.engine(transport, clock: clock).send(request).source == .cache)
+        #expect(try temporary.bytes().range(of: Data("s3cret".utf8)) == nil)
+        #expect(try temporary.bytes().range(of: Data("http://h/".utf8)) != nil)
+    }
+
+    @Test func `sends user info as basic credentials, and its own headers where the request has none`() async throws {
+        let transport = StubTransport()
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://me:p%40ss@h/"))
+        let sent = try #require(transport.requests.first)
+        #expect(sent.url == "http://h/")
+        #expect(sent.headers[.authorization] == "Basic bWU6cEBzcw==")
+        #expect(sent.headers[.userAgent] == "Diamond")
+    }
+
+    @Test func `counts what is on the wire, and ends at zero`() async throws {
+        let (gate, entered) = (Gate(), Gate())
+        let transport = StubTransport { _ async throws(TransportError) in
+            entered.open()
+            await gate.wait()
+            throw TransportError(.connectionLost, "lost")
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        let task = Task { try await engine.send(Request("http://h/")) }
+        await entered.wait()
+        #expect(engine.activity.inFlight == 1)
+        gate.open()
+        await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(engine.activity.inFlight == 0)
+    }
+
+    @Test func `refuses a malformed request with the place and the remedy`() async {
+        let engine = temporary.engine(StubTransport(), clock: clock)
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/%zz")) }
+        #expect(error?.code == .badRequest)
+        #expect(error?.cause is RequestError)
+    }
+}

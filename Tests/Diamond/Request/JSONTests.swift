@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `JSON` {
+    @Test(arguments: ["arrays", "french", "structures", "unicode", "values", "weird"])
+    func `is written as the reference vectors of RFC 8785 say`(name: String) throws {
+        let input = try JSONReader.value(of: Fixture.bytes("JCS/input/\(name).json"), roundsNumbers: true)
+        #expect(try JSONWriter.text(of: input) == Fixture.bytes("JCS/output/\(name).json"))
+    }
+
+    // RFC 8785 appendix B, and the borders of ECMAScript's layouts.
+    @Test(
+        arguments: [
+            (0x0000_0000_0000_0000, "0"), (0x8000_0000_0000_0000, "0"), (0x0000_0000_0000_0001, "5e-324"),
+            (0x8000_0000_0000_0001, "-5e-324"), (0x7FEF_FFFF_FFFF_FFFF, "1.7976931348623157e+308"),
+            (0x4340_0000_0000_0000, "9007199254740992"), (0xC340_0000_0000_0000, "-9007199254740992"),
+            (0x4430_0000_0000_0000, "295147905179352830000"), (0x44B5_2D02_C7E1_4AF5, "9.999999999999997e+22"),
+            (0x44B5_2D02_C7E1_4AF6, "1e+23"), (0x44B5_2D02_C7E1_4AF7, "1.0000000000000001e+23"),
+            (0x444B_1AE4_D6E2_EF4E, "999999999999999700000"), (0x444B_1AE4_D6E2_EF4F, "999999999999999900000"),
+            (0x444B_1AE4_D6E2_EF50, "1e+21"), (0x3EB0_C6F7_A0B5_ED8C, "9.999999999999997e-7"),
+            (0x3EB0_C6F7_A0B5_ED8D, "0.000001"), (0x41B3_DE43_5555_5553, "333333333.3333332"),
+            (0x41B3_DE43_5555_5555, "333333333.3333333"), (0xBECB_F647_612F_3696, "-0.0000033333333333333333"),
+            (0x4314_3FF3_C1CB_0959, "1424953923781206.2"),
+        ] as [(UInt64, String)])
+    func `writes a number as ECMAScript does`(bits: UInt64, text: String) throws {
+        #expect(try JSONWriter.text(of: .number(Double(bitPattern: bits))) == Array(text.utf8))
+    }
+
+    @Test func `has no form for a number that is not finite`() {
+        for value in [Double.nan, .infinity, -.infinity] {
+            let error = #expect(throws: RequestError.self) { try JSONWriter.text(of: ["a": .number(value)]) }
+            #expect(error?.code == .malformedParameter)
+        }
+    }
+
+    @Test(arguments: [
+        ("", 1, 1), ("{\"a\":1,}", 1, 8), ("[1 2]", 1, 4), ("{\"a\" 1}", 1, 6), ("\n\n  nul", 3, 3), ("01", 1, 2),
+        ("\"a\u{1}b\"", 1, 4), ("\"abc", 1, 6), ("[1]]", 1, 4), ("-", 1, 2), ("1.", 1, 3), ("\"\\x\"", 1, 4),
+    ]) func `that is malformed is refused with its line and column`(text: String, line: Int, column: Int) {
+        let error = #expect(throws: RequestError.self) { try JSONReader.value(of: Array(text.utf8)) }
+        #expect(error?.code == .malformedJSON)
+        #expect(error?.message.hasPrefix("line \(line), column \(column): ") == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: [
+        #"{"a":1,"a":2}"#, #"{"a":{"b":1,"\u0062":2}}"#, #""\ud800""#, #""\udc00x""#, #"["\ud800\u0041"]"#,
+        "9007199254740993.0", "3.141592653589793238", "1e400", "18446744073709551615", "0.1e-400",
+    ]) func `that two readers could read differently is told apart`(text: String) {
+        let error = #expect(throws: RequestError.self) { try JSONReader.value(of: Array(text.utf8)) }
+        #expect(error?.code == .ambiguousJSON)
+    }
+
+    @Test(
+        arguments: [
+            ("1.0", 1), ("-0", 0), ("1e3", 1000), ("100e-2", 1), ("9223372036854775807", .integer(.max)),
+            ("0.1", 0.1), ("1E+2", 100), ("\"\\ud83d\\ude00\\/\"", "😀/"), (" [ ] ", []), ("{ }", [:]), ("null", nil),
+        ] as [(String, JSONValue)]) func `is read`(text: String, value: JSONValue) throws
+    {
+        #expect(try JSONReader.value(of: Array(text.utf8)) == value)
+    }
+
+    @Test func `nested beyond reason is refused, not a crash`() throws {
+        let deep = Array(repeating: UInt8(ascii: "["), count: 100_000)
+        #expect(throws: RequestError.self) { try JSONReader.value(of: deep) }
+        let fine = Array(repeating: UInt8(ascii: "["), count: 512) + Array(repeating: UInt8(ascii: "]"), count: 512)
+        #expect(throws: Never.self) { try JSONReader.value(of: fine) }
+    }
+
+    @Test func `bytes that are not UTF-8 are refused`() {
+        #expect(throws: RequestError.self) { try JSONReader.value(of: [0x22, 0xFF, 0x22]) }
+    }
+
+    @Test func `takes an integral number and the integer for one value`() {
+        #expect(JSONValue.number(2) == .integer(2))
+        #expect(JSONValue.number(2).hashValue == JSONValue.integer(2).hashValue)
+        #expect(JSONValue.array([.number(-0.0)]) == [0])
+        #expect(JSONValue.integer(1) != .bool(true))
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A request's written form` {
+    static let full: Request = {
+        var request = Request(
+            "https://api.example.com/cities",
+            method: .put,
+            parameters: ["country": "DE", "page": 2, "tag": "a", "flag": nil, "list": [1, "x", nil]],
+            headers: [.accept: "application/json"],
+            body: .json(["a": [1, 2.5, true]])
+        )
+        request.parameters.append("tag", "b")
+        request.destination = .query
+        request.cache = CachePolicy(.revalidate, maxAge: .seconds(60))
+        request.timeout = .milliseconds(1500)
+        return request
+    }()
+
+    @Test func `is a text that never changes`() throws {
+        let text = """
+            {"body":{"json":{"a":[1,2.5,true]}},"destination":"query","headers":[["Accept","application/json"]],\
+            "maxAge":60,"method":"PUT","parameters":[["country","DE"],["page",2],["tag","a"],["flag",null],\
+            ["list",[1,"x",null]],["tag","b"]],"policy":"revalidate","timeout":1.5,\
+            "url":"https://api.example.com/cities","version":1}
+            """
+        #expect(try String(decoding: Self.full.json(), as: UTF8.self) == text)
+    }
+
+    @Test(arguments: [
+        full, Request("http://h/"),
+        Request("http://h/", method: .post, body: .form(["a": "ü", "b": nil])),
+        Request("http://h/", method: .post, body: .bytes(Data([0, 255]), contentType: "image/png")),
+        Request("http://h/", method: .post, body: .bytes(Data("plain".utf8))),
+        Request("http://h/", method: HTTPRequest.Method("BREW") ?? .get),
+    ]) func `reads back as the same request, with any coder`(request: Request) throws {
+        #expect(try Request(json: request.json()) == request)
+        #expect(try JSONDecoder().decode(Request.self, from: JSONEncoder().encode(request)) == request)
+        let list = PropertyListEncoder()
+        list.outputFormat = .binary
+        if request != Self.full {  // a property list has no null
+            #expect(try Request(json: request.json()) == request)
+        }
+    }
+
+    @Test func `may be short, and may use objects`() throws {
+        let text = #"{"url":"http://h/","parameters":{"b":1,"a":2},"headers":{"Accept":"x"},"timeout":null}"#
+        let request = try Request(json: Data(text.utf8))
+        #expect(request.parameters == ["a": 2, "b": 1])
+        #expect(request.headers[.accept] == "x")
+        #expect(request.timeout == nil)
+        #expect(request.method == .get)
+    }
+
+    @Test(arguments: [
+        (#"{}"#, "key \"url\""), (#"[]"#, "the request is an array"), (#"{"url":1}"#, "key \"url\""),
+        (#"{"url":"http://h","extra":1}"#, "key \"extra\""), (#"{"url":"http://h","version":2}"#, "key \"version\""),
+        (#"{"url":"http://h","method":"G ET"}"#, "key \"method\""),
+        (#"{"url":"http://h","policy":"maybe"}"#, "write one of automatic"),
+        (#"{"url":"http://h","destination":"x"}"#, "write one of automatic, query"),
+        (#"{"url":"http://h","parameters":[1]}"#, "key \"parameters\""),
+        (#"{"url":"http://h","headers":[["A B","x"]]}"#, "'A B' is not a header's name"),
+        (#"{"url":"http://h","headers":[["A","x\ny"]]}"#, "the header A"),
+        (#"{"url":"http://h","headers":[["A",1]]}"#, "the header 'A'"),
+        (#"{"url":"http://h","body":{}}"#, "json, form, text and base64"),
+        (#"{"url":"http://h","body":{"base64":"*"}}"#, "key \"base64\" of the body"),
+        (#"{"url":"http://h","body":{"json":1,"text":"x"}}"#, "key \"text\" of the body"),
+        (#"{"url":"http://h","body":{"json":1,"contentType":"x"}}"#, "key \"contentType\""),
+        (#"{"url":"http://h","maxAge":-1}"#, "key \"maxAge\""),
+        (#"{"url":"http://h","timeout":"1"}"#, "key \"timeout\""),
+        (#"{"url":"http://h","maxAge":1e300}"#, "key \"maxAge\""),
+        (#"{"url":"http://h",}"#, "line 1, column 19"), (#"{"url":"a","url":"b"}"#, "stands twice"),
+    ]) func `that is wrong is refused with the key and the remedy`(text: String, part: String) {
+        let error = #expect(throws: RequestError.self) { try Request(json: Data(text.utf8)) }
+        #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `keeps JSON text that two readers could read differently byte for byte`() throws {
+        let text = #"{"id": 12345678901234567890}"#
+        #expect(try RequestBody.json(text: text) == .bytes(Data(text.utf8), contentType: "application/json"))
+        #expect(try RequestBody.json(text: #"{"id": 1}"#) == .json(["id": 1]))
+        #expect(throws: RequestError.self) { try RequestBody.json(text: "{") }
+    }
+
+    @Test func `describes itself without what may be secret`() {
+        let request = Request("http://me:s3cret@h/a?token=s3cret", headers: [.authorization: "s3cret"])
+        #expect(request.description == "GET http://•••@h/a…")
+        #expect(!"\(request) \(String(reflecting: request))".contains("s3cret"))
+    }
+}
+
+@Suite struct `The parameters of a request` {
+    @Test func `are changed by subscript, in place`() {
+        var parameters: Parameters = ["a": 1, "b": 2, "c": 3]
+        parameters["b"] = "x"
+        parameters["d"] = nil
+        parameters["a"] = nil
+        parameters["e"] = .null
+        #expect(parameters == ["b": "x", "c": 3, "e": nil])
+    }
+
+    @Test func `keep order and repeated names`() {
+        var parameters: Parameters = ["tag": "b", "tag": "a"]
+        parameters.append("tag", "c")
+        #expect(parameters.values("tag") == ["b", "a", "c"])
+        #expect(parameters["tag"] == "b")
+        parameters["tag"] = "z"
+        #expect(parameters == ["tag": "z"])
+    }
+
+    @Test(
+        arguments: [
+            (.get, nil, .query), (.head, nil, .query), (.delete, nil, .query), (.query, nil, .query),
+            (.post, nil, .form),
+            (.put, nil, .form), (.patch, nil, .form), (.post, .json(1), .query),
+        ] as [(HTTPRequest.Method, RequestBody?, ParameterDestination)])
+    func `go where the method takes them`(method: HTTPRequest.Method, body: RequestBody?, place: ParameterDestination) {
+        #expect(Request("http://h/", method: method, parameters: ["a": 1], body: body).effectiveDestination == place)
+    }
+
+    @Test func `become a JSON object where asked`() throws {
+        var request = Request("http://h/", method: .post, parameters: ["a": 1, "b": "x", "a": 2])
+        request.destination = .json
+        #expect(try WireRequest(request).body == .json(["a": [1, 2], "b": "x"]))
+        request.body = .json(1)
+        #expect(throws: RequestError.self) { try WireRequest(request) }
+    }
+
+    @Test func `are percent-encoded, byte by byte`() throws {
+        let request = Request("http://h/?x=1", parameters: ["a b": "ü&=+/?", "n": nil, "t": true, "f": 1.5])
+        let wire = try WireRequest(request)
+        #expect(
+            wire.url.text(adding: wire.parameterItems) == "http://h/?x=1&a%20b=%C3%BC%26%3D%2B%2F%3F&n&t=true&f=1.5")
+    }
+}

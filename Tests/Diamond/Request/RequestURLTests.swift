@@ -1,0 +1,54 @@
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A URL` {
+    @Test(arguments: [
+        ("HTTP://Example.COM", "http://example.com/"),
+        ("https://example.com:443/", "https://example.com/"),
+        ("http://example.com:443/", "http://example.com:443/"),
+        ("http://example.com:/", "http://example.com/"),
+        ("http://[2001:DB8::1]:8080/x", "http://[2001:db8::1]:8080/x"),
+        ("http://h/a/./b/../c", "http://h/a/c"),
+        ("http://h/..//a", "http://h//a"),
+        ("http://h/a/..", "http://h/"),
+        ("http://h/a/.", "http://h/a/"),
+        ("http://h/a/%2e%2E/b", "http://h/b"),
+        ("http://h/%7eA%2fb", "http://h/~A%2Fb"),
+        ("http://h/é?ü=ö#ä", "http://h/%C3%A9?%C3%BC=%C3%B6"),
+        ("http://h/Path/", "http://h/Path/"),
+        ("http://h?a[b]=1&c=d/e", "http://h/?a[b]=1&c=d/e"),
+        ("http://user:pw@h/", "http://h/"),
+        ("http://h/?", "http://h/?"),
+        ("http://h/a?b?c", "http://h/a?b?c"),
+    ]) func `has one normal form`(text: String, normal: String) throws {
+        #expect(try RequestURL(text).text() == normal)
+    }
+
+    @Test(arguments: [
+        "http://example.com", "https://h:8443/a/b?c=%2F&d=%20+", "http://[::1]/", "http://h/%C3%A9//?a&b=",
+    ]) func `in normal form stays as it is`(text: String) throws {
+        let once = try RequestURL(text).text()
+        #expect(try RequestURL(once).text() == once)
+    }
+
+    @Test(arguments: [
+        ("", "begin with https://"), ("example.com/a", "begin with https://"), ("ftp://h/", "begin with https://"),
+        ("http:/h", "'//' must follow"), ("http://", "it has no host"), ("http:///a", "it has no host"),
+        ("http://h:99999/", "1 to 65535"), ("http://h:x/", "1 to 65535"), ("http://h/a b", "write %20"),
+        ("http://h/%zz", "write %25"), ("http://h/%4", "write %25"), ("http://h/\u{1}", "write %01"),
+        ("http://h/?q=\"", "write %22"), ("http://[::1/", "not an IPv6 address"),
+        ("http://[v]/", "not an IPv6 address"),
+        ("http://bücher.de/", "xn--"), ("http://a b/", "no name has"), ("http://h\\x/", "no name has"),
+    ]) func `that is malformed is refused with the remedy`(text: String, remedy: String) {
+        let error = #expect(throws: RequestError.self) { try RequestURL(text) }
+        #expect(error?.code == .malformedURL)
+        #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `shows no user info and no query in an error`() {
+        let error = #expect(throws: RequestError.self) { try RequestURL("http://me:s3cret@h/a b?token=s3cret") }
+        #expect(error?.message.contains("s3cret") == false)
+        #expect(error?.message.contains("http://•••@h/a b…") == true)
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Testing
+
+@testable import DiamondSQLite
+
+@Suite struct `A database` {
+    let file = TemporaryFile()
+
+    @Test func `keeps every type of value`() throws {
+        let database = try file.open()
+        try database.write { (connection) throws(SQLiteError) in
+            let insert = try connection.statement("INSERT INTO item VALUES (?, ?, ?, ?, ?)")
+            try insert.bind(Int64.min, at: 1)
+            try insert.bind(0.1, at: 2)
+            try insert.bind("zwölf\u{0} \u{1F600}", at: 3)
+            try insert.bind(Data([0, 255, 1]), at: 4)
+            try insert.bind(nil as Int64?, at: 5)
+            try insert.run()
+        }
+        try database.read { (connection) throws(SQLiteError) in
+            let row = try connection.statement("SELECT * FROM item")
+            let found = try row.step()
+            let (integer, double, text, data) = (row.int64(0), row.double(1), row.text(2), row.data(3))
+            let (isNull, another) = (row.isNull(4), try row.step())
+            #expect(found && isNull && !another)
+            #expect(integer == .min)
+            #expect(double == 0.1)
+            #expect(text == "zwölf\u{0} \u{1F600}")
+            #expect(data == Data([0, 255, 1]))
+        }
+    }
+
+    @Test func `keeps empty text and an empty blob apart from null`() throws {
+        let database = try file.open()
+        try database.write { (connection) throws(SQLiteError) in
+            let insert = try connection.statement("INSERT INTO item (c, d) VALUES (?, ?)")
+            try insert.bind("", at: 1)
+            try insert.bind(Data(), at: 2)
+            try insert.run()
+        }
+        try database.read { (connection) throws(SQLiteError) in
+            let row = try connection.statement("SELECT c, d FROM item")
+            _ = try row.step()
+            let (textIsNull, blobIsNull, text, blob) = (row.isNull(0), row.isNull(1), row.text(0), row.data(1))
+            #expect(!textIsNull && text.isEmpty)
+            #expect(!blobIsNull && blob.isEmpty)
+        }
+    }
+
+    @Test func `undoes a write that throws, and is not stuck after it`() throws {
+        let database = try file.open()
+        #expect(throws: SQLiteError.self) {
+            try database.write { (connection) throws(SQLiteError) in
+                try connection.execute("INSERT INTO item (a) VALUES (1)")
+                try connection.execute("no such statement")
+            }
+        }
+        #expect(try database.count() == 0)
+        try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("INSERT INTO item (a) VALUES (2)")
+        }
+        #expect(try database.count() == 1)
+    }
+
+    @Test func `undoes only a savepoint that throws`() throws {
+        let database = try file.open()
+        try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("INSERT INTO item (a) VALUES (1)")
+            try? connection.savepoint { (connection) throws(SQLiteError) in
+                try connection.execute("INSERT INTO item (a) VALUES (2)")
+                try connection.execute("no such statement")
+            }
+            try connection.savepoint { (connection) throws(SQLiteError) in
+                try connection.execute("INSERT INTO item (a) VALUES (3)")
+            }
+        }
+        #expect(try database.count() == 2)
+    }
+
+    @Test func `prepares a literal once, and again while it is in use`() throws {
+        let database = try file.open()
+        try database.read { (connection) throws(SQLiteError) in
+            for _ in 0..<2 {
+                let outer = try connection.statement("SELECT 1 UNION SELECT 2")
+                while try outer.step() {
+                    let inner = try connection.statement("SELECT 1 UNION SELECT 2")
+                    let first = try inner.step() ? inner.int64(0) : 0
+                    #expect(first == 1)
+                }
+            }
+        }
+    }
+
+    @Test func `tells the extended code and the statement, never the arguments`() throws {
+        let database = try file.open()
+        let error = #expect(throws: SQLiteError.self) {
+            try database.write { (connection) throws(SQLiteError) in
+                let insert = try connection.statement("INSERT INTO item (a) VALUES (?)")
+                try insert.bind("s3cret", at: 1)
+                try insert.run()
+            }
+        }
+        #expect(error?.code.rawValue == 3091)  // SQLITE_CONSTRAINT_DATATYPE
+        #expect(error?.code.primary == .constraint)
+        #expect(error?.description.contains("INSERT INTO item") == true)
+        #expect(error?.description.contains("s3cret") == false)
+    }
+
+    @Test func `lets readers see the last commit while a writer is at work`() throws {
+        let database = try file.open()
+        try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("INSERT INTO item (a) VALUES (1)")
+            #expect(try database.count() == 0)
+        }
+        #expect(try database.count() == 1)
+    }
+
+    @Test func `moves its log into the file once it is long, and keeps every row`() throws {
+        var configuration = TemporaryFile.configuration()
+        configuration.checkpointLength = 8
+        let database = try file.open(configuration)
+        for _ in 0..<64 {
+            try database.write { (connection) throws(SQLiteError) in
+                try connection.execute("INSERT INTO item (d) VALUES (zeroblob(8192))")
+            }
+        }
+        #expect(try database.count() == 64)
+        let log = try FileManager.default.attributesOfItem(atPath: file.path + "-wal")[.size] as? Int
+        #expect(try #require(log) < 40 * 8192)
+    }
+
+    @Test func `is read by a second one that opened it`() throws {
+        let first = try file.open()
+        let second = try file.open()
+        try first.write { (connection) throws(SQLiteError) in
+            try connection.execute("INSERT INTO item (a) VALUES (1)")
+        }
+        #expect(try second.count() == 1)
+    }
+
+    @Test func `serves many threads at once`() async throws {
+        let database = try file.open()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        if task < 2 { try database.insert(1) } else { _ = try database.count() }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try database.count() == 100)
+    }
+
+    @Test func `is made readable by its owner only`() throws {
+        _ = try file.open()
+        for suffix in ["", "-wal", "-shm"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: file.path + suffix)
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(suffix)")
+        }
+    }
+}
+
+extension SQLiteDatabase {
+    func count() throws(SQLiteError) -> Int64 {
+        try read { (connection) throws(SQLiteError) in try connection.integer("SELECT count(*) FROM item") }
+    }
+
+    func insert(_ value: Int64) throws(SQLiteError) {
+        try write { (connection) throws(SQLiteError) in
+            let insert = try connection.statement("INSERT INTO item (a) VALUES (?)")
+            try insert.bind(value, at: 1)
+            try insert.run()
+        }
+    }
+}

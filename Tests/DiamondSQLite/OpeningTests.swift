@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+@testable import DiamondSQLite
+
+@Suite struct `Opening a file` {
+    let file = TemporaryFile()
+
+    @Test(arguments: [1, 2]) func `of an older version migrates it to what a new one is`(version: Int) throws {
+        do {
+            let old = try file.open(TemporaryFile.configuration(versions: version))
+            try old.insert(7)
+        }
+        let migrated = try file.open(TemporaryFile.configuration(versions: 3))
+        let another = TemporaryFile()
+        let fresh = try another.open(TemporaryFile.configuration(versions: 3))
+        #expect(try migrated.schema() == fresh.schema())
+        #expect(try migrated.count() == 1)
+    }
+
+    @Test func `of a newer version is refused with a remedy, and leaves it alone`() throws {
+        _ = try file.open(TemporaryFile.configuration(versions: 3))
+        let error = #expect(throws: SQLiteError.self) { try file.open(TemporaryFile.configuration(versions: 2)) }
+        #expect(error?.code == .newerSchema)
+        #expect(error?.description.contains("version 3") == true)
+        #expect(error?.description.contains("update this program") == true)
+        _ = try file.open(TemporaryFile.configuration(versions: 3))
+    }
+
+    @Test func `of another program is refused`() throws {
+        var other = TemporaryFile.configuration()
+        other.applicationID = 43
+        _ = try file.open(other)
+        let error = #expect(throws: SQLiteError.self) { try file.open() }
+        #expect(error?.code == .foreignFile)
+    }
+
+    @Test func `that is no database is refused`() throws {
+        try Data(repeating: 7, count: 8192).write(to: URL(fileURLWithPath: file.path))
+        let error = #expect(throws: SQLiteError.self) { try file.open() }
+        #expect(error?.code == .notADatabase)
+    }
+
+    @Test func `in a directory that is not there says so`() throws {
+        let error = #expect(throws: SQLiteError.self) {
+            try SQLiteDatabase(path: file.path + "/no/such", configuration: TemporaryFile.configuration())
+        }
+        #expect(error?.code == .cannotOpen)
+        #expect(error?.remedy?.contains("directory") == true)
+    }
+
+    @Test func `by eight at once makes it once`() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask { [file] in try file.open(TemporaryFile.configuration(versions: 3)).insert(1) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try file.open(TemporaryFile.configuration(versions: 3)).count() == 8)
+    }
+}
+
+extension SQLiteDatabase {
+    /// Everything `sqlite_schema` says, in an order of its own.
+    func schema() throws(SQLiteError) -> [String] {
+        try read { (connection) throws(SQLiteError) in
+            let rows = try connection.statement(
+                "SELECT type || name || coalesce(sql, '') FROM sqlite_schema ORDER BY 1")
+            var schema: [String] = []
+            while try rows.step() { schema.append(rows.text(0)) }
+            return schema
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// What a client writes with `POST /notes`.
+struct NoteDraft: Decodable, Sendable {
+    let text: String
+}
+
+struct Note: Codable, Sendable {
+    let id: Int
+    let text: String
+}
+
+/// How often a write took effect, so that a test can see that a repeated one did not.
+struct Effects: Encodable, Sendable {
+    var total = 0
+    var byKey: [String: Int] = [:]
+}

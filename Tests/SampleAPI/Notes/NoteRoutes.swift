@@ -1,0 +1,60 @@
+#if Tools
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// `/notes`, a write that honors `Idempotency-Key`, and `/effects`, which counts what it did.
+struct NoteRoutes: Sendable {
+    private let store = NoteStore()
+
+    func add(to router: Router<SampleContext>) {
+        router.post("notes", use: create)
+        router.get("notes/{id}", use: show)
+        router.get("effects", use: effects)
+        router.delete("effects", use: reset)
+    }
+
+    @Sendable private func create(_ request: Request, _ context: SampleContext) async throws -> Response {
+        try context.arguments.finish()
+        let body = try await context.body(of: request)
+        let draft = try JSON.decode(NoteDraft.self, from: body)
+        guard let key = request.headers[.idempotencyKey] else {
+            return try response(await store.create(draft, key: nil))
+        }
+        if let note = try await store.claim(key, for: body) {
+            return try response(note, isReplayed: true)
+        }
+        return try response(await perform(draft, under: key, context.pause))
+    }
+
+    /// The effect comes first and the wait after it, with the key still running: as when a slow answer gets lost.
+    private func perform(_ draft: NoteDraft, under key: String, _ pause: Pause) async throws -> Note {
+        let note = await store.create(draft, key: key)
+        try await pause.wait()
+        await store.finish(key, with: note)
+        return note
+    }
+
+    private func response(_ note: Note, isReplayed: Bool = false) throws -> Response {
+        var fields: HTTPFields = [.location: "/notes/\(note.id)"]
+        if isReplayed { fields[.idempotencyReplayed] = "true" }
+        return try Response(status: .created, headers: fields, json: note)
+    }
+
+    @Sendable private func show(_ request: Request, _ context: SampleContext) async throws -> Response {
+        try context.arguments.finish()
+        return try Response(json: await store.note(context.number("id", in: 1...Int.max)))
+    }
+
+    @Sendable private func effects(_ request: Request, _ context: SampleContext) async throws -> Response {
+        try context.arguments.finish()
+        return try Response(headers: .uncacheable, json: await store.effects)
+    }
+
+    @Sendable private func reset(_ request: Request, _ context: SampleContext) async throws -> Response {
+        try context.arguments.finish()
+        await store.reset()
+        return Response(status: .noContent)
+    }
+}
+#endif

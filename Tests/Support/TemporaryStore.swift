@@ -1,0 +1,31 @@
+package import Diamond
+package import Foundation
+
+/// A store in a directory of its own, gone with the last reference.
+package final class TemporaryStore: Sendable {
+    package let directory: URL
+    package var store: Store { Store(directory: directory) }
+
+    package init() {
+        directory = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
+    }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    /// Every byte of every file of the store, write-ahead logs included.
+    package func bytes() throws -> Data {
+        var bytes = Data()
+        for file in try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil) {
+            bytes += try Data(contentsOf: file)
+        }
+        return bytes
+    }
+
+    /// An engine over this store, with a stub and a clock that stands still.
+    package func engine(_ transport: any Transport, clock: ManualClock = ManualClock()) -> Engine {
+        var configuration = Engine.Configuration(store: store)
+        configuration.transport = transport
+        configuration.now = { clock.now }
+        return Engine(configuration)
+    }
+}
