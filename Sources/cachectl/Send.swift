@@ -54,9 +54,7 @@ struct Send: AsyncParsableCommand {
     private func show(_ response: Response, _ time: Duration) {
         Output.write(response.body)
         let size = Quantity.bytes(Int64(response.body.count))
-        let phrase = response.status.reasonPhrase
-        let status = phrase.isEmpty ? "\(response.status.code)" : "\(response.status.code) \(phrase)"
-        Output.note("\(status), \(size) from \(response.source.rawValue) in \(Quantity.time(time))")
+        Output.note("\(response.status.code), \(size) from \(response.source.rawValue) in \(Quantity.time(time))")
     }
 }
 

@@ -1,0 +1,117 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct `cachectl, looking at a store` {
+    let cachectl = Shell()
+
+    private func fill() async throws -> String {
+        let url = try await SampleServer.shared.base + "/cities"
+        for country in ["IS", "LU"] { _ = try await cachectl("send", url, "-p", "country=\(country)") }
+        return url
+    }
+
+    @Test func `lists entries in aligned columns, the newest first`() async throws {
+        let url = try await fill()
+        let lines = try await cachectl("list").text.split(separator: "\n").map(String.init)
+        #expect(lines.count == 3)
+        #expect(lines[0].hasPrefix("KEY           METHOD  STATUS "))
+        #expect(lines[1].hasSuffix("\(url)?country=LU"))
+        #expect(lines[2].hasSuffix("\(url)?country=IS"))
+        let columns = Set(lines.map { $0.firstRange(of: "http://")?.lowerBound.utf16Offset(in: $0) ?? $0.count - 3 })
+        #expect(columns.count == 1)
+        #expect(try await cachectl("list", "--limit", "1").text.split(separator: "\n").count == 2)
+    }
+
+    @Test func `lists JSON for programs`() async throws {
+        let url = try await fill()
+        let listed = try await cachectl("list", "--json", "--limit", "1")
+        let entries = try #require(JSONSerialization.jsonObject(with: listed.output) as? [[String: Any]])
+        #expect(entries.count == 1)
+        #expect(entries[0]["url"] as? String == "\(url)?country=LU")
+        #expect((entries[0]["key"] as? String)?.count == 64)
+        #expect(entries[0]["fresh"] as? Int ?? 0 > 0)
+    }
+
+    @Test func `shows an entry by the beginning of its key, and its body alone`() async throws {
+        let url = try await fill()
+        let form = try await cachectl("key", url, "-p", "country=IS").text
+        let key = try #require(form.split(separator: "\n").last?.dropFirst(4).prefix(10))
+        let shown = try await cachectl("show", String(key)).text
+        #expect(shown.contains("query country=IS"))
+        #expect(shown.contains("status 200"))
+        #expect(shown.contains("ETag: ") || shown.contains("etag: "))
+        let body = try await cachectl("show", String(key), "--body")
+        #expect(body.text.contains("Reykjav"))
+        let json = try await cachectl("show", String(key), "--json")
+        #expect(try JSONSerialization.jsonObject(with: json.output) is [String: Any])
+    }
+
+    @Test func `tells how much there is`() async throws {
+        _ = try await fill()
+        let text = try await cachectl("stats").text
+        #expect(text.contains("entries  2\n"))
+        let json = try await cachectl("stats", "--json")
+        let figures = try #require(JSONSerialization.jsonObject(with: json.output) as? [String: Any])
+        #expect(figures["entries"] as? Int == 2)
+        #expect(figures["bodyBytes"] as? Int ?? 0 > 0)
+    }
+
+    @Test func `purges one entry or all, and says first what it would do`() async throws {
+        let url = try await fill()
+        let key = try await cachectl("key", url, "-p", "country=IS", "--json")
+        let digits = try #require(JSONSerialization.jsonObject(with: key.output) as? [String: String])["key"] ?? ""
+        #expect(try await cachectl("purge", digits, "--dry-run").text == "would erase 1 entry\n")
+        #expect(try await cachectl("purge", digits).text == "erased 1 entry\n")
+        #expect(try await cachectl("purge", digits).status == 1)
+        #expect(try await cachectl("purge", "--all", "--dry-run").text == "would erase 1 entry\n")
+        #expect(try await cachectl("purge", "--all").text == "erased 1 entry\n")
+        #expect(try await cachectl("list", "--json").text.filter { !$0.isWhitespace } == "[]")
+        #expect(try await cachectl("purge").status == 64)
+    }
+
+    @Test(arguments: ["list", "stats", "show abc", "purge --all"])
+    func `makes no store, and ends with 4`(command: String) async throws {
+        var tool = BuiltTool("cachectl")
+        tool.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path]
+        let outcome = try await tool.run(command.split(separator: " ").map(String.init))
+        #expect(outcome.status == 4)
+        #expect(outcome.errors.contains("there is no store in \(cachectl.temporary.directory.path)"))
+        #expect(!FileManager.default.fileExists(atPath: cachectl.temporary.directory.path))
+    }
+
+    @Test func `ends with 1 for a key that is not there`() async throws {
+        _ = try await fill()
+        #expect(try await cachectl("show", "zz").status == 1)
+        #expect(try await cachectl("show", "").status == 1)
+    }
+
+    @Test func `takes --store before the variable`() async throws {
+        _ = try await fill()
+        let other = TemporaryStore()
+        #expect(try await cachectl("stats", "--store", other.directory.path).status == 4)
+    }
+
+    @Test func `prints the canonical form and the key`() async throws {
+        let outcome = try await cachectl("key", "HTTP://H/?b=1", "-p", "a=2")
+        #expect(
+            outcome.text == """
+                diamond 1
+                method GET
+                origin http://h
+                path /
+                query a=2
+                query b=1
+                key 168113d680526396f652f2ea9215836843ae5fcf63ec851a7fc92822a7921e93
+
+                """
+        )
+    }
+
+    @Test func `tells its exit codes in its help`() async throws {
+        let help = try await cachectl("--help").text
+        for code in ["0   done", "1   nothing found", "2   the server", "3   no response", "4   the store", "64  wrong"] {
+            #expect(help.contains(code))
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct `cachectl send` {
+    let cachectl = Shell()
+
+    private func cities() async throws -> String { try await SampleServer.shared.base + "/cities" }
+
+    @Test func `prints the body, and tells where it came from and how long it took`() async throws {
+        let url = try await cities()
+        let first = try await cachectl("send", url, "-p", "country=DE", "-p", "minPopulation=1000000")
+        #expect(first.status == 0)
+        #expect(first.text.contains("\"name\":\"Munich\""))
+        #expect(first.errors.wholeMatch(of: #/200, \d+ B from network in [\d.]+ m?s\n/#) != nil, "\(first.errors)")
+        let second = try await cachectl("send", url, "-p", "minPopulation=1000000", "-p", "country=DE")
+        #expect(second.output == first.output)
+        #expect(second.errors.contains("from cache in"))
+        let other = try await cachectl("send", url, "-p", "country=FR", "-p", "minPopulation=1000000")
+        #expect(other.errors.contains("from network in"))
+    }
+
+    @Test func `reads a request from a file and from standard input`() async throws {
+        let text = #"{"url": "\#(try await cities())", "parameters": {"country": "IS"}}"#
+        let fromFile = try await cachectl("send", cachectl.file("request.json", text))
+        let fromInput = try await cachectl("send", "-", input: text)
+        #expect(fromFile.text.contains("Reykjav"))
+        #expect(fromInput.output == fromFile.output)
+        #expect(fromInput.errors.contains("from cache"))
+    }
+
+    @Test func `prints JSON for programs, cookies masked`() async throws {
+        let sent = try await cachectl("send", SampleServer.shared.base + "/wire/headers", "--json")
+        let json = try #require(JSONSerialization.jsonObject(with: sent.output) as? [String: Any])
+        #expect(json["status"] as? Int == 200)
+        #expect(json["source"] as? String == "network")
+        #expect(json["body"] as? String == "{}")
+        #expect(json["milliseconds"] is Double)
+        let cookies = (json["headers"] as? [[String]])?.filter { $0[0].lowercased() == "set-cookie" }
+        #expect(cookies?.map { $0[1] } == ["•••", "•••"])
+    }
+
+    @Test func `sends method, headers and a JSON body`() async throws {
+        let url = try await SampleServer.shared.base + "/wire/echo"
+        let sent = try await cachectl("send", url, "--json-body", #"{"b": 1, "a": "ü"}"#, "-H", "X-Tenant: 9")
+        let echo = try #require(JSONSerialization.jsonObject(with: sent.output) as? [String: Any])
+        let headers = try #require(echo["headers"] as? [[String]]).map { ($0[0].lowercased(), $0[1]) }
+        #expect(echo["method"] as? String == "POST")
+        #expect(echo["body"] as? String == Data(#"{"a":"ü","b":1}"#.utf8).base64EncodedString())
+        #expect(headers.contains { $0 == ("content-type", "application/json") })
+        #expect(headers.contains { $0 == ("x-tenant", "9") })
+        let put = try await cachectl("send", url, "-X", "PUT", "-p", "a=1", "-p", "b")
+        #expect(put.text.contains("PUT"))
+    }
+
+    @Test func `obeys policy and maxAge`() async throws {
+        let url = try await SampleServer.shared.base + "/wire/gzip"  // sends no caching headers
+        #expect(try await cachectl("send", url, "--policy", "cacheOnly").status == 2)
+        #expect(try await cachectl("send", url, "--max-age", "60").errors.contains("from network"))
+        #expect(try await cachectl("send", url, "--max-age", "60").errors.contains("from cache"))
+        #expect(try await cachectl("send", url, "--policy", "reload").errors.contains("from network"))
+        #expect(try await cachectl("send", url, "--policy", "cacheOnly").errors.contains("from stale"))
+    }
+
+    @Test func `confirms what is stale with the server`() async throws {
+        let url = try await cities() + "/2988507"
+        #expect(try await cachectl("send", url, "-p", "_maxAge=0").errors.contains("from network"))
+        #expect(try await cachectl("send", url, "-p", "_maxAge=0").errors.contains("from revalidated"))
+    }
+
+    @Test func `ends with 2 for an error status, and prints the body`() async throws {
+        let missing = try await cachectl("send", cities() + "/1")
+        #expect(missing.status == 2)
+        #expect(missing.text.contains("404"))
+        #expect(missing.errors.hasPrefix("404, "))
+    }
+
+    @Test(arguments: [
+        (["http://127.0.0.1:1/"], 3, "refused"),
+        (["http://h/%zz"], 64, "write %25"), (["example.com"], 64, "begin a URL with https://"),
+        (["http://h/", "-X", "G T"], 64, "is not a method"), (["http://h/", "-H", "nothing"], 64, "has no colon"),
+        (["http://h/", "-H", "A: x\ny"], 64, "line break"), (["http://h/", "--json-body", "{"], 64, "line 1, column 2"),
+        (["http://h/", "--policy", "maybe"], 64, "give one of automatic"), (["http://h/", "--max-age", "-1"], 64, "--max-age"),
+        ([], 64, "URL|FILE"),
+    ] as [([String], Int32, String)])
+    func `says in one line what is wrong and what to do`(arguments: [String], status: Int32, part: String) async throws {
+        var tool = BuiltTool("cachectl")
+        tool.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path]
+        let outcome = try await tool.run(["send"] + arguments)
+        #expect(outcome.status == status)
+        #expect(outcome.errors.contains(part), "\(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+        if !arguments.isEmpty && arguments != ["http://h/", "--max-age", "-1"] {
+            #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
+        }
+    }
+
+    @Test func `names the key that is wrong in a request file, with line and column where the text is`() async throws {
+        let unknown = try await cachectl("send", cachectl.file("a.json", #"{"url": "http://h/", "metod": "PUT"}"#))
+        #expect(unknown.status == 64)
+        #expect(unknown.errors.contains("a.json: key \"metod\""))
+        let broken = try await cachectl("send", cachectl.file("b.json", "{\n  \"url\": }"))
+        #expect(broken.errors.contains("b.json: line 2, column 10"))
+    }
+
+    @Test func `sends all the same when the store cannot be used, and says so`() async throws {
+        try Data().write(to: cachectl.temporary.directory)
+        let sent = try await cachectl("send", cities(), "-p", "country=IS")
+        #expect(sent.status == 0)
+        #expect(sent.text.contains("Reykjav"))
+        #expect(sent.errors.contains("sent without a cache: cannot make the store directory"))
+    }
+
+    @Test func `leaves no secret in the store or on the terminal`() async throws {
+        let url = try await cities().replacing("http://", with: "http://me:s3cret@")
+        let sent = try await cachectl("send", url, "-p", "country=IS", "-H", "Authorization: Bearer s3cret")
+        #expect(sent.status == 0, "\(sent.errors)")
+        let key = try await cachectl("key", url + "?token=s3cret", "-H", "Cookie: s3cret")
+        let listed = try await cachectl("list")
+        let json = try await cachectl("list", "--json")
+        for outcome in [sent, key, listed, json] { #expect(!(outcome.text + outcome.errors).contains("s3cret")) }
+        #expect(try cachectl.temporary.bytes().range(of: Data("s3cret".utf8)) == nil)
+    }
+}
