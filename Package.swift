@@ -93,7 +93,7 @@ let package = Package(
         ),
         .testTarget(
             name: "cachectlTests",
-            dependencies: ["cachectl", "DiamondTestSupport", "SampleAPI"],
+            dependencies: ["cachectl", "Diamond", "DiamondSQLite", "DiamondTestSupport", "SampleAPI"],
             path: "Tests/cachectl"
         ),
     ],

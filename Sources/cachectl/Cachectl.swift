@@ -22,18 +22,13 @@ struct Cachectl: AsyncParsableCommand {
     )
 }
 #else
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Foundation
 
 @main
 struct Cachectl {
     static func main() {
-        fputs(
-            "cachectl is built only with the Tools trait: swift build --traits default,Tools --product cachectl\n",
-            stderr)
+        let message = "cachectl is built only with the Tools trait: swift build --traits default,Tools --product cachectl"
+        FileHandle.standardError.write(Data((message + "\n").utf8))
         exit(64)
     }
 }

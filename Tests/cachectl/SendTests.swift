@@ -75,15 +75,19 @@ import Testing
         #expect(missing.errors.hasPrefix("404, "))
     }
 
-    @Test(arguments: [
-        (["http://127.0.0.1:1/"], 3, "refused"),
-        (["http://h/%zz"], 64, "write %25"), (["example.com"], 64, "begin a URL with https://"),
-        (["http://h/", "-X", "G T"], 64, "is not a method"), (["http://h/", "-H", "nothing"], 64, "has no colon"),
-        (["http://h/", "-H", "A: x\ny"], 64, "line break"), (["http://h/", "--json-body", "{"], 64, "line 1, column 2"),
-        (["http://h/", "--policy", "maybe"], 64, "give one of automatic"), (["http://h/", "--max-age", "-1"], 64, "--max-age"),
-        ([], 64, "URL|FILE"),
-    ] as [([String], Int32, String)])
-    func `says in one line what is wrong and what to do`(arguments: [String], status: Int32, part: String) async throws {
+    @Test(
+        arguments: [
+            (["http://127.0.0.1:1/"], 3, "refused"),
+            (["http://h/%zz"], 64, "write %25"), (["example.com"], 64, "begin a URL with https://"),
+            (["http://h/", "-X", "G T"], 64, "is not a method"), (["http://h/", "-H", "nothing"], 64, "has no colon"),
+            (["http://h/", "-H", "A: x\ny"], 64, "line break"),
+            (["http://h/", "--json-body", "{"], 64, "line 1, column 2"),
+            (["http://h/", "--policy", "maybe"], 64, "give one of automatic"),
+            (["http://h/", "--max-age", "-1"], 64, "--max-age"),
+            ([], 64, "URL|FILE"),
+        ] as [([String], Int32, String)])
+    func `says in one line what is wrong and what to do`(arguments: [String], status: Int32, part: String) async throws
+    {
         var tool = BuiltTool("cachectl")
         tool.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path]
         let outcome = try await tool.run(["send"] + arguments)

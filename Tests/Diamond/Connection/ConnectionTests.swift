@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `A connection` {
+@Suite(.timeLimit(.minutes(10))) struct `A connection` {
     private func engine(_ transport: any Transport = StubTransport()) -> Engine {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = transport
@@ -154,7 +154,7 @@ import Testing
 
     @Test func `finishes exactly once under any order of start and cancel`() async throws {
         let engine = engine()
-        for _ in 0..<300 {
+        for _ in 0..<Effort.rounds(300, soaking: 100_000) {
             let connection = engine.connection(for: Request("http://h/"))
             let completions = Guarded(0)
             connection.completionBlock = { completions.withLock { $0 += 1 } }

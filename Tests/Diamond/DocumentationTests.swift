@@ -1,0 +1,74 @@
+import Diamond
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+/// The code of README and documentation, compiled; the first test proves that it is the same.
+@Suite struct `The documentation` {
+    @Test(arguments: [
+        "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
+        "Sources/Diamond/Documentation.docc/CanonicalForm.md",
+    ]) func `shows only code that compiles here`(path: String) throws {
+        let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
+        for block in text.swiftBlocks where !block.contains(".package(") {
+            for line in block.lines where !line.hasPrefix("import ") {
+                #expect(compiled.contains(line), "\(path): \(line)")
+            }
+        }
+    }
+
+    @Test func `has code at all`() throws {
+        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        #expect(text.swiftBlocks.count == 2)
+        #expect(text.swiftBlocks[0].lines.count >= 15)
+    }
+
+    private var root: URL { URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..") }
+
+    /// Never called: compiling it is the test.
+    private func readme() async throws {
+        struct City: Decodable {
+            let name: String
+            let population: Int
+        }
+
+        struct Cities: Decodable {
+            let items: [City]
+        }
+
+        let engine = Engine()  // the cache is in the platform's directory for caches
+
+        var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
+        request.cache = .automatic(maxAge: .seconds(60))  // where the server does not say how long
+
+        let response = try await engine.send(request)
+        print(response.source, try response.decode(Cities.self).items.map(\.name))
+
+        request.parameters["page"] = 2  // a value: change it, send it again
+        let connection = engine.enqueue(request)  // or run it as an Operation, with dependencies
+        print(try await connection.response.source)
+
+        try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
+    }
+
+    private func landingPage() async throws {
+        let engine = Engine()
+        var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
+        request.cache = .automatic(maxAge: .seconds(60))
+        let response = try await engine.send(request)
+        print(response.status.code, response.source, response.body.count)
+    }
+}
+
+extension String {
+    /// Lines without white space at either end, empty ones left out.
+    fileprivate var lines: [String] {
+        split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    fileprivate var swiftBlocks: [String] {
+        components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+    }
+}

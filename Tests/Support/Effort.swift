@@ -1,0 +1,14 @@
+import Foundation
+
+/// How long a test that could go on for ever goes on: a short form for every run, a long one for `scripts/soak`.
+package enum Effort {
+    package static let isSoaking = ProcessInfo.processInfo.environment["DIAMOND_SOAK"] != nil
+
+    package static func rounds(_ quick: Int, soaking: Int) -> Int { isSoaking ? soaking : quick }
+
+    /// The seed of this run's random choices; `DIAMOND_SEED` repeats one.
+    package static let seed: UInt64 = {
+        let given = ProcessInfo.processInfo.environment["DIAMOND_SEED"].flatMap { UInt64($0) }
+        return given ?? UInt64.random(in: 0 ... .max)
+    }()
+}
