@@ -85,7 +85,7 @@ package final class SQLiteDatabase: Sendable {
     }
 
     private func refuseFork() throws(SQLiteError) {
-        guard getpid() == process else { throw SQLiteError(.forked, "\(path) was opened before a fork") }
+        guard getpid() == process else { throw SQLiteError(.forked, "opened before a fork", path: path) }
     }
 }
 
@@ -114,7 +114,7 @@ extension SQLiteDatabase {
         guard descriptor < 0 else { return _ = close(descriptor) }
         guard errno != EEXIST else { return }
         let reason = String(cString: strerror(errno))
-        throw SQLiteError(errno == ENOSPC ? .full : .cannotOpen, "cannot make \(path): \(reason)")
+        throw SQLiteError(errno == ENOSPC ? .full : .cannotOpen, "cannot be made, \(reason)", path: path)
     }
 
     private static func open(
@@ -160,7 +160,7 @@ extension SQLiteDatabase {
         let id = try connection.integer("PRAGMA application_id")
         let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
         guard id == configuration.applicationID || (isEmpty && id == 0) else {
-            throw SQLiteError(.foreignFile, "\(path) belongs to another program")
+            throw SQLiteError(.foreignFile, "belongs to another program", path: path)
         }
     }
 }

@@ -31,18 +31,26 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var code: Code
     package var message: String
+    /// The database file.
+    package var path: String
     package var sql: String?
 
-    package init(_ code: Code, _ message: String, sql: String? = nil) {
+    package init(_ code: Code, _ message: String, path: String, sql: String? = nil) {
         self.code = code
         self.message = message
+        self.path = path
         self.sql = sql
     }
 
+    /// One line for people: the file, what happened, and what to do.
+    package var summary: String {
+        "\(path): \(message) (SQLite \(code.rawValue))\(remedy.map { ": \($0)" } ?? "")"
+    }
+
+    /// The summary, and the statement for developers.
     package var description: String {
-        let remedy = remedy.map { ": \($0)" } ?? ""
-        let statement = sql.map { " in `\($0.split(whereSeparator: \.isWhitespace).joined(separator: " "))`" } ?? ""
-        return "\(message) (SQLite \(code.rawValue)\(statement))\(remedy)"
+        guard let sql else { return summary }
+        return "\(summary), in `\(sql.split(whereSeparator: \.isWhitespace).joined(separator: " "))`"
     }
 
     /// What the person in front of the machine can do.

@@ -6,6 +6,7 @@ import CDiamondSQLite
 /// to touch it until it goes back.
 final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
+    let path: String
     /// Prepared statements not in use, by the address of their SQL.
     private var idleStatements: [UInt: OpaquePointer] = [:]
     /// Length of the write-ahead log in pages after this handle's last commit.
@@ -14,14 +15,15 @@ final class SQLiteHandle: @unchecked Sendable {
     init(path: String, flags: Int32) throws(SQLiteError) {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
-        guard let opened else { throw SQLiteError(.init(rawValue: code), "cannot open \(path): out of memory") }
+        guard let opened else { throw SQLiteError(.init(rawValue: code), "out of memory", path: path) }
         guard code == SQLITE_OK else {
             let message = String(cString: sqlite3_errmsg(opened))
             let extended = SQLiteError.Code(rawValue: sqlite3_extended_errcode(opened))
             sqlite3_close_v2(opened)
-            throw SQLiteError(extended, "cannot open \(path): \(message)")
+            throw SQLiteError(extended, message, path: path)
         }
         pointer = opened
+        self.path = path
         sqlite3_extended_result_codes(pointer, 1)
     }
 
@@ -32,7 +34,7 @@ final class SQLiteHandle: @unchecked Sendable {
 
     /// The last failure on this handle.
     func error(_ code: Int32, sql: String? = nil) -> SQLiteError {
-        SQLiteError(.init(rawValue: code), String(cString: sqlite3_errmsg(pointer)), sql: sql)
+        SQLiteError(.init(rawValue: code), String(cString: sqlite3_errmsg(pointer)), path: path, sql: sql)
     }
 
     /// Runs SQL that returns nothing: pragmas, schema, `BEGIN`.

@@ -23,10 +23,7 @@ struct SQLiteMigration {
     private func version(_ connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
         let version = try connection.integer("PRAGMA user_version")
         guard version <= newest else {
-            throw SQLiteError(
-                .newerSchema,
-                "\(path) has schema version \(version), this program knows \(newest)"
-            )
+            throw SQLiteError(.newerSchema, "has schema version \(version), this program knows \(newest)", path: path)
         }
         return version
     }

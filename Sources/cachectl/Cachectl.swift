@@ -27,8 +27,8 @@ import Foundation
 @main
 struct Cachectl {
     static func main() {
-        let message = "cachectl is built only with the Tools trait: swift build --traits default,Tools --product cachectl"
-        FileHandle.standardError.write(Data((message + "\n").utf8))
+        let command = "swift build --traits default,Tools --product cachectl"
+        FileHandle.standardError.write(Data("cachectl is built only with the Tools trait: \(command)\n".utf8))
         exit(64)
     }
 }

@@ -60,7 +60,7 @@ public final class Cache: Sendable {
         do {
             return try findOnDisk(key, request: request)
         } catch {
-            activity.report(.cacheFailed(reason: error.description))
+            activity.report(.cacheFailed(reason: error.message))
             return nil
         }
     }

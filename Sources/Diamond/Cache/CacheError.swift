@@ -35,7 +35,7 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
 
     init(_ error: SQLiteError) {
         code = Self.codes[error.code.primary] ?? .other
-        message = error.description
+        message = error.summary
     }
 
     private static let codes: [SQLiteError.Code: Code] = [

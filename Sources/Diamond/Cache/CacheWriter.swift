@@ -52,7 +52,7 @@ final class CacheWriter: Sendable {
             do {
                 try write(group)
             } catch {
-                activity.report(.cacheFailed(reason: error.description))
+                activity.report(.cacheFailed(reason: error.summary))
             }
         }
     }

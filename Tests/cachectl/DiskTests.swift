@@ -1,0 +1,104 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+/// A file system of 384 KiB in memory, mounted for one test; needs Linux and root.
+private final class SmallDisk {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "diamond-disk-\(UUID().uuidString)")
+
+    static var isPossible: Bool {
+        #if os(Linux)
+        geteuid() == 0
+        #else
+        false
+        #endif
+    }
+
+    init() async throws {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try await Self.call("mount", "-t", "tmpfs", "-o", "size=384k,mode=0755", "tmpfs", directory.path)
+    }
+
+    func makeReadOnly() async throws { try await Self.call("mount", "-o", "remount,ro", directory.path) }
+
+    func remove() async throws {
+        try await Self.call("umount", "-l", directory.path)
+        try FileManager.default.removeItem(at: directory)
+    }
+
+    private static func call(_ command: String, _ arguments: String...) async throws {
+        var tool = BuiltTool("")
+        tool.url = URL(filePath: "/usr/bin/env")
+        let outcome = try await tool.run([command] + arguments)
+        try #require(outcome.status == 0, "\(command) \(arguments): \(outcome.errors)")
+    }
+}
+
+@Suite(
+    .enabled(if: SmallDisk.isPossible, "mounting a small disk needs Linux and root"),
+    .timeLimit(.minutes(2))
+)
+struct `A store on a disk` {
+    private func withDisk(_ test: (SmallDisk, BuiltTool, String) async throws -> Void) async throws {
+        let disk = try await SmallDisk()
+        var tool = BuiltTool("cachectl")
+        tool.environment = ["DIAMOND_STORE": disk.directory.appending(path: "store").path]
+        do {
+            try await test(disk, tool, SampleServer.shared.base)
+        } catch {
+            try await disk.remove()
+            throw error
+        }
+        try await disk.remove()
+    }
+
+    @Test func `that is full keeps what is whole, and requests go on`() async throws {
+        try await withDisk { disk, cachectl, base in
+            var complaints = 0
+            for seed in 0..<8 {
+                let sent = try await cachectl.run(["send", "\(base)/wire/bytes/60000", "-p", "seed=\(seed)"])
+                #expect(sent.status == 0)
+                #expect(sent.output.count == 60000)
+                if sent.errors.contains("not cached") {
+                    complaints += 1
+                    #expect(sent.errors.contains("free space on the disk"), "\(sent.errors)")
+                }
+            }
+            #expect(complaints > 0)
+            let cache = try Cache(Store(directory: disk.directory.appending(path: "store")), memoryCapacity: 0)
+            let entries = try cache.list(limit: 10)
+            #expect(!entries.isEmpty && entries.count < 8)
+            for entry in entries {
+                let form = try #require(try cache.canonicalForm(of: entry.key))
+                #expect(try cache.findOnDisk(entry.key, request: Array(form.utf8))?.body.count == 60000)
+            }
+        }
+    }
+
+    @Test func `that is full from the start lets requests through`() async throws {
+        try await withDisk { disk, cachectl, base in
+            try? Data(count: 384 << 10).write(to: disk.directory.appending(path: "filler"))
+            let sent = try await cachectl.run(["send", "\(base)/wire/bytes/1000"])
+            #expect(sent.status == 0)
+            #expect(sent.errors.contains("without a cache") && sent.errors.contains("space"), "\(sent.errors)")
+        }
+    }
+
+    @Test func `that is read-only answers what it has, and names the remedy for what it cannot keep`() async throws {
+        try await withDisk { disk, cachectl, base in
+            _ = try await cachectl.run(["send", "\(base)/wire/bytes/1000"])
+            try await disk.makeReadOnly()
+            let hit = try await cachectl.run(["send", "\(base)/wire/bytes/1000"])
+            #expect(hit.errors.contains("from cache"), "\(hit.errors)")
+            let other = try await cachectl.run(["send", "\(base)/wire/bytes/1000", "-p", "seed=1"])
+            #expect(other.status == 0)
+            let remedy = "store/cache.sqlite: attempt to write a readonly database (SQLite 8): make the file"
+            #expect(other.errors.contains("not cached: ") && other.errors.contains(remedy), "\(other.errors)")
+            let purge = try await cachectl.run(["purge", "--all"])
+            #expect(purge.status == 4)
+            #expect(purge.errors.contains(remedy), "\(purge.errors)")
+        }
+    }
+}
