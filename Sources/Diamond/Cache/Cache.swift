@@ -58,7 +58,9 @@ public final class Cache: Sendable {
     package func find(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         if let stored = memory.find(key, request: request) { return stored }
         do {
-            return try findOnDisk(key, request: request)
+            guard let stored = try findOnDisk(key, request: request) else { return nil }
+            memory.store(stored, under: key, request: request)
+            return stored
         } catch {
             activity.report(.cacheFailed(reason: error.message))
             return nil
@@ -90,19 +92,16 @@ public final class Cache: Sendable {
 
     /// Keeps a new response: at once in memory, soon on disk.
     package func store(_ entry: CacheEntry) {
-        memory.store(entry)
+        memory.store(entry.stored, under: entry.key, request: entry.request)
         writer.add(.store(entry))
         activity.report(.stored)
     }
 
     /// Keeps what a 304 changed of a stored response.
     package func confirm(_ entry: CacheEntry) {
-        memory.store(entry)
+        memory.store(entry.stored, under: entry.key, request: entry.request)
         writer.add(.confirm(entry))
     }
-
-    /// Lets the memory tier answer what the disk answered last.
-    package func remember(_ entry: CacheEntry) { memory.store(entry) }
 
     package func forget(_ key: RequestKey) {
         memory.remove(key)
@@ -121,16 +120,17 @@ extension Cache {
     /// - Returns: how many entries there were.
     @discardableResult
     public func purge() async throws(CacheError) -> Int {
-        memory.removeAll()
         await flush()
+        // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
+        defer { memory.removeAll() }
         return try write { (connection) throws(SQLiteError) in try CacheTable.deleteAll(on: connection) }
     }
 
     /// Erases one entry; `false` where there was none.
     @discardableResult
     public func purge(_ key: RequestKey) async throws(CacheError) -> Bool {
-        memory.remove(key)
         await flush()
+        defer { memory.remove(key) }
         return try write { (connection) throws(SQLiteError) in try CacheTable.delete(key, on: connection) } > 0
     }
 

@@ -17,7 +17,4 @@ package struct CacheEntry: Sendable {
         self.method = method
         self.stored = stored
     }
-
-    /// Bytes it takes in memory, roughly.
-    var cost: Int { stored.body.count + stored.headerBlock.count + request.count + 512 }
 }

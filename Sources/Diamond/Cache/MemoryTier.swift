@@ -7,10 +7,14 @@ import Foundation
 /// since it last came by, and takes the first that was not. A hit moves nothing.
 final class MemoryTier: Sendable {
     fileprivate struct Slot {
-        var entry: CacheEntry
+        var request: [UInt8]
+        var stored: StoredResponse
         var isVisited = false
         var older: RequestKey?
         var newer: RequestKey?
+
+        /// Bytes, with what the slot itself takes.
+        var cost: Int { stored.body.count + stored.headerBlock.count + request.count + 512 }
     }
 
     fileprivate struct State {
@@ -32,18 +36,19 @@ final class MemoryTier: Sendable {
 
     func find(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         state.withLock { state in
-            guard let slot = state.slots[key], slot.entry.request == request else { return nil }
+            guard let slot = state.slots[key], slot.request == request else { return nil }
             if !slot.isVisited { state.slots[key]?.isVisited = true }
-            return slot.entry.stored
+            return slot.stored
         }
     }
 
-    /// Keeps an entry, unless it would take more than an eighth of the tier.
-    func store(_ entry: CacheEntry) {
+    /// Keeps a response, unless it would take more than an eighth of the tier.
+    func store(_ stored: StoredResponse, under key: RequestKey, request: [UInt8]) {
+        let slot = Slot(request: request, stored: stored)
         state.withLock { state in
-            state.remove(entry.key)
-            guard entry.cost <= capacity / 8 else { return }
-            state.append(entry)
+            state.remove(key)
+            guard slot.cost <= capacity / 8 else { return }
+            state.append(slot, key)
             while state.cost > capacity { state.evictOne() }
         }
     }
@@ -54,11 +59,12 @@ final class MemoryTier: Sendable {
 }
 
 extension MemoryTier.State {
-    fileprivate mutating func append(_ entry: CacheEntry) {
-        slots[entry.key] = MemoryTier.Slot(entry: entry, older: newest)
-        if let newest { slots[newest]?.newer = entry.key } else { oldest = entry.key }
-        newest = entry.key
-        cost += entry.cost
+    fileprivate mutating func append(_ slot: MemoryTier.Slot, _ key: RequestKey) {
+        slots[key] = slot
+        slots[key]?.older = newest
+        if let newest { slots[newest]?.newer = key } else { oldest = key }
+        newest = key
+        cost += slot.cost
     }
 
     fileprivate mutating func remove(_ key: RequestKey) {
@@ -66,7 +72,7 @@ extension MemoryTier.State {
         if let older = slot.older { slots[older]?.newer = slot.newer } else { oldest = slot.newer }
         if let newer = slot.newer { slots[newer]?.older = slot.older } else { newest = slot.older }
         if hand == key { hand = slot.newer }
-        cost -= slot.entry.cost
+        cost -= slot.cost
     }
 
     fileprivate mutating func evictOne() {

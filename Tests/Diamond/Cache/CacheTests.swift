@@ -69,6 +69,17 @@ import Testing
         #expect(cache.find(entry.key, request: entry.request) == entry.stored)
     }
 
+    @Test func `answers from memory what it has read from disk once`() async throws {
+        let writing = try open()
+        let entry = try entry("a")
+        writing.store(entry)
+        await writing.flush()
+        let reading = try open(memory: 1 << 20)
+        #expect(reading.find(entry.key, request: entry.request) == entry.stored)
+        try temporary.execute("DELETE FROM entry")
+        #expect(reading.find(entry.key, request: entry.request) == entry.stored)
+    }
+
     @Test func `updates an entry that a 304 confirmed and leaves its body in place`() async throws {
         let cache = try open()
         var entry = try entry("a", body: Data(repeating: 1, count: 300_000))

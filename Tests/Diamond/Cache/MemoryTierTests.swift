@@ -12,17 +12,28 @@ import Testing
         return CacheEntry(key: form.key, request: form.bytes, url: "", method: "GET", stored: stored)
     }
 
+    private func store(_ entry: CacheEntry, in tier: MemoryTier) {
+        tier.store(entry.stored, under: entry.key, request: entry.request)
+    }
+
+    /// Of one entry alone in a tier.
+    private func cost(_ entry: CacheEntry) -> Int {
+        let tier = MemoryTier(capacity: .max)
+        store(entry, in: tier)
+        return tier.cost
+    }
+
     private func has(_ tier: MemoryTier, _ entry: CacheEntry) -> Bool {
         tier.find(entry.key, request: entry.request) != nil
     }
 
     @Test func `spares what was used and evicts the oldest that was not`() throws {
         let entries = try (0..<12).map { try entry("\($0 + 10)", size: 1000) }
-        let tier = MemoryTier(capacity: entries[0].cost * 10)
-        for entry in entries.prefix(10) { tier.store(entry) }
+        let tier = MemoryTier(capacity: cost(entries[0]) * 10)
+        for entry in entries.prefix(10) { store(entry, in: tier) }
         for entry in entries.prefix(5) { _ = has(tier, entry) }
-        tier.store(entries[10])
-        tier.store(entries[11])
+        store(entries[10], in: tier)
+        store(entries[11], in: tier)
         #expect(entries.indices.filter { !has(tier, entries[$0]) } == [5, 6])
     }
 
@@ -32,7 +43,7 @@ import Testing
         var kept: [CacheEntry] = []
         for index in 0..<Effort.rounds(2000, soaking: 200_000) {
             let entry = try entry("\(index % 300)", size: Int(generator.next() % 5000))
-            tier.store(entry)
+            store(entry, in: tier)
             kept.append(entry)
             if generator.next() % 3 == 0, let used = kept.randomElement(using: &generator) { _ = has(tier, used) }
             if generator.next() % 7 == 0 { tier.remove(entry.key) }
@@ -45,14 +56,14 @@ import Testing
     @Test func `does not keep what would fill it alone`() throws {
         let tier = MemoryTier(capacity: 10_000)
         let big = try entry("big", size: 5000)
-        tier.store(big)
+        store(big, in: tier)
         #expect(!has(tier, big))
     }
 
     @Test func `replaces an entry without counting it twice`() throws {
         let tier = MemoryTier(capacity: 100_000)
-        for _ in 0..<10 { tier.store(try entry("a", size: 100)) }
-        #expect(tier.cost == (try entry("a", size: 100)).cost)
+        for _ in 0..<10 { store(try entry("a", size: 100), in: tier) }
+        #expect(tier.cost == cost(try entry("a", size: 100)))
     }
 }
 
