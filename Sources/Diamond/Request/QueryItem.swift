@@ -51,7 +51,7 @@ extension [QueryItem] {
         switch value {
         case .null: nil
         case .string(let text): PercentEncoding.encode(text.utf8)
-        default: PercentEncoding.encode(try JSONWriter.text(of: value))
+        default: PercentEncoding.encode(try value.written())
         }
     }
 }

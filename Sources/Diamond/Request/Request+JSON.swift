@@ -18,7 +18,7 @@ extension Request {
     /// - Throws: ``RequestError`` with line and column where the text is not JSON, and with the key that is wrong
     ///   where it is not a request.
     public init(json: Data) throws(RequestError) {
-        try self.init(written: try JSONReader.value(of: Array(json)))
+        try self.init(written: try JSONValue.read(json))
     }
 
     /// The written form, keys sorted, what stands at its default left out. Credentials in headers and parameters are
@@ -26,7 +26,7 @@ extension Request {
     ///
     /// - Throws: ``RequestError`` for a number that is not finite.
     public func json() throws(RequestError) -> Data {
-        Data(try JSONWriter.text(of: written))
+        Data(try written.written())
     }
 
     private init(written: JSONValue) throws(RequestError) {

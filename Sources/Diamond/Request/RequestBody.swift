@@ -15,7 +15,7 @@ public enum RequestBody: Hashable, Sendable {
     /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column.
     public static func json(text: String) throws(RequestError) -> RequestBody {
         do {
-            return .json(try JSONReader.value(of: Array(text.utf8)))
+            return .json(try JSONValue.read(text.utf8))
         } catch  where error.code == .ambiguousJSON {
             return .bytes(Data(text.utf8), contentType: "application/json")
         } catch {
@@ -34,7 +34,7 @@ public enum RequestBody: Hashable, Sendable {
     /// The bytes to send.
     func encoded() throws(RequestError) -> Data {
         switch self {
-        case .json(let value): Data(try JSONWriter.text(of: value))
+        case .json(let value): Data(try value.written())
         case .form(let parameters): Data(try parameters.items().joinedQuery)
         case .bytes(let data, _): data
         }

@@ -31,4 +31,21 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { message }
+
+    init(_ error: JSONError) {
+        let codes: [JSONError.Code: Code] = [.malformed: .malformedJSON, .ambiguous: .ambiguousJSON]
+        self.init(codes[error.code] ?? .malformedParameter, error.message)
+    }
+}
+
+extension JSONValue {
+    /// The value of a JSON text.
+    static func read(_ text: some Sequence<UInt8>) throws(RequestError) -> JSONValue {
+        do { return try JSONReader.value(of: Array(text)) } catch { throw RequestError(error) }
+    }
+
+    /// The JSON text of the value, in the form of RFC 8785.
+    func written() throws(RequestError) -> [UInt8] {
+        do { return try JSONWriter.text(of: self) } catch { throw RequestError(error) }
+    }
 }

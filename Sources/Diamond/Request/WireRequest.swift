@@ -22,15 +22,6 @@ struct WireRequest {
         if let contentType = body?.contentType, headers[.contentType] == nil { headers[.contentType] = contentType }
     }
 
-    /// The URL for people: without user info, secret parameters masked.
-    func printableURL(_ rules: KeyRules) -> String {
-        let items = (url.queryItems + parameterItems).map { item in
-            guard item.value != nil, rules.isSecret(parameter: item.name) else { return item }
-            return QueryItem(name: item.name, value: Array("•••".utf8))
-        }
-        return RequestURL.text(url, items)
-    }
-
     private mutating func place(_ parameters: Parameters, at destination: ParameterDestination) throws(RequestError) {
         guard !parameters.isEmpty else { return }
         guard destination != .query else { return parameterItems = try parameters.items() }

@@ -7,14 +7,14 @@ struct JSONWriter {
 
     /// The JSON text of a value.
     ///
-    /// - Throws: `malformedParameter` for a number that is not finite.
-    static func text(of value: JSONValue) throws(RequestError) -> [UInt8] {
+    /// - Throws: `notFinite` for a number that is not finite.
+    static func text(of value: JSONValue) throws(JSONError) -> [UInt8] {
         var writer = JSONWriter()
         try writer.write(value)
         return writer.bytes
     }
 
-    mutating func write(_ value: JSONValue) throws(RequestError) {
+    mutating func write(_ value: JSONValue) throws(JSONError) {
         switch value.normalized {
         case .null: write("null")
         case .bool(let value): write(value ? "true" : "false")
@@ -33,14 +33,15 @@ struct JSONWriter {
         write(String(integer))
     }
 
-    private mutating func write(_ double: Double) throws(RequestError) {
+    private mutating func write(_ double: Double) throws(JSONError) {
         guard let text = JSONNumber.text(of: double) else {
-            throw RequestError(.malformedParameter, "the number \(double) has no JSON: send a finite number, or text")
+            let message = "the number \(double) has no JSON: send a finite number, or text"
+            throw JSONError(code: .notFinite, message: message)
         }
         bytes.append(contentsOf: text)
     }
 
-    private mutating func write(_ values: [JSONValue]) throws(RequestError) {
+    private mutating func write(_ values: [JSONValue]) throws(JSONError) {
         bytes.append(UInt8(ascii: "["))
         for (index, value) in values.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
@@ -49,7 +50,7 @@ struct JSONWriter {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    private mutating func write(_ members: [String: JSONValue]) throws(RequestError) {
+    private mutating func write(_ members: [String: JSONValue]) throws(JSONError) {
         bytes.append(UInt8(ascii: "{"))
         let sorted = members.sorted { $0.key.utf16.lexicographicallyPrecedes($1.key.utf16) }
         for (index, member) in sorted.enumerated() {

@@ -1,6 +1,6 @@
 extension JSONReader {
     /// Reads a string from its opening to its closing quote.
-    mutating func readString() throws(RequestError) -> String {
+    mutating func readString() throws(JSONError) -> String {
         _ = take(UInt8(ascii: "\""))
         var text: [UInt8] = []
         while let byte = next() {
@@ -14,12 +14,12 @@ extension JSONReader {
         throw failure("the string has no end")
     }
 
-    private func decoded(_ text: [UInt8]) throws(RequestError) -> String {
+    private func decoded(_ text: [UInt8]) throws(JSONError) -> String {
         guard let string = String(validating: text, as: UTF8.self) else { throw failure("the string is not UTF-8") }
         return string
     }
 
-    private mutating func readEscape(into text: inout [UInt8]) throws(RequestError) {
+    private mutating func readEscape(into text: inout [UInt8]) throws(JSONError) {
         switch next() {
         case UInt8(ascii: "\""): text.append(UInt8(ascii: "\""))
         case UInt8(ascii: "\\"): text.append(UInt8(ascii: "\\"))
@@ -34,22 +34,22 @@ extension JSONReader {
         }
     }
 
-    private mutating func readScalar() throws(RequestError) -> Unicode.Scalar {
+    private mutating func readScalar() throws(JSONError) -> Unicode.Scalar {
         let unit = try readCodeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
         guard unit < 0xDC00, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
-            throw failure("a surrogate stands alone", .ambiguousJSON)
+            throw failure("a surrogate stands alone", .ambiguous)
         }
         let low = try readCodeUnit()
         guard (0xDC00...0xDFFF).contains(low),
             let scalar = Unicode.Scalar(0x10000 + UInt32(unit - 0xD800) << 10 + UInt32(low - 0xDC00))
         else {
-            throw failure("a surrogate stands alone", .ambiguousJSON)
+            throw failure("a surrogate stands alone", .ambiguous)
         }
         return scalar
     }
 
-    private mutating func readCodeUnit() throws(RequestError) -> UInt16 {
+    private mutating func readCodeUnit() throws(JSONError) -> UInt16 {
         var unit: UInt16 = 0
         for _ in 0..<4 {
             guard let digit = next().flatMap(Hex.value(of:)) else {

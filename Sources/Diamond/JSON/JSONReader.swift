@@ -19,8 +19,8 @@ struct JSONReader {
     /// The value of a whole text.
     ///
     /// - Parameter roundsNumbers: whether a number that no double holds is rounded, as RFC 8785 does, instead of refused.
-    /// - Throws: `malformedJSON` or `ambiguousJSON`, with line and column.
-    static func value(of bytes: [UInt8], roundsNumbers: Bool = false) throws(RequestError) -> JSONValue {
+    /// - Throws: `malformed` or `ambiguous`, with line and column.
+    static func value(of bytes: [UInt8], roundsNumbers: Bool = false) throws(JSONError) -> JSONValue {
         var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers)
         reader.skipSpace()
         let value = try reader.readValue()
@@ -31,10 +31,10 @@ struct JSONReader {
 
     // MARK: Values
 
-    private mutating func readValue() throws(RequestError) -> JSONValue {
+    private mutating func readValue() throws(JSONError) -> JSONValue {
         switch peek {
-        case UInt8(ascii: "{"): return try nested { (reader) throws(RequestError) in try reader.readObject() }
-        case UInt8(ascii: "["): return try nested { (reader) throws(RequestError) in try reader.readArray() }
+        case UInt8(ascii: "{"): return try nested { (reader) throws(JSONError) in try reader.readObject() }
+        case UInt8(ascii: "["): return try nested { (reader) throws(JSONError) in try reader.readArray() }
         case UInt8(ascii: "\""): return .string(try readString())
         case UInt8(ascii: "t"): return try read("true", as: true)
         case UInt8(ascii: "f"): return try read("false", as: false)
@@ -46,8 +46,8 @@ struct JSONReader {
     }
 
     private mutating func nested(
-        _ read: (inout JSONReader) throws(RequestError) -> JSONValue
-    ) throws(RequestError) -> JSONValue {
+        _ read: (inout JSONReader) throws(JSONError) -> JSONValue
+    ) throws(JSONError) -> JSONValue {
         depth += 1
         defer { depth -= 1 }
         guard depth <= Self.deepest else { throw failure("nested deeper than \(Self.deepest) levels") }
@@ -56,7 +56,7 @@ struct JSONReader {
         return try read(&self)
     }
 
-    private mutating func readArray() throws(RequestError) -> JSONValue {
+    private mutating func readArray() throws(JSONError) -> JSONValue {
         var values: [JSONValue] = []
         if take(UInt8(ascii: "]")) { return .array(values) }
         while true {
@@ -65,7 +65,7 @@ struct JSONReader {
         }
     }
 
-    private mutating func readObject() throws(RequestError) -> JSONValue {
+    private mutating func readObject() throws(JSONError) -> JSONValue {
         var members: [String: JSONValue] = [:]
         if take(UInt8(ascii: "}")) { return .object(members) }
         while true {
@@ -73,13 +73,13 @@ struct JSONReader {
             let name = try readName()
             guard members.updateValue(try readValue(), forKey: name) == nil else {
                 position = start
-                throw failure("the name \"\(name)\" stands twice in one object", .ambiguousJSON)
+                throw failure("the name \"\(name)\" stands twice in one object", .ambiguous)
             }
             if try endOfList(UInt8(ascii: "}")) { return .object(members) }
         }
     }
 
-    private mutating func readName() throws(RequestError) -> String {
+    private mutating func readName() throws(JSONError) -> String {
         guard peek == UInt8(ascii: "\"") else { throw failure("expected a name in double quotes") }
         let name = try readString()
         skipSpace()
@@ -89,7 +89,7 @@ struct JSONReader {
     }
 
     /// After an element: `true` at the end of the list, `false` before another element.
-    private mutating func endOfList(_ end: UInt8) throws(RequestError) -> Bool {
+    private mutating func endOfList(_ end: UInt8) throws(JSONError) -> Bool {
         skipSpace()
         if take(end) { return true }
         guard take(UInt8(ascii: ",")) else { throw failure("expected ',' or '\(Character(Unicode.Scalar(end)))'") }
@@ -97,7 +97,7 @@ struct JSONReader {
         return false
     }
 
-    private mutating func read(_ literal: String, as value: JSONValue) throws(RequestError) -> JSONValue {
+    private mutating func read(_ literal: String, as value: JSONValue) throws(JSONError) -> JSONValue {
         guard bytes[position...].starts(with: literal.utf8) else { throw failure("expected \(literal)") }
         position += literal.utf8.count
         return value
@@ -105,7 +105,7 @@ struct JSONReader {
 
     // MARK: Numbers
 
-    private mutating func readNumber() throws(RequestError) -> JSONValue {
+    private mutating func readNumber() throws(JSONError) -> JSONValue {
         let start = position
         _ = take(UInt8(ascii: "-"))
         if !take(UInt8(ascii: "0")) { try readDigits() }
@@ -117,17 +117,17 @@ struct JSONReader {
         return try number(bytes[start..<position], at: start)
     }
 
-    private mutating func number(_ text: ArraySlice<UInt8>, at start: Int) throws(RequestError) -> JSONValue {
+    private mutating func number(_ text: ArraySlice<UInt8>, at start: Int) throws(JSONError) -> JSONValue {
         let string = String(decoding: text, as: UTF8.self)
         if let integer = Int64(string) { return .integer(integer) }
         guard let double = Double(string), double.isFinite, roundsNumbers || JSONNumber.survives(text) else {
             position = start
-            throw failure("the number \(string) does not survive a double: send it as a string", .ambiguousJSON)
+            throw failure("the number \(string) does not survive a double: send it as a string", .ambiguous)
         }
         return JSONValue.number(double).normalized
     }
 
-    private mutating func readDigits() throws(RequestError) {
+    private mutating func readDigits() throws(JSONError) {
         let start = position
         while let digit = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) { position += 1 }
         guard position > start else { throw failure("expected a digit") }
@@ -152,10 +152,10 @@ struct JSONReader {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    func failure(_ message: String, _ code: RequestError.Code = .malformedJSON) -> RequestError {
+    func failure(_ message: String, _ code: JSONError.Code = .malformed) -> JSONError {
         let before = bytes.prefix(position)
         let line = before.count { $0 == 0x0A } + 1
         let column = position - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
-        return RequestError(code, "line \(line), column \(column): \(message)")
+        return JSONError(code: code, message: "line \(line), column \(column): \(message)")
     }
 }

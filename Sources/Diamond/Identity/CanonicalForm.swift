@@ -96,7 +96,7 @@ package struct CanonicalForm {
 
     private mutating func addJSON(_ value: JSONValue) throws(RequestError) {
         var writer = JSONWriter()
-        try writer.write(value)
+        do { try writer.write(value) } catch { throw RequestError(error) }
         guard writer.isCanonical else { return addBytes(Data(writer.bytes)) }
         line("json", writer.bytes)
     }

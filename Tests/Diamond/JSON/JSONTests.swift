@@ -30,8 +30,8 @@ import Testing
 
     @Test func `has no form for a number that is not finite`() {
         for value in [Double.nan, .infinity, -.infinity] {
-            let error = #expect(throws: RequestError.self) { try JSONWriter.text(of: ["a": .number(value)]) }
-            #expect(error?.code == .malformedParameter)
+            let error = #expect(throws: JSONError.self) { try JSONWriter.text(of: ["a": .number(value)]) }
+            #expect(error?.code == .notFinite)
         }
     }
 
@@ -39,8 +39,8 @@ import Testing
         ("", 1, 1), ("{\"a\":1,}", 1, 8), ("[1 2]", 1, 4), ("{\"a\" 1}", 1, 6), ("\n\n  nul", 3, 3), ("01", 1, 2),
         ("\"a\u{1}b\"", 1, 4), ("\"abc", 1, 6), ("[1]]", 1, 4), ("-", 1, 2), ("1.", 1, 3), ("\"\\x\"", 1, 4),
     ]) func `that is malformed is refused with its line and column`(text: String, line: Int, column: Int) {
-        let error = #expect(throws: RequestError.self) { try JSONReader.value(of: Array(text.utf8)) }
-        #expect(error?.code == .malformedJSON)
+        let error = #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8)) }
+        #expect(error?.code == .malformed)
         #expect(error?.message.hasPrefix("line \(line), column \(column): ") == true, "\(error?.message ?? "")")
     }
 
@@ -48,8 +48,8 @@ import Testing
         #"{"a":1,"a":2}"#, #"{"a":{"b":1,"\u0062":2}}"#, #""\ud800""#, #""\udc00x""#, #"["\ud800\u0041"]"#,
         "9007199254740993.0", "3.141592653589793238", "1e400", "18446744073709551615", "0.1e-400",
     ]) func `that two readers could read differently is told apart`(text: String) {
-        let error = #expect(throws: RequestError.self) { try JSONReader.value(of: Array(text.utf8)) }
-        #expect(error?.code == .ambiguousJSON)
+        let error = #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8)) }
+        #expect(error?.code == .ambiguous)
     }
 
     @Test(
@@ -63,13 +63,13 @@ import Testing
 
     @Test func `nested beyond reason is refused, not a crash`() throws {
         let deep = Array(repeating: UInt8(ascii: "["), count: 100_000)
-        #expect(throws: RequestError.self) { try JSONReader.value(of: deep) }
+        #expect(throws: JSONError.self) { try JSONReader.value(of: deep) }
         let fine = Array(repeating: UInt8(ascii: "["), count: 512) + Array(repeating: UInt8(ascii: "]"), count: 512)
         #expect(throws: Never.self) { try JSONReader.value(of: fine) }
     }
 
     @Test func `bytes that are not UTF-8 are refused`() {
-        #expect(throws: RequestError.self) { try JSONReader.value(of: [0x22, 0xFF, 0x22]) }
+        #expect(throws: JSONError.self) { try JSONReader.value(of: [0x22, 0xFF, 0x22]) }
     }
 
     @Test func `takes an integral number and the integer for one value`() {
