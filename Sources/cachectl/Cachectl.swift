@@ -18,6 +18,7 @@ struct Cachectl: AsyncParsableCommand {
               4   the store cannot be opened or written
               64  wrong usage, or a request that cannot be sent
             """,
+        version: "0.1.0-dev",
         subcommands: [Send.self, Key.self, List.self, Show.self, Stats.self, Purge.self]
     )
 }

@@ -9,7 +9,8 @@ struct KeyArgument {
 
     /// The one entry whose key begins so.
     func find(in cache: Cache) throws(CacheError) -> CacheListing {
-        let found = digits.isEmpty ? [] : try cache.list(beginning: digits)
+        guard !digits.isEmpty else { throw CacheError(.other, "the key is empty: look it up with 'cachectl list'") }
+        let found = try cache.list(beginning: digits)
         guard let listing = found.first else {
             throw CacheError(.other, "no entry's key begins with '\(digits)': look it up with 'cachectl list'")
         }

@@ -4,7 +4,13 @@ import Diamond
 import Foundation
 
 struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists what is stored, the newest first.")
+    static let configuration = CommandConfiguration(
+        abstract: "Lists what is stored, the newest first.",
+        discussion: """
+            AGE counts from when the origin made or confirmed the answer. FRESH is how long the server still allows it \
+            to be reused; - where it says nothing (a request's own --max-age is not seen here).
+            """
+    )
 
     @OptionGroup var store: StoreOptions
 
@@ -30,6 +36,7 @@ struct List: ParsableCommand {
 
     private func show(_ rows: [EntryRow]) {
         guard !store.json else { return (try? Output.json(rows)) ?? () }
+        guard !rows.isEmpty else { return Output.note("nothing stored") }
         var table = Table(
             header: ["KEY", "METHOD", "STATUS", "SIZE", "AGE", "FRESH", "URL"],
             alignments: [.left, .left, .right, .right, .right, .right, .left]

@@ -20,7 +20,7 @@ struct Purge: AsyncParsableCommand {
     var dryRun = false
 
     func validate() throws {
-        guard (key != nil) != all else { throw ValidationError("give either a key or --all") }
+        guard (key != nil) != all else { throw ValidationError(all ? "give a key or --all, not both" : "say what to erase: a key, or --all") }
     }
 
     func run() async throws {

@@ -43,7 +43,7 @@ struct RequestOptions: ParsableArguments {
             for parameter in p { request.parameters.append(parsing: parameter) }
             if let method { request.method = try Self.method(method) }
             for header in headers { request.headers.append(try Self.field(header)) }
-            if let jsonBody { request.body = try .json(text: jsonBody) }
+            if let jsonBody { request.body = try Self.body(jsonBody) }
             if jsonBody != nil, method == nil, request.method == .get { request.method = .post }
             if let policy { request.cache.mode = try Self.mode(policy) }
             if let maxAge { request.cache.maxAge = try Self.duration(maxAge, "--max-age") }
@@ -82,6 +82,14 @@ struct RequestOptions: ParsableArguments {
         }
         let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
         return try HTTPField(checking: String(text[..<colon]), String(value))
+    }
+
+    private static func body(_ text: String) throws(RequestError) -> RequestBody {
+        do {
+            return try .json(text: text)
+        } catch {
+            throw RequestError(error.code, "--json-body: \(error.message)")
+        }
     }
 
     private static func mode(_ name: String) throws(RequestError) -> CachePolicy.Mode {

@@ -47,14 +47,27 @@ struct Send: AsyncParsableCommand {
             } else {
                 show(response, outcome.time)
             }
+            if response.source == .generated { throw Failure.nothingFound }
             if response.status.code >= 400 { throw Failure.errorStatus }
         }
     }
 
     private func show(_ response: Response, _ time: Duration) {
         Output.write(response.body)
+        // A person's prompt begins on a line of its own; a program gets the body as it is.
+        if Output.width != nil, !response.body.isEmpty, response.body.last != 0x0A { Output.line("") }
+        Output.note("\(response.status.code), \(Self.origin(of: response)) in \(Quantity.time(time))")
+    }
+
+    private static func origin(of response: Response) -> String {
         let size = Quantity.bytes(Int64(response.body.count))
-        Output.note("\(response.status.code), \(size) from \(response.source.rawValue) in \(Quantity.time(time))")
+        switch response.source {
+        case .network: return "\(size) from network"
+        case .cache: return "\(size) from cache"
+        case .revalidated: return "\(size) from cache, confirmed by the server"
+        case .stale: return "\(size) from cache, stale"
+        case .generated: return "nothing stored"
+        }
     }
 }
 

@@ -5,6 +5,8 @@ import Foundation
 
 /// Stored responses: a memory tier over SQLite, keyed on the normalized request.
 ///
+/// The memory tier is bounded; the disk tier grows until it is purged.
+///
 /// A look-up takes the memory tier's nanoseconds or, in the calling thread, the disk's microseconds; it never waits for
 /// a write. What cannot be read counts as a miss and is reported to the ``Activity``; a look-up throws nothing. Several
 /// processes share one store: what one has written, the others find.

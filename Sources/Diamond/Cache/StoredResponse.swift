@@ -34,7 +34,9 @@ package struct StoredResponse: Sendable, Equatable {
     func isFresh(at now: Int64, maxAge: Int64?) -> Bool {
         guard flags.isDisjoint(with: [.noCache, .invalidated]) else { return false }
         if let lifetime { return lifetime > age(at: now) }
-        return maxAge.map { $0 > max(0, now - storedAt) } ?? false
+        // The app means good answers: an error is not pinned by it.
+        guard let maxAge, status < 400 else { return false }
+        return maxAge > max(0, now - storedAt)
     }
 
     /// The answer for the caller, with the `Age` that a cache has to tell (RFC 9111 section 5.1).

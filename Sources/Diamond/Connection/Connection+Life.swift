@@ -48,7 +48,7 @@ extension Connection {
 
     private func outcome() async -> ConnectionLife.Outcome {
         guard let pipeline = core.withLock({ $0.pipeline }) else {
-            return .failure(ConnectionError(.noEngine, "\(request) has no engine: enqueue it with Engine.enqueue"))
+            return .failure(ConnectionError(.noEngine, "\(request) has no engine: use Engine.enqueue or Engine.connection(for:)"))
         }
         do throws(ConnectionError) {
             return .success(try await pipeline.response(to: request))

@@ -8,7 +8,8 @@ public import Foundation
 /// let response = try await connection.response
 /// ```
 ///
-/// Hand it to ``Engine/enqueue(_:)-(Connection)``, or put it on an `OperationQueue` of your own; dependencies, priorities and
+/// Hand it to ``Engine/enqueue(_:)-(Connection)``, or make it with
+/// ``Engine/connection(for:)`` and put it on an `OperationQueue` of your own; dependencies, priorities and
 /// `completionBlock` are `Operation`'s. It finishes exactly once, also when it is canceled: before it starts, while it
 /// runs, or twice. A finished connection is not started again.
 ///

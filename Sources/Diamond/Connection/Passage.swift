@@ -21,8 +21,7 @@ struct Passage: Sendable {
 
     init(_ request: Request, headers: HTTPFields, rules: KeyRules?) throws(ConnectionError) {
         do throws(RequestError) {
-            var request = request
-            for field in headers where request.headers[field.name] == nil { request.headers.append(field) }
+            let request = request.adding(headers)
             wire = try WireRequest(request)
             policy = Self.policy(of: request)
             timeout = request.timeout
@@ -86,6 +85,15 @@ struct Passage: Sendable {
         } catch {
             throw ConnectionError(error)
         }
+        return request
+    }
+}
+
+extension Request {
+    /// With the headers that it does not set itself.
+    func adding(_ defaults: HTTPFields) -> Request {
+        var request = self
+        for field in defaults where headers[field.name] == nil { request.headers.append(field) }
         return request
     }
 }

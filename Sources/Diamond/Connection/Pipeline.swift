@@ -33,6 +33,10 @@ struct Pipeline: Sendable {
         throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
     }
 
+    func key(of request: Request) throws(RequestError) -> RequestKey {
+        try CanonicalForm(of: request.adding(headers), rules: cache?.rules ?? KeyRules()).key
+    }
+
     private func answer(_ passage: Passage) async throws(ConnectionError) -> Response {
         guard let identity = passage.identity, let cache else {
             return try await load(passage)
@@ -48,14 +52,14 @@ struct Pipeline: Sendable {
             activity.report(.miss)
             return try await ask(passage, stored: stored, conditionally: conditionally, elseStored: elseStored)
         case .fail:
-            return Response(status: .gatewayTimeout, source: .cache, url: passage.url)
+            return Response(status: .gatewayTimeout, source: .generated, url: passage.url)
         }
     }
 
     private func serve(_ stored: StoredResponse?, from source: Response.Source, _ passage: Passage) -> Response {
         activity.report(.hit(source))
         let response = stored?.response(from: source, at: now(), url: passage.url, isHead: passage.wire.method == .head)
-        return response ?? Response(status: .gatewayTimeout, source: .cache, url: passage.url)
+        return response ?? Response(status: .gatewayTimeout, source: .generated, url: passage.url)
     }
 
     @discardableResult
@@ -80,7 +84,7 @@ struct Pipeline: Sendable {
 
     private func load(_ passage: Passage) async throws(ConnectionError) -> Response {
         guard passage.policy.mode != .cacheOnly else {
-            return Response(status: .gatewayTimeout, source: .cache, url: passage.url)
+            return Response(status: .gatewayTimeout, source: .generated, url: passage.url)
         }
         return response(from: try await fly(passage, validators: nil), passage)
     }

@@ -7,7 +7,7 @@ import Foundation
 /// let response = try await engine.send(Request("https://api.example.com/cities"))
 /// ```
 ///
-/// Make one and keep it. Several engines, in one process or in many, may share a store.
+/// Make one and keep it; close it before a short-lived program ends. Several engines, in one process or in many, may share a store.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
     public let cache: Cache?
@@ -58,6 +58,20 @@ public final class Engine: Sendable {
         try await pipeline.response(to: request)
     }
 
+    /// The identity of a request as this engine sends it, its own headers included.
+    ///
+    /// - Throws: ``RequestError`` where the request cannot be sent.
+    public func key(of request: Request) throws(RequestError) -> RequestKey {
+        try pipeline.key(of: request)
+    }
+
+    /// Erases what is stored for a request; `false` where there was nothing.
+    @discardableResult
+    public func purge(_ request: Request) async throws -> Bool {
+        let key = try key(of: request)
+        return try await cache?.purge(key) ?? false
+    }
+
     /// Makes a connection of a request, ready to be given dependencies and enqueued.
     public func connection(for request: Request) -> Connection {
         let connection = Connection(request)
@@ -80,6 +94,9 @@ public final class Engine: Sendable {
     }
 
     /// Cancels what runs, closes every socket and brings to disk what is stored. Later sends fail.
+    ///
+    /// Answers reach the disk a moment after they are returned: a program that ends at once should close its engine, or
+    /// `await cache?.flush()`, before.
     public func close() async {
         queue.cancelAllOperations()
         await transport.close()

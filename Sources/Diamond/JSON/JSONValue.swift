@@ -14,6 +14,22 @@ public enum JSONValue: Sendable {
 }
 
 extension JSONValue {
+    /// Text, from a variable; literals stand as they are.
+    public init(_ text: String) { self = .string(text) }
+
+    public init(_ bool: Bool) { self = .bool(bool) }
+
+    public init(_ number: Double) { self = .number(number) }
+
+    /// An integer; one that 64 bits with sign do not hold becomes the nearest number.
+    public init(_ integer: some BinaryInteger) {
+        self = Int64(exactly: integer).map(JSONValue.integer) ?? .number(Double(integer))
+    }
+
+    public init(_ values: [JSONValue]) { self = .array(values) }
+}
+
+extension JSONValue {
     /// The integer behind a number without a fraction, so that equal numbers have one form.
     var normalized: JSONValue {
         guard case .number(let double) = self, let integer = Int64(exactly: double) else { return self }

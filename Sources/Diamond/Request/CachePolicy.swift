@@ -16,8 +16,8 @@ public struct CachePolicy: Hashable, Sendable {
     }
 
     public var mode: Mode
-    /// Freshness for answers whose server gives none, from the moment they were stored. What the server says
-    /// (`max-age`, `no-store`, …) is never overridden by it.
+    /// Freshness for good answers (status below 400) whose server gives none, from the moment they were stored. What the
+    /// server says (`max-age`, `no-store`, …) is never overridden by it. Counts in every mode that asks what is fresh.
     public var maxAge: Duration?
 
     public init(_ mode: Mode = .automatic, maxAge: Duration? = nil) {

@@ -7,6 +7,8 @@
 /// parameters.append("tag", "new") // keeps what has the name already
 /// ```
 ///
+/// Literals stand as they are; a variable is wrapped: `["country": JSONValue(country), "page": JSONValue(page)]`.
+///
 /// Order and repetition belong to the value (`==` sees them); of the *identity* only the order of values under one name
 /// is a part. `nil` is absent, `.null` is a name without a value (`?flag`), `""` an empty value (`?q=`): three things.
 public struct Parameters: Hashable, Sendable {

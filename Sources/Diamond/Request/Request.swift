@@ -7,7 +7,7 @@ public import HTTPTypes
 /// var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
 /// request.parameters["page"] = 2
 /// request.cache = .automatic(maxAge: .seconds(60))
-/// let cities = try await engine.send(request).decode([City].self)
+/// let cities = try await engine.send(request).decode([City].self)  // whatever the API answers with
 /// ```
 ///
 /// Making and changing a request checks nothing; a malformed one is refused, with place and remedy, where it is sent.
@@ -35,7 +35,8 @@ public struct Request: Hashable, Sendable {
         parameters: Parameters = [:],
         headers: HTTPFields = [:],
         body: RequestBody? = nil,
-        cache: CachePolicy = .automatic
+        cache: CachePolicy = .automatic,
+        timeout: Duration? = defaultTimeout
     ) {
         self.method = method
         self.url = url
@@ -43,8 +44,8 @@ public struct Request: Hashable, Sendable {
         self.headers = headers
         self.body = body
         self.cache = cache
+        self.timeout = timeout
         destination = .automatic
-        timeout = Self.defaultTimeout
     }
 
     public init(

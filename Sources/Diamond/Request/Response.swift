@@ -11,6 +11,8 @@ public struct Response: Hashable, Sendable {
         case cache
         /// From the cache, after the server confirmed it (304).
         case revalidated
+        /// Made by the engine: nothing was stored, and the policy forbids asking (status 504).
+        case generated
         /// From the cache, past its freshness, because the policy or a failed server asked for it.
         case stale
     }

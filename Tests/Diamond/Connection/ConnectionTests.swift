@@ -58,7 +58,7 @@ import Testing
         connection.start()
         let error = await #expect(throws: ConnectionError.self) { try await connection.response }
         #expect(error?.code == .noEngine)
-        #expect(error?.message.contains("Engine.enqueue") == true)
+        #expect(error?.message.contains("use Engine.enqueue") == true)
     }
 
     @Test func `canceled before its start ends at once for who waits, and finishes when it is started`() async {

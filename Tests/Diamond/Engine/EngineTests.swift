@@ -83,6 +83,22 @@ import Testing
         #expect(try await engine.send(request).source == .network)
     }
 
+    @Test func `does not let the app's maxAge keep an error`() async throws {
+        let engine = temporary.engine(StubTransport(status: 404), clock: clock)
+        let request = Request("http://h/", cache: .automatic(maxAge: .seconds(60)))
+        _ = try await engine.send(request)
+        #expect(try await engine.send(request).source == .network)
+    }
+
+    @Test func `purges what is stored for a request`() async throws {
+        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
+        _ = try await engine.send(Request("http://h/?a=1&b=2"))
+        #expect(try engine.key(of: Request("http://h/?a=1&b=2")) == engine.key(of: Request("http://h/?b=2&a=1")))
+        #expect(try await engine.purge(Request("http://h/?b=2&a=1")))
+        #expect(try await !engine.purge(Request("http://h/?b=2&a=1")))
+        #expect(try await engine.send(Request("http://h/?a=1&b=2")).source == .network)
+    }
+
     @Test func `stores nothing that the server or the request forbids`() async throws {
         let cases: [(HTTPFields, Request)] = [
             ([.cacheControl: "no-store"], Request("http://h/1")),
@@ -116,7 +132,8 @@ import Testing
     @Test func `answers 504 where only the cache may answer and has nothing`() async throws {
         let transport = StubTransport()
         let engine = temporary.engine(transport, clock: clock)
-        #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).status == .gatewayTimeout)
+        let nothing = try await engine.send(Request("http://h/", cache: .cacheOnly))
+        #expect(nothing.status == .gatewayTimeout && nothing.source == .generated)
         let header = Request("http://h/", headers: [.cacheControl: "only-if-cached"])
         #expect(try await engine.send(header).status == .gatewayTimeout)
         #expect(transport.requests.isEmpty)

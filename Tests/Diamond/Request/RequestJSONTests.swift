@@ -85,6 +85,13 @@ import Testing
         #expect(throws: RequestError.self) { try RequestBody.json(text: "{") }
     }
 
+    @Test func `takes variables and any Encodable`() throws {
+        let (country, page) = ("DE", UInt8(2))
+        let parameters: Parameters = ["country": JSONValue(country), "page": JSONValue(page), "big": JSONValue(UInt64.max)]
+        #expect(parameters == ["country": "DE", "page": 2, "big": .number(18_446_744_073_709_551_615)])
+        #expect(try RequestBody.json(encoding: ["a": [1, 2]]) == .json(["a": [1, 2]]))
+    }
+
     @Test func `describes itself without what may be secret`() {
         let request = Request("http://me:s3cret@h/a?token=s3cret", headers: [.authorization: "s3cret"])
         #expect(request.description == "GET http://•••@h/a…")
