@@ -8,13 +8,13 @@
 CREATE TABLE entry (
     id            INTEGER PRIMARY KEY,
     key_prefix    INTEGER NOT NULL,     -- the key's first 8 bytes, big-endian
-    key           BLOB    NOT NULL,     -- 32 bytes
+    key           BLOB    NOT NULL CHECK (length(key) = 32),
     request       TEXT    NOT NULL,     -- the canonical form; credentials only as keyed digests
     url           TEXT    NOT NULL,     -- for people: secrets masked
     method        TEXT    NOT NULL,
-    status        INTEGER NOT NULL,
+    status        INTEGER NOT NULL CHECK (status BETWEEN 100 AND 999),
     headers       BLOB    NOT NULL,     -- "Name: value" lines, in the order received
-    stored_at     INTEGER NOT NULL,     -- when the response arrived, or was last validated
+    stored_at     INTEGER NOT NULL CHECK (stored_at >= 0),  -- when the response arrived, or was last validated
     initial_age   INTEGER NOT NULL,     -- its corrected age at that moment (RFC 9111 section 4.2.3)
     lifetime      INTEGER,              -- its explicit freshness lifetime, NULL where the server gave none
     flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated

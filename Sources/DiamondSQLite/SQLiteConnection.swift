@@ -2,7 +2,7 @@ import CDiamondSQLite
 
 /// One connection, for as long as the closure of `SQLiteDatabase.read` or `write` runs.
 ///
-/// It cannot be copied or kept: the compiler refuses to let it out of the closure.
+/// It cannot be copied or kept: the compiler refuses to let it out of the closure. Its statements end with it.
 package struct SQLiteConnection: ~Copyable {
     let handle: SQLiteHandle
 
@@ -33,8 +33,6 @@ package struct SQLiteConnection: ~Copyable {
 
     /// Rows changed by the last `INSERT`, `UPDATE` or `DELETE`, triggers not counted.
     package var changes: Int { Int(sqlite3_changes64(handle.pointer)) }
-
-    package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
 
     /// Runs `body` in a savepoint: an error inside undoes what it did, and only that.
     package func savepoint<Result>(

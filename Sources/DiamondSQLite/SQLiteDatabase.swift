@@ -48,18 +48,21 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Runs `body` on the writer outside a transaction, for `PRAGMA incremental_vacuum` and its like.
-    package func maintain<Result>(
-        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
-    ) throws(SQLiteError) -> Result {
-        try refuseFork()
-        return try writer.withLock { (handle) throws(SQLiteError) in try body(SQLiteConnection(handle: handle)) }
+    /// Bytes of the file and of its log and index beside it.
+    package var size: Int64 {
+        ["", "-wal", "-shm"].reduce(0) { sum, suffix in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
+            return sum + ((attributes?[.size] as? NSNumber)?.int64Value ?? 0)
+        }
     }
 
-    /// Moves the write-ahead log into the file, as far as readers allow.
-    package func checkpoint() throws(SQLiteError) {
-        try refuseFork()
-        try writer.withLock { (handle) throws(SQLiteError) in try checkpoint(behind: handle) }
+    /// Gives the space of what was deleted back, as far as readers allow. What fails is left for the next time.
+    package func shrink() {
+        writer.withLock { handle in
+            // It frees one page a step: run to the end.
+            try? SQLiteConnection(handle: handle).statement("PRAGMA incremental_vacuum").run()
+            try? checkpoint(behind: handle)
+        }
     }
 
     private func takeReader() throws(SQLiteError) -> SQLiteHandle {
@@ -148,8 +151,11 @@ extension SQLiteDatabase {
         } else {
             try refuseForeign(connection, path, configuration)
         }
+        let migration = SQLiteMigration(path: path, configuration: configuration)
+        // Before the switch to WAL, which writes: a file that is refused stays as it is.
+        try migration.check(handle)
         try handle.execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864")
-        try SQLiteMigration(path: path, configuration: configuration).run(on: handle)
+        try migration.run(on: handle)
     }
 
     private static func refuseForeign(

@@ -5,6 +5,9 @@ struct SQLiteMigration {
 
     private var newest: Int64 { Int64(configuration.migrations.count) }
 
+    /// Refuses a file that this program cannot use.
+    func check(_ handle: SQLiteHandle) throws(SQLiteError) { _ = try version(SQLiteConnection(handle: handle)) }
+
     /// Runs the missing scripts in one transaction; a newer file is refused untouched.
     func run(on handle: SQLiteHandle) throws(SQLiteError) {
         let connection = SQLiteConnection(handle: handle)
@@ -22,6 +25,7 @@ struct SQLiteMigration {
 
     private func version(_ connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
         let version = try connection.integer("PRAGMA user_version")
+        guard version >= 0 else { throw SQLiteError(.corrupt, "has schema version \(version)", path: path) }
         guard version <= newest else {
             throw SQLiteError(.newerSchema, "has schema version \(version), this program knows \(newest)", path: path)
         }

@@ -55,14 +55,6 @@ package struct SQLiteStatement: ~Copyable {
         try check(code)
     }
 
-    /// Binds bytes that are lent to SQLite: they must stay where they are until the statement has run.
-    package func bind(lending bytes: UnsafeRawBufferPointer, at index: Int32) throws(SQLiteError) {
-        guard let start = bytes.baseAddress, !bytes.isEmpty else {
-            return try check(sqlite3_bind_zeroblob(pointer, index, 0))
-        }
-        try check(diamond_sqlite3_bind_blob_static(pointer, index, start, UInt64(bytes.count)))
-    }
-
     // MARK: Running
 
     /// Goes to the next row; `false` when there is none.
@@ -78,6 +70,20 @@ package struct SQLiteStatement: ~Copyable {
     package func run() throws(SQLiteError) {
         while try step() {}
         sqlite3_reset(pointer)
+    }
+
+    /// Runs to the end with bytes that are lent to SQLite instead of copied.
+    package func run(lending bytes: Data, at index: Int32) throws(SQLiteError) {
+        let code = bytes.withUnsafeBytes { bytes in
+            diamond_sqlite3_bind_blob_static(pointer, index, bytes.baseAddress, UInt64(bytes.count))
+            let code = sqlite3_step(pointer)
+            sqlite3_reset(pointer)
+            sqlite3_bind_null(pointer, index)
+            return code
+        }
+        guard code == SQLITE_DONE || code == SQLITE_ROW else {
+            throw handle.error(code, sql: String(cString: sqlite3_sql(pointer)))
+        }
     }
 
     // MARK: Columns

@@ -17,6 +17,7 @@ struct Cachectl: AsyncParsableCommand {
               3   no response: unreachable, timed out, broken
               4   the store cannot be opened or written
               64  wrong usage, or a request that cannot be sent
+              74  the output cannot be written
             """,
         version: "0.1.0-dev",
         subcommands: [Send.self, Key.self, List.self, Show.self, Stats.self, Purge.self]

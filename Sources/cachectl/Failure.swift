@@ -9,6 +9,7 @@ enum Failure {
     static let noResponse = ExitCode(3)
     static let noStore = ExitCode(4)
     static let usage = ExitCode(64)
+    static let noOutput = ExitCode(74)
 
     /// Says why in one line, and gives the exit code to throw.
     static func report(_ code: ExitCode, _ message: String) -> ExitCode {

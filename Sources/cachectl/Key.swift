@@ -17,21 +17,27 @@ struct Key: ParsableCommand {
 
     func run() throws {
         let request = try options.request()
+        let rules = try rules()
         do throws(RequestError) {
-            try show(CanonicalForm(of: request, rules: rules()))
+            try show(CanonicalForm(of: request, rules: rules))
         } catch {
             throw Failure.report(error)
         }
     }
 
-    // A store that is not there yet has no secret; nothing is made for looking at a key.
-    private func rules() -> KeyRules {
-        (try? Cache(store.location, create: false))?.rules ?? KeyRules()
+    private func rules() throws -> KeyRules {
+        do throws(CacheError) {
+            return try Cache(store.location, create: false).rules
+        } catch {
+            // A store that is not there yet has no secret; nothing is made for looking at a key.
+            guard error.code == .noStore else { throw Failure.report(error) }
+            return KeyRules()
+        }
     }
 
     private func show(_ form: CanonicalForm) {
         guard store.json else { return Output.line(form.text + "key \(form.key)") }
-        try? Output.json(["canonicalForm": form.text, "key": form.key.description])
+        Output.json(["canonicalForm": form.text, "key": form.key.description])
     }
 }
 #endif

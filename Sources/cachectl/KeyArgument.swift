@@ -1,4 +1,5 @@
 #if Tools
+import ArgumentParser
 import Diamond
 
 /// A key as a person types it: 64 hexadecimal digits, or the first few.
@@ -8,16 +9,20 @@ struct KeyArgument {
     init(_ digits: String) { self.digits = digits }
 
     /// The one entry whose key begins so.
-    func find(in cache: Cache) throws(CacheError) -> CacheListing {
-        guard !digits.isEmpty else { throw CacheError(.other, "the key is empty: look it up with 'cachectl list'") }
-        let found = try cache.list(beginning: digits)
+    func find(in cache: Cache) throws -> CacheListing {
+        guard !digits.isEmpty else { throw nothing("the key is empty: look it up with 'cachectl list'") }
+        let found = try list(in: cache)
         guard let listing = found.first else {
-            throw CacheError(.other, "no entry's key begins with '\(digits)': look it up with 'cachectl list'")
+            throw nothing("no entry's key begins with '\(digits)': look it up with 'cachectl list'")
         }
-        guard found.count == 1 else {
-            throw CacheError(.other, "several keys begin with '\(digits)': give more of it")
-        }
+        guard found.count == 1 else { throw nothing("several keys begin with '\(digits)': give more of it") }
         return listing
     }
+
+    private func list(in cache: Cache) throws -> [CacheListing] {
+        do throws(CacheError) { return try cache.list(beginning: digits) } catch { throw Failure.report(error) }
+    }
+
+    private func nothing(_ message: String) -> ExitCode { Failure.report(Failure.nothingFound, message) }
 }
 #endif

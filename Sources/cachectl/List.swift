@@ -35,14 +35,14 @@ struct List: ParsableCommand {
     }
 
     private func show(_ rows: [EntryRow]) {
-        guard !store.json else { return (try? Output.json(rows)) ?? () }
+        guard !store.json else { return Output.json(rows) }
         guard !rows.isEmpty else { return Output.note("nothing stored") }
         var table = Table(
             header: ["KEY", "METHOD", "STATUS", "SIZE", "AGE", "FRESH", "URL"],
             alignments: [.left, .left, .right, .right, .right, .right, .left]
         )
         table.rows = rows.map(\.cells)
-        for line in table.lines(width: Output.width) { Output.line(line) }
+        for line in table.lines(width: Output.width) { Output.line(line.printable) }
     }
 }
 

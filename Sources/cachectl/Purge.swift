@@ -20,25 +20,30 @@ struct Purge: AsyncParsableCommand {
     var dryRun = false
 
     func validate() throws {
-        guard (key != nil) != all else { throw ValidationError(all ? "give a key or --all, not both" : "say what to erase: a key, or --all") }
+        guard (key != nil) != all else {
+            throw ValidationError(all ? "give a key or --all, not both" : "say what to erase: a key, or --all")
+        }
     }
 
     func run() async throws {
         let cache = try store.openCache()
+        let listing = try key.map { try KeyArgument($0).find(in: cache) }
         do throws(CacheError) {
-            let erased = try await erase(from: cache)
-            guard !store.json else { return (try? Output.json(["erased": erased])) ?? () }
-            let entries = erased == 1 ? "1 entry" : "\(erased) entries"
-            Output.line(dryRun ? "would erase \(entries)" : "erased \(entries)")
+            tell(try await erase(listing, from: cache))
         } catch {
-            throw error.code == .other ? Failure.report(Failure.nothingFound, error.message) : Failure.report(error)
+            throw Failure.report(error)
         }
     }
 
-    private func erase(from cache: Cache) async throws(CacheError) -> Int {
-        guard let key else { return dryRun ? try cache.statistics().entries : try await cache.purge() }
-        let listing = try KeyArgument(key).find(in: cache)
+    private func erase(_ listing: CacheListing?, from cache: Cache) async throws(CacheError) -> Int {
+        guard let listing else { return dryRun ? try cache.statistics().entries : try await cache.purge() }
         return dryRun ? 1 : try await cache.purge(listing.key) ? 1 : 0
+    }
+
+    private func tell(_ count: Int) {
+        guard !store.json else { return Output.json([dryRun ? "wouldErase" : "erased": count]) }
+        let entries = count == 1 ? "1 entry" : "\(count) entries"
+        Output.line(dryRun ? "would erase \(entries)" : "erased \(entries)")
     }
 }
 #endif

@@ -56,16 +56,25 @@ struct RequestOptions: ParsableArguments {
 
     // A URL has its scheme; everything else is a file, so that a forgotten scheme is not taken for a relative URL.
     private func base() throws(RequestError) -> Request {
-        guard source != "-" else { return try Request(json: FileHandle.standardInput.readDataToEndOfFile()) }
+        guard source != "-" else { return try Request(json: try Self.input()) }
         guard !source.contains("://") else { return Request(source) }
         guard let data = FileManager.default.contents(atPath: source) else {
+            let shown = RequestURL.masked(Array(source.utf8))
             throw RequestError(
-                .malformedURL, "'\(source)' is neither a readable file nor a URL: begin a URL with https://")
+                .malformedURL, "\(shown) is neither a readable file nor a URL: begin a URL with https://")
         }
         do {
             return try Request(json: data)
         } catch {
             throw RequestError(error.code, "\(source): \(error.message)")
+        }
+    }
+
+    private static func input() throws(RequestError) -> Data {
+        do {
+            return try FileHandle.standardInput.readToEnd() ?? Data()
+        } catch {
+            throw RequestError(.malformedRequest, "standard input cannot be read: pipe a request into it")
         }
     }
 
@@ -80,8 +89,8 @@ struct RequestOptions: ParsableArguments {
         guard let colon = text.firstIndex(of: ":") else {
             throw RequestError(.malformedHeader, "a header of -H has no colon: write 'Name: value'")
         }
-        let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        return try HTTPField(checking: String(text[..<colon]), String(value))
+        let value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        return try HTTPField(checking: String(text[..<colon]), value)
     }
 
     private static func body(_ text: String) throws(RequestError) -> RequestBody {

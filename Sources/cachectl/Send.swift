@@ -21,6 +21,7 @@ struct Send: AsyncParsableCommand {
         }
         if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
         let outcome = await Self.send(request, with: engine)
+        await engine.settle()
         await engine.close()
         withExtendedLifetime(observation) {}
         try print(outcome)
@@ -43,7 +44,7 @@ struct Send: AsyncParsableCommand {
         case .failure(let error): throw Failure.report(error)
         case .success(let response):
             if store.json {
-                try Output.json(SentResponse(response, outcome.time))
+                Output.json(SentResponse(response, outcome.time))
             } else {
                 show(response, outcome.time)
             }

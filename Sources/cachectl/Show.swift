@@ -17,19 +17,19 @@ struct Show: ParsableCommand {
 
     func run() throws {
         let cache = try store.openCache()
+        let listing = try KeyArgument(key).find(in: cache)
         do throws(CacheError) {
-            let listing = try KeyArgument(key).find(in: cache)
             let form = try cache.canonicalForm(of: listing.key) ?? ""
             guard let stored = try cache.findOnDisk(listing.key, request: Array(form.utf8)) else {
-                throw CacheError(.corrupt, "the entry \(key) is damaged: purge it, or send its request again")
+                throw CacheError(.corrupt, "the entry \(key) is damaged: send its request again")
             }
-            try show(listing, form, stored)
+            show(listing, form, stored)
         } catch {
-            throw error.code == .noStore ? Failure.report(error) : Failure.report(Failure.nothingFound, error.message)
+            throw Failure.report(error)
         }
     }
 
-    private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) throws(CacheError) {
+    private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) {
         guard !body else { return Output.write(stored.body) }
         let row = EntryRow(listing, now: Int64(Date().timeIntervalSince1970 * 1000))
         let headers = stored.headers.map { [$0.name.rawName, $0.value] }
@@ -37,14 +37,14 @@ struct Show: ParsableCommand {
             let text = String(validating: stored.body, as: UTF8.self)
             let base64 = text == nil ? stored.body.base64EncodedString() : nil
             let entry = ShownEntry(entry: row, canonicalForm: form, headers: headers, body: text, base64: base64)
-            return (try? Output.json(entry)) ?? ()
+            return Output.json(entry)
         }
         Output.line("key         \(row.key)")
-        Output.line("url         \(row.url)")
+        Output.line("url         \(row.url)".printable)
         Output.line("stored      \(row.storedAt), age \(row.cells[4]), fresh \(row.cells[5])")
         Output.line("body        \(row.cells[3]) (print it with --body)")
         Output.line("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
-        for header in headers { Output.line("\(header[0]): \(header[1])") }
+        for header in headers { Output.line("\(header[0]): \(header[1])".printable) }
     }
 }
 

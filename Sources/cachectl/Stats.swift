@@ -18,7 +18,7 @@ struct Stats: ParsableCommand {
     }
 
     private func show(_ figures: StoreFigures) {
-        guard !store.json else { return (try? Output.json(figures)) ?? () }
+        guard !store.json else { return Output.json(figures) }
         Output.line("store    \(figures.store)")
         Output.line("entries  \(figures.entries)")
         Output.line("bodies   \(Quantity.bytes(figures.bodyBytes))")

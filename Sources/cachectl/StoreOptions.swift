@@ -12,7 +12,7 @@ struct StoreOptions: ParsableArguments {
     var json = false
 
     var location: Store {
-        let path = store ?? ProcessInfo.processInfo.environment["DIAMOND_STORE"]
+        let path = [store, ProcessInfo.processInfo.environment["DIAMOND_STORE"]].compactMap { $0 }.first { !$0.isEmpty }
         return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? .default
     }
 

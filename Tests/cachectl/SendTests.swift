@@ -2,6 +2,8 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
+@testable import Diamond
+
 @Suite(.timeLimit(.minutes(2))) struct `cachectl send` {
     let cachectl = Shell()
 
@@ -99,6 +101,38 @@ import Testing
         if !arguments.isEmpty && arguments != ["http://h/", "--max-age", "-1"] {
             #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
         }
+    }
+
+    @Test func `keeps what a terminal would act on out of its messages`() async throws {
+        let odd = try await cachectl("send", "no\nfile\u{1B}[31m")
+        #expect(odd.errors.split(separator: "\n").count == 1)
+        #expect(!odd.errors.contains("\u{1B}"))
+        let secret = try await cachectl("send", "me:s3cret@example.com/path?token=s3cret")
+        #expect(secret.status == 64 && !secret.errors.contains("s3cret"))
+    }
+
+    @Test(
+        .enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "only Linux has a file that is always full"))
+    func `ends with 74 and one line when its output is full`() async throws {
+        var shell = BuiltTool("")
+        shell.url = URL(filePath: "/bin/sh")
+        let command = "\(BuiltTool("cachectl").url.path) key http://h/ --store /nonexistent >/dev/full"
+        let outcome = try await shell.run(["-c", command])
+        #expect(outcome.status == 74)
+        #expect(outcome.errors == "cachectl: the output cannot be written: give it another place\n")
+    }
+
+    @Test func `brings what it served stale up to date before it ends`() async throws {
+        let url = try await SampleServer.shared.base + "/wire/bytes/10"
+        let arguments = ["-p", "_maxAge=0", "-p", "_noValidators=1", "--policy", "staleWhileRevalidate", "--json"]
+        var tool = BuiltTool("cachectl")
+        tool.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path]
+        _ = try await tool.run(["send", url] + arguments)
+        let before = try Cache(cachectl.temporary.store).list(limit: 1).first?.storedAt
+        let stale = try await tool.run(["send", url] + arguments)
+        #expect(stale.text.contains("\"stale\""))
+        let after = try Cache(cachectl.temporary.store).list(limit: 1).first?.storedAt
+        #expect(try #require(after) > #require(before))
     }
 
     @Test func `names the key that is wrong in a request file, with line and column where the text is`() async throws {

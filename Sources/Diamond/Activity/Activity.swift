@@ -13,7 +13,7 @@ public final class Activity: Sendable {
 
     private let state = Guarded(State())
 
-    public init() {}
+    package init() {}
 
     /// Exchanges on the wire now. Requests that wait, or are answered from the cache, are not among them.
     public var inFlight: Int { state.withLock { $0.inFlight } }

@@ -59,6 +59,11 @@ public final class Cache: Sendable {
     /// What is stored under a key, fresh or not; `nil` where there is nothing, or nothing sound.
     package func find(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         if let stored = memory.find(key, request: request) { return stored }
+        switch writer.pending(key) {
+        case .store(let entry), .confirm(let entry, _): return entry.request == request ? entry.stored : nil
+        case .delete: return nil
+        case nil: break
+        }
         do {
             guard let stored = try findOnDisk(key, request: request) else { return nil }
             memory.store(stored, under: key, request: request)
@@ -100,9 +105,9 @@ public final class Cache: Sendable {
     }
 
     /// Keeps what a 304 changed of a stored response.
-    package func confirm(_ entry: CacheEntry) {
+    package func confirm(_ entry: CacheEntry, replacing old: StoredResponse) {
         memory.store(entry.stored, under: entry.key, request: entry.request)
-        writer.add(.confirm(entry))
+        writer.add(.confirm(entry, replacing: old))
     }
 
     package func forget(_ key: RequestKey) {
@@ -125,7 +130,9 @@ extension Cache {
         await flush()
         // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
         defer { memory.removeAll() }
-        return try write { (connection) throws(SQLiteError) in try CacheTable.deleteAll(on: connection) }
+        let count = try write { (connection) throws(SQLiteError) in try CacheTable.deleteAll(on: connection) }
+        database.shrink()
+        return count
     }
 
     /// Erases one entry; `false` where there was none.
@@ -153,7 +160,9 @@ extension Cache {
     }
 
     package func statistics() throws(CacheError) -> CacheStatistics {
-        try read { (connection) throws(SQLiteError) in try CacheTable.statistics(on: connection) }
+        var statistics = try read { (connection) throws(SQLiteError) in try CacheTable.statistics(on: connection) }
+        statistics.diskBytes = database.size
+        return statistics
     }
 
     private func read<Result>(

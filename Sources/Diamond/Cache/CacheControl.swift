@@ -31,11 +31,13 @@ struct CacheControl: Equatable {
         }
     }
 
-    /// Splits at commas outside quotes.
+    /// Splits at commas outside quotes; a backslash in quotes takes the next character along (RFC 9110 section 5.6.4).
     private static func directives(of value: String) -> [Substring] {
         var isQuoted = false
+        var isEscaped = false
         return value.split { character in
-            if character == "\"" { isQuoted.toggle() }
+            defer { isEscaped = isQuoted && character == "\\" && !isEscaped }
+            if character == "\"", !isEscaped { isQuoted.toggle() }
             return character == "," && !isQuoted
         }
     }

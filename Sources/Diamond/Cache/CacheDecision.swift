@@ -25,7 +25,9 @@ enum CacheDecision: Equatable {
         case .cacheElseNetwork, .cacheOnly:
             self = .serve(isFresh ? .cache : .stale)
         case .networkElseCache:
-            self = .ask(conditionally: hasValidator, elseStored: true)
+            // RFC 9111 section 5.2.2.2: not even for want of a network.
+            let mayBeStale = isFresh || !stored.flags.contains(.mustRevalidate)
+            self = .ask(conditionally: hasValidator, elseStored: mayBeStale)
         case .staleWhileRevalidate:
             self = isFresh ? .serve(.cache) : .serveStaleAndRefresh
         case .revalidate:

@@ -14,8 +14,11 @@ package struct CacheListing: Sendable {
     package var flags: StoredResponse.Flags
     package var bodySize: Int64
 
-    init(row: borrowing SQLiteStatement) {
-        key = RequestKey(stored: row.data(0))
+    /// `nil` for a row that nobody has written.
+    init?(row: borrowing SQLiteStatement) {
+        let times = [row.int64(4), row.int64(5), row.int64(6), row.int64(8)]
+        guard let key = RequestKey(stored: row.data(0)), times.allSatisfy(CacheTable.times.contains) else { return nil }
+        self.key = key
         method = row.text(1)
         url = row.text(2)
         status = Int(row.int64(3))
@@ -37,7 +40,7 @@ package struct CacheListing: Sendable {
 package struct CacheStatistics: Sendable {
     package var entries = 0
     package var bodyBytes: Int64 = 0
-    /// Pages in use, free ones not counted.
+    /// All the store's files, the write-ahead log included.
     package var diskBytes: Int64 = 0
     package var oldest: Int64?
     package var newest: Int64?

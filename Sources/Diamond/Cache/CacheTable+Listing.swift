@@ -17,7 +17,7 @@ extension CacheTable {
         try statement.bind(Int64(limit), at: 1)
         try statement.bind(Int64(offset), at: 2)
         var listings: [CacheListing] = []
-        while try statement.step() { listings.append(CacheListing(row: statement)) }
+        while try statement.step() { if let listing = CacheListing(row: statement) { listings.append(listing) } }
         return listings
     }
 
@@ -35,7 +35,7 @@ extension CacheTable {
         try statement.bind(Int64(digits.utf8.count), at: 1)
         try statement.bind(digits.lowercased(), at: 2)
         var listings: [CacheListing] = []
-        while try statement.step() { listings.append(CacheListing(row: statement)) }
+        while try statement.step() { if let listing = CacheListing(row: statement) { listings.append(listing) } }
         return listings
     }
 
@@ -54,11 +54,9 @@ extension CacheTable {
             "SELECT count(*), coalesce(sum(body_size), 0), min(stored_at), max(stored_at) FROM entry"
         )
         guard try statement.step() else { return CacheStatistics() }
-        let pages = try connection.integer("PRAGMA page_count") - connection.integer("PRAGMA freelist_count")
         return CacheStatistics(
             entries: Int(statement.int64(0)),
             bodyBytes: statement.int64(1),
-            diskBytes: pages * (try connection.integer("PRAGMA page_size")),
             oldest: statement.isNull(2) ? nil : statement.int64(2),
             newest: statement.isNull(3) ? nil : statement.int64(3)
         )

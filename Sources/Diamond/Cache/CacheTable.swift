@@ -8,6 +8,12 @@ enum CacheTable {
     /// An entry's rows of `body` have the ids from `entry << 20` on: 2^20 chunks, 128 GiB.
     static let chunkBits: Int64 = 20
 
+    /// Milliseconds that can be added to each other without a thought.
+    static let times: ClosedRange<Int64> = 0...(1 << 53)
+
+    /// 2^20 chunks.
+    private static let largestBody = chunkSize << 20
+
     /// What one look-up found.
     enum Finding {
         case nothing
@@ -32,15 +38,9 @@ enum CacheTable {
         guard try statement.step(), isSame(statement, key, request) else { return .nothing }
         let size = Int(statement.int64(8))
         let digest = statement.data(9)
-        var stored = StoredResponse(
-            status: Int(statement.int64(2)),
-            headerBlock: statement.data(3),
-            body: Data(),
-            storedAt: statement.int64(4),
-            initialAge: statement.int64(5),
-            lifetime: statement.isNull(6) ? nil : statement.int64(6),
-            flags: .init(rawValue: statement.int64(7))
-        )
+        guard var stored = StoredResponse(row: statement), (0...largestBody).contains(size) else {
+            return .damaged(reason: "its row makes no sense")
+        }
         stored.body = try body(of: statement, size: size)
         guard stored.body.count == size else { return .damaged(reason: "its body is incomplete") }
         guard BodyDigest.matches(stored.body, digest) else { return .damaged(reason: "its body's checksum is wrong") }
@@ -134,24 +134,31 @@ enum CacheTable {
         var rest = body[...]
         while !rest.isEmpty {
             try statement.bind(chunk, at: 1)
-            try statement.bind(rest.prefix(chunkSize), at: 2)
-            try statement.run()
+            try statement.run(lending: rest.prefix(chunkSize), at: 2)
             rest = rest.dropFirst(chunkSize)
             chunk += 1
         }
     }
 
-    /// Writes what a 304 changed; the body stays where it is.
-    static func confirm(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// Writes what a 304 changed; the body stays where it is. Only onto the row that was confirmed: another process may
+    /// have stored a newer one meanwhile.
+    static func confirm(
+        _ entry: CacheEntry,
+        replacing old: StoredResponse,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
             UPDATE entry SET status = ?, headers = ?, stored_at = ?, initial_age = ?, lifetime = ?, flags = ?
-            WHERE key_prefix = ? AND key = ?
+            WHERE key_prefix = ? AND key = ? AND stored_at = ? AND body_size = ? AND headers = ?
             """
         )
         try bind(entry.stored, to: statement, from: 1)
         try statement.bind(entry.key.prefix, at: 7)
         try statement.bind(entry.key.bytes, at: 8)
+        try statement.bind(old.storedAt, at: 9)
+        try statement.bind(Int64(old.body.count), at: 10)
+        try statement.bind(old.headerBlock, at: 11)
         try statement.run()
     }
 
@@ -165,9 +172,26 @@ enum CacheTable {
 
     static func deleteAll(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         let count = try connection.integer("SELECT count(*) FROM entry")
-        // Without the trigger row by row: one truncation of each table.
+        // First the bodies, in one go: the trigger then finds none row by row.
         try connection.statement("DELETE FROM body").run()
         try connection.statement("DELETE FROM entry").run()
         return Int(count)
+    }
+}
+
+extension StoredResponse {
+    /// From columns 2 to 7 of a look-up, without the body; `nil` for values that nobody has written.
+    fileprivate init?(row: borrowing SQLiteStatement) {
+        let times = [row.int64(4), row.int64(5), row.int64(6)]
+        guard (100...999).contains(row.int64(2)), times.allSatisfy(CacheTable.times.contains) else { return nil }
+        self.init(
+            status: Int(row.int64(2)),
+            headerBlock: row.data(3),
+            body: Data(),
+            storedAt: row.int64(4),
+            initialAge: row.int64(5),
+            lifetime: row.isNull(6) ? nil : row.int64(6),
+            flags: .init(rawValue: row.int64(7))
+        )
     }
 }

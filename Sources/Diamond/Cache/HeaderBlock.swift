@@ -9,6 +9,9 @@ enum HeaderBlock {
         "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
     ]
 
+    /// More than any server sends in earnest; HTTPFields itself ends at 65,535.
+    private static let mostFields = 10_000
+
     static func bytes(of headers: HTTPFields) -> Data {
         let named = headers[values: .connection].flatMap { $0.split(separator: ",") }
         let listed = Set(named.map { $0.lowercased().filter { !$0.isWhitespace } })
@@ -23,7 +26,7 @@ enum HeaderBlock {
     /// The headers of a block; a line that is none is passed over.
     static func fields(of block: Data) -> HTTPFields {
         var fields = HTTPFields()
-        for line in block.split(separator: 0x0A) {
+        for line in block.split(separator: 0x0A).prefix(mostFields) {
             guard let colon = line.firstIndex(of: 0x3A),
                 let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
             else { continue }

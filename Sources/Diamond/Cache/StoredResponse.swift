@@ -32,12 +32,24 @@ package struct StoredResponse: Sendable, Equatable {
 
     /// Whether it may be reused without asking. `maxAge` is the app's word where the server gave none.
     func isFresh(at now: Int64, maxAge: Int64?) -> Bool {
-        guard flags.isDisjoint(with: [.noCache, .invalidated]) else { return false }
+        guard flags.isDisjoint(with: [.noCache, .invalidated]), !isFromTheFuture(now) else { return false }
         if let lifetime { return lifetime > age(at: now) }
         // The app means good answers: an error is not pinned by it.
         guard let maxAge, status < 400 else { return false }
         return maxAge > max(0, now - storedAt)
     }
+
+    /// Whether a 304 with these headers speaks of this representation: it names no entity tag, or the stored one.
+    func isConfirmed(by confirmation: HTTPFields) -> Bool {
+        guard let tag = confirmation[.eTag], let own = headers[.eTag] else { return true }
+        return Self.opaque(tag) == Self.opaque(own)
+    }
+
+    // Weak comparison (RFC 9110 section 8.8.3.2).
+    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+
+    // A clock that was set back must not keep an entry fresh until it has caught up.
+    private func isFromTheFuture(_ now: Int64) -> Bool { storedAt > now + 60_000 }
 
     /// The answer for the caller, with the `Age` that a cache has to tell (RFC 9111 section 5.1).
     package func response(from source: Response.Source, at now: Int64, url: String, isHead: Bool = false) -> Response {

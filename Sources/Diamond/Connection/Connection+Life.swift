@@ -25,7 +25,9 @@ extension Connection {
         switch action {
         case .nothing: break
         case .run: begin()
-        case .interrupt: core.withLock { $0.task }?.cancel()
+        case .interrupt:
+            settle()
+            core.withLock { $0.task }?.cancel()
         case .settle: settle()
         case .finish:
             settle()
@@ -48,7 +50,8 @@ extension Connection {
 
     private func outcome() async -> ConnectionLife.Outcome {
         guard let pipeline = core.withLock({ $0.pipeline }) else {
-            return .failure(ConnectionError(.noEngine, "\(request) has no engine: use Engine.enqueue or Engine.connection(for:)"))
+            return .failure(
+                ConnectionError(.noEngine, "\(request) has no engine: use Engine.enqueue or Engine.connection(for:)"))
         }
         do throws(ConnectionError) {
             return .success(try await pipeline.response(to: request))

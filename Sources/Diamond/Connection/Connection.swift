@@ -90,7 +90,8 @@ open class Connection: Operation, @unchecked Sendable {
         perform(announcing: true) { $0.start() }
     }
 
-    /// Cancels; the response is the error `cancelled` at once, the operation finishes when its queue has come by.
+    /// Cancels; the response is the error `cancelled` at once, the operation finishes when its queue has come by, or
+    /// what was under way has ended.
     public final override func cancel() {
         super.cancel()
         perform(announcing: false) { $0.cancel() }
@@ -101,7 +102,7 @@ open class Connection: Operation, @unchecked Sendable {
         core.withLock { core in
             guard !enqueuing || !core.isEnqueued else { return false }
             core.isEnqueued = core.isEnqueued || enqueuing
-            core.pipeline = core.pipeline ?? pipeline
+            core.pipeline = pipeline
             return true
         }
     }

@@ -13,7 +13,8 @@ public enum ConnectionState: String, Hashable, Sendable {
 /// |---|---|---|---|
 /// | ready | run | settle | – |
 /// | ready, settled by a cancel | finish | – | – |
-/// | executing | – | interrupt | settle, finish |
+/// | executing | – | interrupt | finish |
+/// | executing, canceled | – | – | finish |
 /// | finished | – | – | – |
 struct ConnectionLife {
     typealias Outcome = Result<Response, ConnectionError>
@@ -22,7 +23,7 @@ struct ConnectionLife {
         case nothing
         /// Begin the work.
         case run
-        /// Tell the work to stop; its end will arrive.
+        /// Tell those who wait, and the work to stop; its end will arrive.
         case interrupt
         /// Tell those who wait; the operation itself is not finished.
         case settle
@@ -31,7 +32,7 @@ struct ConnectionLife {
     }
 
     private(set) var state = ConnectionState.ready
-    /// Known before the operation is finished when it was canceled before its start.
+    /// Known before the operation is finished when it was canceled.
     private(set) var outcome: Outcome?
 
     mutating func start() -> Action {
@@ -51,14 +52,16 @@ struct ConnectionLife {
         case .ready where outcome == nil:
             outcome = .failure(.cancelled)
             return .settle
-        case .executing: return .interrupt
+        case .executing where outcome == nil:
+            outcome = .failure(.cancelled)
+            return .interrupt
         default: return .nothing
         }
     }
 
     mutating func arrive(_ outcome: Outcome) -> Action {
         guard state == .executing else { return .nothing }
-        self.outcome = outcome
+        self.outcome = self.outcome ?? outcome
         state = .finished
         return .finish
     }

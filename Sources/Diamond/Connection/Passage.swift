@@ -19,9 +19,8 @@ struct Passage: Sendable {
     /// `nil` when the cache is neither read nor written.
     let identity: Identity?
 
-    init(_ request: Request, headers: HTTPFields, rules: KeyRules?) throws(ConnectionError) {
+    init(_ request: Request, rules: KeyRules?) throws(ConnectionError) {
         do throws(RequestError) {
-            let request = request.adding(headers)
             wire = try WireRequest(request)
             policy = Self.policy(of: request)
             timeout = request.timeout
@@ -37,26 +36,33 @@ struct Passage: Sendable {
         _ policy: CachePolicy,
         _ rules: KeyRules?
     ) throws(RequestError) -> Identity? {
-        guard let rules, policy.mode != .noStore, [.get, .head, .query].contains(wire.method) else { return nil }
+        let isCacheable = [.get, .head, .query].contains(wire.method) && !isForTheServerAlone(wire.headers)
+        guard let rules, policy.mode != .noStore, isCacheable else { return nil }
         let form = try CanonicalForm(of: wire, rules: rules)
         return Identity(key: form.key, canonicalForm: form.bytes, printableURL: wire.printableURL(rules))
     }
 
-    // The caller's own conditions and ranges ask for an answer to exactly them: the cache keeps out.
     private static let conditions: [HTTPField.Name] = [
         .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
     ]
 
+    /// The caller's own conditions and ranges ask for an answer to exactly them, and `no-store` says it: the cache keeps
+    /// out.
+    private static func isForTheServerAlone(_ headers: HTTPFields) -> Bool {
+        conditions.contains { headers[$0] != nil } || CacheControl(headers).noStore
+    }
+
     private static func policy(of request: Request) -> CachePolicy {
         var policy = request.cache
-        if conditions.contains(where: { request.headers[$0] != nil }) { policy.mode = .noStore }
         guard request.headers[.cacheControl] != nil else { return policy }
         let control = CacheControl(request.headers)
+        if control.noCache || control.maxAge == 0, policy.mode == .automatic { policy.mode = .revalidate }
         if control.onlyIfCached { policy.mode = .cacheOnly }
-        if control.noCache, policy.mode == .automatic { policy.mode = .revalidate }
-        if control.noStore { policy.mode = .noStore }
         return policy
     }
+
+    /// The answer where only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
+    var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }
 
     func entry(_ stored: StoredResponse) -> CacheEntry? {
         guard let identity else { return nil }
@@ -72,9 +78,6 @@ struct Passage: Sendable {
     /// What goes on the wire, with the stored response's validators where there are some (RFC 9111 section 4.3.1).
     func transportRequest(validators stored: StoredResponse?) throws(ConnectionError) -> TransportRequest {
         var request = TransportRequest(method: wire.method, url: url, headers: wire.headers, timeout: timeout)
-        if let userInfo = wire.url.userInfo, request.headers[.authorization] == nil {
-            request.headers[.authorization] = BasicCredentials.header(userInfo)
-        }
         if let stored {
             let headers = stored.headers
             if let tag = headers[.eTag] { request.headers[.ifNoneMatch] = tag }

@@ -9,6 +9,7 @@ struct Pipeline: Sendable {
     /// `nil` when there is none, or it could not be opened.
     let cache: Cache?
     let activity: Activity
+    let refreshes = Refreshes()
     /// Milliseconds since 1970.
     let now: @Sendable () -> Int64
     /// Sent with every request that does not set them itself.
@@ -17,9 +18,10 @@ struct Pipeline: Sendable {
     let redirectLimit: Int
 
     func response(to request: Request) async throws(ConnectionError) -> Response {
-        var request = request
+        // Once, before the first hop: what a redirect to another origin takes away stays away.
+        var request = request.adding(headers)
         for _ in 0...redirectLimit {
-            let passage = try Passage(request, headers: headers, rules: cache?.rules)
+            let passage = try Passage(request, rules: cache?.rules)
             let response = try await answer(passage)
             let next = Redirect.next(
                 after: passage.wire,
@@ -42,24 +44,24 @@ struct Pipeline: Sendable {
             return try await load(passage)
         }
         let stored = cache.find(identity.key, request: identity.canonicalForm)
-        switch CacheDecision(now: now(), stored: stored, policy: passage.policy) {
-        case .serve(let source):
+        let decision = CacheDecision(now: now(), stored: stored, policy: passage.policy)
+        switch (decision, stored) {
+        case (.serve(let source), let stored?):
             return serve(stored, from: source, passage)
-        case .serveStaleAndRefresh:
-            Task { try? await ask(passage, stored: stored, conditionally: true) }
+        case (.serveStaleAndRefresh, let stored?):
+            refreshes.add { _ = try? await ask(passage, stored: stored, conditionally: true) }
             return serve(stored, from: .stale, passage)
-        case .ask(let conditionally, let elseStored):
+        case (.ask(let conditionally, let elseStored), _):
             activity.report(.miss)
             return try await ask(passage, stored: stored, conditionally: conditionally, elseStored: elseStored)
-        case .fail:
-            return Response(status: .gatewayTimeout, source: .generated, url: passage.url)
+        default:
+            return passage.nothingStored
         }
     }
 
-    private func serve(_ stored: StoredResponse?, from source: Response.Source, _ passage: Passage) -> Response {
+    private func serve(_ stored: StoredResponse, from source: Response.Source, _ passage: Passage) -> Response {
         activity.report(.hit(source))
-        let response = stored?.response(from: source, at: now(), url: passage.url, isHead: passage.wire.method == .head)
-        return response ?? Response(status: .gatewayTimeout, source: .generated, url: passage.url)
+        return stored.response(from: source, at: now(), url: passage.url, isHead: passage.wire.method == .head)
     }
 
     @discardableResult
@@ -72,19 +74,27 @@ struct Pipeline: Sendable {
         do throws(ConnectionError) {
             let arrival = try await fly(passage, validators: conditionally ? stored : nil)
             if conditionally, arrival.status == .notModified, let stored {
+                guard stored.isConfirmed(by: arrival.headers) else { return try await replace(passage) }
                 return confirm(stored, by: arrival, passage)
             }
-            if elseStored, stored != nil, arrival.status.code >= 500 { return serve(stored, from: .stale, passage) }
+            if elseStored, let stored, arrival.status.code >= 500 { return serve(stored, from: .stale, passage) }
             return keep(arrival, passage)
         } catch {
-            guard elseStored, stored != nil, error.code != .cancelled else { throw error }
+            guard elseStored, let stored, error.code != .cancelled else { throw error }
             return serve(stored, from: .stale, passage)
         }
     }
 
+    /// A 304 that speaks of another representation confirms nothing: the stored one goes, and is asked for anew, once and
+    /// without conditions (RFC 9111 section 4.3.4).
+    private func replace(_ passage: Passage) async throws(ConnectionError) -> Response {
+        if let key = passage.identity?.key { cache?.forget(key) }
+        return try await ask(passage, stored: nil, conditionally: false)
+    }
+
     private func load(_ passage: Passage) async throws(ConnectionError) -> Response {
         guard passage.policy.mode != .cacheOnly else {
-            return Response(status: .gatewayTimeout, source: .generated, url: passage.url)
+            return passage.nothingStored
         }
         return response(from: try await fly(passage, validators: nil), passage)
     }
@@ -128,7 +138,7 @@ struct Pipeline: Sendable {
             if let key = passage.identity?.key { cache?.forget(key) }
             return serve(stored, from: .revalidated, passage)
         }
-        cache?.confirm(entry)
+        cache?.confirm(entry, replacing: stored)
         return serve(confirmed, from: .revalidated, passage)
     }
 

@@ -19,7 +19,9 @@ enum Redirect {
         if becomesGet(response.status.code, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil
-            next.headers[.contentType] = nil
+            for name in Set(next.headers.map(\.name)) where name.canonicalName.hasPrefix("content-") {
+                next.headers[name] = nil
+            }
         }
         if url.origin != request.url.origin { next.headers.removeCredentials() }
         return next

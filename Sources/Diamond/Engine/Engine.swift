@@ -19,8 +19,8 @@ public final class Engine: Sendable {
     private let pipeline: Pipeline
     private let queue = OperationQueue()
 
-    /// Starts an engine. A store that cannot be opened turns the cache off, and is told in ``cacheFailure`` and as an
-    /// event; it never keeps a request from being sent.
+    /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
+    /// keeps a request from being sent.
     public init(_ configuration: Configuration = Configuration()) {
         let activity = Activity()
         (cache, cacheFailure) = Self.openCache(configuration, activity)
@@ -33,10 +33,10 @@ public final class Engine: Sendable {
             now: { Int64(now().timeIntervalSince1970 * 1000) },
             headers: configuration.headers,
             bodyLimit: configuration.bodyLimit,
-            redirectLimit: configuration.redirectLimit
+            redirectLimit: max(0, configuration.redirectLimit)
         )
         self.activity = activity
-        queue.maxConcurrentOperationCount = configuration.width
+        queue.maxConcurrentOperationCount = max(1, configuration.width)
     }
 
     private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {
@@ -44,7 +44,6 @@ public final class Engine: Sendable {
         do throws(CacheError) {
             return (try Cache(store, activity: activity, memoryCapacity: configuration.memoryCapacity), nil)
         } catch {
-            activity.report(.cacheFailed(reason: error.message))
             return (nil, error)
         }
     }
@@ -79,7 +78,8 @@ public final class Engine: Sendable {
         return connection
     }
 
-    /// Runs a connection when its dependencies have finished. Enqueued again, it is left where it is.
+    /// Runs a connection when its dependencies have finished, whichever engine made it. Enqueued again, it is left where
+    /// it is.
     public func enqueue(_ connection: Connection) {
         guard connection.adopt(pipeline, enqueuing: true) else { return }
         queue.addOperation(connection)
@@ -93,7 +93,10 @@ public final class Engine: Sendable {
         return connection
     }
 
-    /// Cancels what runs, closes every socket and brings to disk what is stored. Later sends fail.
+    /// Returns when every refresh behind a stale answer has ended (`staleWhileRevalidate`).
+    public func settle() async { await pipeline.refreshes.settle() }
+
+    /// Cancels what runs, closes every socket and brings to disk what is stored. Later sends that need the network fail.
     ///
     /// Answers reach the disk a moment after they are returned: a program that ends at once should close its engine, or
     /// `await cache?.flush()`, before.

@@ -11,14 +11,13 @@ import HTTPTypes
 /// diamond 1                              the version
 /// method GET                             HEAD counts as GET
 /// origin https://api.example.com         lower case; the port unless it is the scheme's own
-/// user DIGEST                            user info of the URL, keyed digest
 /// path /cities                           dot segments removed, percent-encoding in one form
 /// query country=DE                       each item, sorted by name; equal names keep their order
 /// secret-query token DIGEST              each secret parameter, keyed digest
 /// header accept application/json         each selecting header, sorted by name; equal names keep their order
-/// secret-header authorization DIGEST     each credential, keyed digest
+/// secret-header authorization DIGEST     each credential, keyed digest; the URL's user info is one
 /// type application/json                  the body's Content-Type, where there is a body
-/// json {"a":1}                           a JSON body by RFC 8785, or
+/// json {"a":1}                           a JSON body by RFC 8785 (secret-json and a digest with credentials), or
 /// field a=1                              each item of a form, sorted like the query, or
 /// bytes 12 DIGEST                        length and SHA-256 of anything else
 /// ```
@@ -39,7 +38,6 @@ package struct CanonicalForm {
         line("diamond", "1")
         line("method", request.method == .head ? "GET" : request.method.rawValue)
         line("origin", request.url.origin)
-        if let userInfo = request.url.userInfo { line("user", rules.digest(of: userInfo)) }
         line("path", request.url.path)
         addQuery(request.url.queryItems + request.parameterItems)
         addHeaders(request.headers, hasBody: request.body != nil)
@@ -60,16 +58,17 @@ package struct CanonicalForm {
         }
     }
 
-    // A secret parameter is as secret in a form as in the query; an object's member counts by its outermost name.
     private func isSecret(_ item: QueryItem) -> Bool { item.value != nil && rules.isSecret(parameter: item.name) }
 
     private mutating func addHeaders(_ headers: HTTPFields, hasBody: Bool) {
-        let selecting = headers.map { (name: $0.name.canonicalName, value: $0.value) }.filter { field in
+        let selecting = headers.map { field in
+            (name: field.name.canonicalName, value: field.value, isSecret: KeyRules.isCredential(field.name))
+        }.filter { field in
             !KeyRules.nonSelectingHeaders.contains(field.name) && !(hasBody && field.name == "content-type")
         }
         let order = selecting.indices.sorted { (selecting[$0].name, $0) < (selecting[$1].name, $1) }
         for field in order.map({ selecting[$0] }) {
-            if KeyRules.secretHeaders.contains(field.name) {
+            if field.isSecret {
                 line("secret-header", "\(field.name) \(rules.digest(of: field.value.utf8))")
             } else {
                 line("header", "\(field.name) \(field.value)")
@@ -97,6 +96,7 @@ package struct CanonicalForm {
     private mutating func addJSON(_ value: JSONValue) throws(RequestError) {
         var writer = JSONWriter()
         do { try writer.write(value) } catch { throw RequestError(error) }
+        guard !value.hasSecretMember else { return line("secret-json", rules.digest(of: writer.bytes)) }
         guard writer.isCanonical else { return addBytes(Data(writer.bytes)) }
         line("json", writer.bytes)
     }
@@ -112,5 +112,16 @@ package struct CanonicalForm {
         bytes.append(0x20)
         bytes.append(contentsOf: content)
         bytes.append(0x0A)
+    }
+}
+
+extension JSONValue {
+    /// Whether the name of a member, at any depth, says that its value is a credential.
+    fileprivate var hasSecretMember: Bool {
+        switch self {
+        case .array(let values): values.contains(where: \.hasSecretMember)
+        case .object(let members): members.contains { KeyRules.isSecret($0.key) || $0.value.hasSecretMember }
+        default: false
+        }
     }
 }

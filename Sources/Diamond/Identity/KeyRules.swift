@@ -10,22 +10,23 @@ package struct KeyRules: Sendable {
 
     package init(secret: SymmetricKey = SymmetricKey(size: .bits256)) { self.secret = secret }
 
-    /// Headers whose values are credentials: only a keyed digest of them enters the canonical form.
-    static let secretHeaders: Set<String> = [
-        "authorization", "cookie", "x-api-key", "api-key", "x-auth-token", "x-access-token", "x-csrf-token",
-        "x-amz-security-token",
+    /// Words in the names of headers, parameters and members of JSON bodies whose values are credentials. Rather one too
+    /// many: such a value still separates requests, only as a keyed digest, and does not go to another origin.
+    private static let secretWords = [
+        "apikey", "api_key", "api-key", "cookie", "credential", "jwt", "passw", "secret", "session", "signature",
+        "token",
     ]
 
-    /// Parameters whose values are credentials, compared without case.
-    static let secretParameters: Set<String> = [
-        "access_token", "refresh_token", "id_token", "token", "auth_token", "api_key", "apikey", "api-key", "key",
-        "secret", "client_secret", "password", "passwd", "signature", "sig", "x-amz-signature", "x-amz-security-token",
-    ]
+    /// The same for headers, whose names hold no ordinary words of an API.
+    private static let secretHeaderWords = secretWords + ["auth", "key"]
+
+    /// Whole names of parameters and members, in lower case.
+    private static let secretNames: Set<String> = ["auth", "authorization", "key", "pass", "pwd", "sig", "sid"]
 
     /// Headers that do not select among a resource's answers: about the message, the connection, the cache, the
     /// client's build, or tracing.
     static let nonSelectingHeaders: Set<String> = [
-        "user-agent", "accept-encoding", "date", "host", "content-length", "expect", "max-forwards",
+        "user-agent", "date", "content-length", "expect", "max-forwards",
         "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range",
         "cache-control", "pragma", "priority",
         "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
@@ -36,11 +37,19 @@ package struct KeyRules: Sendable {
 
     /// Whether a header's value is a credential: it goes to no other origin and into no key in clear.
     static func isCredential(_ name: HTTPField.Name) -> Bool {
-        secretHeaders.contains(name.canonicalName) || name == .proxyAuthorization
+        secretHeaderWords.contains { name.canonicalName.contains($0) }
     }
 
+    /// Whether a name of a member or a parameter, as it is before encoding, says that the value is a credential.
+    static func isSecret(_ name: some StringProtocol) -> Bool {
+        let name = name.lowercased()
+        return secretNames.contains(name) || secretWords.contains { name.contains($0) }
+    }
+
+    /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
     func isSecret(parameter name: [UInt8]) -> Bool {
-        Self.secretParameters.contains(String(decoding: name, as: UTF8.self).lowercased())
+        let text = String(decoding: name, as: UTF8.self).removingPercentEncoding ?? ""
+        return text.split(whereSeparator: { $0 == "[" || $0 == "]" }).contains(where: Self.isSecret)
     }
 
     /// A keyed digest that stands for a credential: equal for equal credentials in one store, and of no use outside.

@@ -14,7 +14,10 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
         self.bytes = Data(bytes)
     }
 
-    package init(stored bytes: Data) { self.bytes = bytes }
+    package init?(stored bytes: Data) {
+        guard bytes.count == 32 else { return nil }
+        self.bytes = bytes
+    }
 
     /// The first 64 bits, as the cache's index holds them.
     package var prefix: Int64 {

@@ -35,18 +35,25 @@ extension JSONReader {
     }
 
     private mutating func readScalar() throws(JSONError) -> Unicode.Scalar {
+        let start = position
         let unit = try readCodeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
-        guard unit < 0xDC00, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
-            throw failure("a surrogate stands alone", .ambiguous)
-        }
+        if unit < 0xDC00, let scalar = try readPair(behind: unit) { return scalar }
+        note("a surrogate stands alone", at: start)
+        return "\u{FFFD}"
+    }
+
+    /// The scalar of a high surrogate and the low one that follows it; `nil`, and nothing read, where none follows.
+    private mutating func readPair(behind high: UInt16) throws(JSONError) -> Unicode.Scalar? {
+        guard position < bytes.count, bytes[position...].starts(with: "\\u".utf8) else { return nil }
+        let start = position
+        position += 2
         let low = try readCodeUnit()
-        guard (0xDC00...0xDFFF).contains(low),
-            let scalar = Unicode.Scalar(0x10000 + UInt32(unit - 0xD800) << 10 + UInt32(low - 0xDC00))
-        else {
-            throw failure("a surrogate stands alone", .ambiguous)
+        if (0xDC00...0xDFFF).contains(low) {
+            return Unicode.Scalar(0x10000 + UInt32(high - 0xD800) << 10 + UInt32(low - 0xDC00))
         }
-        return scalar
+        position = start
+        return nil
     }
 
     private mutating func readCodeUnit() throws(JSONError) -> UInt16 {

@@ -1,15 +1,17 @@
 /// Reads JSON (RFC 8259) and says where it is wrong.
 ///
 /// Refuses what two readers could read differently (RFC 7493): a name twice, a lone surrogate, a number that does not
-/// survive a double. Refuses nesting deeper than 512, so that no text can exhaust the stack.
+/// survive a double. Refuses nesting deeper than 128, so that no text can exhaust the stack.
 struct JSONReader {
-    private let bytes: [UInt8]
-    private var position = 0
+    let bytes: [UInt8]
+    var position = 0
     private var depth = 0
 
     private let roundsNumbers: Bool
+    /// The first thing that two readers could read differently; told when the whole text has proved to be JSON.
+    private var ambiguity: JSONError?
 
-    private static let deepest = 512
+    private static let deepest = 128
 
     private init(bytes: [UInt8], roundsNumbers: Bool) {
         self.bytes = bytes
@@ -22,10 +24,13 @@ struct JSONReader {
     /// - Throws: `malformed` or `ambiguous`, with line and column.
     static func value(of bytes: [UInt8], roundsNumbers: Bool = false) throws(JSONError) -> JSONValue {
         var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers)
+        // A byte order mark may stand before a text that somebody else has written (RFC 8259 section 8.1).
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         reader.skipSpace()
         let value = try reader.readValue()
         reader.skipSpace()
         guard reader.position == bytes.count else { throw reader.failure("expected the end of the text") }
+        if let ambiguity = reader.ambiguity { throw ambiguity }
         return value
     }
 
@@ -71,9 +76,8 @@ struct JSONReader {
         while true {
             let start = position
             let name = try readName()
-            guard members.updateValue(try readValue(), forKey: name) == nil else {
-                position = start
-                throw failure("the name \"\(name)\" stands twice in one object", .ambiguous)
+            if members.updateValue(try readValue(), forKey: name) != nil {
+                note("the name \"\(name)\" stands twice in one object", at: start)
             }
             if try endOfList(UInt8(ascii: "}")) { return .object(members) }
         }
@@ -114,15 +118,16 @@ struct JSONReader {
             if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
             try readDigits()
         }
-        return try number(bytes[start..<position], at: start)
+        return number(bytes[start..<position], at: start)
     }
 
-    private mutating func number(_ text: ArraySlice<UInt8>, at start: Int) throws(JSONError) -> JSONValue {
+    private mutating func number(_ text: ArraySlice<UInt8>, at start: Int) -> JSONValue {
         let string = String(decoding: text, as: UTF8.self)
         if let integer = Int64(string) { return .integer(integer) }
-        guard let double = Double(string), double.isFinite, roundsNumbers || JSONNumber.survives(text) else {
-            position = start
-            throw failure("the number \(string) does not survive a double: send it as a string", .ambiguous)
+        let double = Double(string) ?? 0
+        guard double.isFinite, roundsNumbers || JSONNumber.survives(text) else {
+            note("the number \(string.prefix(40)) does not survive a double: send it as a string", at: start)
+            return .integer(0)
         }
         return JSONValue.number(double).normalized
     }
@@ -152,7 +157,13 @@ struct JSONReader {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    func failure(_ message: String, _ code: JSONError.Code = .malformed) -> JSONError {
+    mutating func note(_ message: String, at place: Int) {
+        ambiguity = ambiguity ?? error(.ambiguous, message, at: place)
+    }
+
+    func failure(_ message: String) -> JSONError { error(.malformed, message, at: position) }
+
+    private func error(_ code: JSONError.Code, _ message: String, at position: Int) -> JSONError {
         let before = bytes.prefix(position)
         let line = before.count { $0 == 0x0A } + 1
         let column = position - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1

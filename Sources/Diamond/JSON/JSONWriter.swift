@@ -29,7 +29,8 @@ struct JSONWriter {
     private mutating func write(_ literal: String) { bytes.append(contentsOf: literal.utf8) }
 
     private mutating func write(_ integer: Int64) {
-        isCanonical = isCanonical && Int64(exactly: Double(integer)) == integer
+        // Beyond 2^53 ECMAScript writes other digits than these.
+        isCanonical = isCanonical && integer.magnitude <= 1 << 53
         write(String(integer))
     }
 

@@ -18,11 +18,12 @@ public struct CachePolicy: Hashable, Sendable {
     public var mode: Mode
     /// Freshness for good answers (status below 400) whose server gives none, from the moment they were stored. What the
     /// server says (`max-age`, `no-store`, …) is never overridden by it. Counts in every mode that asks what is fresh.
-    public var maxAge: Duration?
+    /// Kept in whole milliseconds, a hundred years at most.
+    public var maxAge: Duration? { didSet { maxAge = maxAge?.bounded } }
 
     public init(_ mode: Mode = .automatic, maxAge: Duration? = nil) {
         self.mode = mode
-        self.maxAge = maxAge
+        self.maxAge = maxAge?.bounded
     }
 
     /// The rules of HTTP (RFC 9111), and `maxAge` where the server is silent.

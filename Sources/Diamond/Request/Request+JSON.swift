@@ -66,8 +66,8 @@ extension Request {
         if !headers.isEmpty { members["headers"] = headers.written }
         if let body { members["body"] = body.written }
         if cache.mode != .automatic { members["policy"] = .string(cache.mode.rawValue) }
-        if let maxAge = cache.maxAge { members["maxAge"] = .number(maxAge.seconds) }
-        if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.seconds) } ?? .null }
+        if let maxAge = cache.maxAge { members["maxAge"] = .number(maxAge.writtenSeconds) }
+        if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.writtenSeconds) } ?? .null }
         return .object(members)
     }
 }
@@ -85,13 +85,19 @@ extension Request: Codable {
 }
 
 extension Duration {
-    /// Seconds, as people write them.
-    package var seconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
-    }
+    /// Seconds as people write them, to the millisecond.
+    fileprivate var writtenSeconds: Double { Double(milliseconds) / 1000 }
 
-    /// Whole milliseconds, rounded down.
+    /// What a request may wait or keep: whole milliseconds, from none to a hundred years.
+    var bounded: Duration { .milliseconds(min(max(0, milliseconds), Self.longest)) }
+
+    static let longest: Int64 = 100 * 366 * 86_400_000
+
+    /// Whole milliseconds, rounded down; the longest there are when there are more.
     package var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        let whole = components.seconds.multipliedReportingOverflow(by: 1000)
+        let sum = whole.partialValue.addingReportingOverflow(components.attoseconds / 1_000_000_000_000_000)
+        guard !whole.overflow, !sum.overflow else { return components.seconds < 0 ? .min : .max }
+        return sum.partialValue
     }
 }

@@ -23,8 +23,9 @@ public struct Request: Hashable, Sendable {
     /// `nil` sends no body; empty bytes send an empty one.
     public var body: RequestBody?
     public var cache: CachePolicy
-    /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever.
-    public var timeout: Duration?
+    /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever. Kept in whole
+    /// milliseconds, a hundred years at most. There is no limit on the whole.
+    public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
 
     /// The time that ``timeout`` has when nothing is said.
     public static let defaultTimeout = Duration.seconds(60)
@@ -44,7 +45,7 @@ public struct Request: Hashable, Sendable {
         self.headers = headers
         self.body = body
         self.cache = cache
-        self.timeout = timeout
+        self.timeout = timeout?.bounded
         destination = .automatic
     }
 

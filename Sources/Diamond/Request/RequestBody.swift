@@ -26,7 +26,9 @@ public enum RequestBody: Hashable, Sendable {
     /// A body of any value's JSON.
     ///
     /// - Throws: `EncodingError`, or ``RequestError/Code-swift.struct/ambiguousJSON`` for a number no double holds.
-    public static func json(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws -> RequestBody {
+    public static func json(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws
+        -> RequestBody
+    {
         .json(try JSONValue.read(try encoder.encode(value)))
     }
 

@@ -27,7 +27,7 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public init(_ code: Code, _ message: String) {
         self.code = code
-        self.message = message
+        self.message = message.printable
     }
 
     public var description: String { message }

@@ -86,15 +86,16 @@ extension RequestURL {
         }
     }
 
-    /// The text without what may be secret: user info and query.
-    static func masked(_ bytes: [UInt8]) -> String {
-        var shown = bytes[..<(bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.count)]
-        let start = shown.firstRange(of: Array("//".utf8))?.upperBound ?? shown.startIndex
-        let authorityEnd = shown[start...].firstIndex(of: UInt8(ascii: "/")) ?? shown.endIndex
-        if let at = shown[start..<authorityEnd].lastIndex(of: UInt8(ascii: "@")) {
-            shown.replaceSubrange(start..<at, with: "•••".utf8)
-        }
-        let printable = String(decoding: shown, as: UTF8.self).unicodeScalars.map { $0.value < 0x20 ? "\u{FFFD}" : $0 }
-        return "'" + String(String.UnicodeScalarView(printable)) + (shown.count < bytes.count ? "…'" : "'")
+    /// The text without what may be secret: user info, query and fragment. Made for texts that are no URLs, too: what
+    /// stands before the last `@` is taken for user info, wherever that is.
+    package static func masked(_ bytes: [UInt8]) -> String {
+        let schemes = ["http://", "https://"].map { Array($0.utf8) }
+        let start = schemes.first { bytes.starts(with: $0) }?.count ?? bytes.startIndex
+        let ends: [UInt8] = [UInt8(ascii: "?"), UInt8(ascii: "#")]
+        let host = bytes[start...].lastIndex(of: UInt8(ascii: "@")) ?? start
+        let end = bytes[host...].firstIndex(where: ends.contains) ?? bytes.endIndex
+        let isCut = end < bytes.endIndex
+        let shown = bytes[..<start] + (host > start ? Array("•••".utf8) : []) + bytes[host..<end]
+        return "'" + String(decoding: shown, as: UTF8.self) + (isCut ? "…'" : "'")
     }
 }

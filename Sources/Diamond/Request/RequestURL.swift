@@ -2,7 +2,7 @@
 ///
 /// Scheme and host in lower case, the scheme's own port and the fragment dropped, dot segments removed, an empty path
 /// made `/`, percent-encoding in one form. Path case and a trailing slash are left alone: they may mean something.
-struct RequestURL: Hashable {
+package struct RequestURL: Hashable {
     /// `http` or `https`.
     private(set) var scheme = ""
     /// What stood before `@`, still encoded: a credential, never part of ``text``.
@@ -47,8 +47,8 @@ struct RequestURL: Hashable {
         return bare.text(adding: items)
     }
 
-    /// The query's own items, each percent-encoded in one form; a bare `+` stays apart from `%2B` and `%20`, because
-    /// servers read it as either.
+    /// The query's own items, escapes in one form. Only escapes of unreserved characters are undone: a bare `,` or `+`
+    /// may divide what an escaped one does not (RFC 3986 section 2.2).
     var queryItems: [QueryItem] {
         guard let query else { return [] }
         return query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { token in
@@ -64,11 +64,14 @@ struct RequestURL: Hashable {
         var normalized: [UInt8] = []
         var rest = token
         while let byte = rest.popFirst() {
-            let escape = byte == PercentEncoding.percent
-            let value =
-                escape ? (Hex.value(of: rest.removeFirst()) ?? 0) << 4 | (Hex.value(of: rest.removeFirst()) ?? 0) : byte
-            let bare = PercentEncoding.isUnreserved(value) || (value == UInt8(ascii: "+") && !escape)
-            PercentEncoding.append(value, bare: bare, to: &normalized)
+            guard byte == PercentEncoding.percent, let high = rest.popFirst(), let low = rest.popFirst() else {
+                // Brackets have no place in a query; everybody writes them all the same.
+                let isBracket = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]")
+                PercentEncoding.append(byte, bare: !isBracket, to: &normalized)
+                continue
+            }
+            let value = (Hex.value(of: high) ?? 0) << 4 | (Hex.value(of: low) ?? 0)
+            PercentEncoding.append(value, bare: PercentEncoding.isUnreserved(value), to: &normalized)
         }
         return normalized
     }

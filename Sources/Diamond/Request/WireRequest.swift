@@ -19,6 +19,9 @@ struct WireRequest {
         headers = request.headers
         body = request.body
         try place(request.parameters, at: request.effectiveDestination)
+        if let userInfo = url.userInfo, headers[.authorization] == nil {
+            headers[.authorization] = BasicCredentials.header(userInfo)
+        }
         if let contentType = body?.contentType, headers[.contentType] == nil { headers[.contentType] = contentType }
     }
 

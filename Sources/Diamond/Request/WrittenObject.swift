@@ -24,14 +24,19 @@ struct WrittenObject {
         switch take(key) {
         case nil: return `default`
         case .null: return nil
-        case .integer(let seconds) where (0...Self.longest).contains(Double(seconds)): return .seconds(seconds)
-        case .number(let seconds) where (0...Self.longest).contains(seconds): return .seconds(seconds)
-        case let value?:
-            throw failure(key, "is \(value.kind) that is no time: write seconds, from 0 to a hundred years")
+        case .integer(let seconds): return try duration(key, Double(seconds))
+        case .number(let seconds): return try duration(key, seconds)
+        case let value?: throw failure(key, "is \(value.kind): write seconds")
         }
     }
 
-    private static let longest = 100.0 * 366 * 86400
+    private func duration(_ key: String, _ seconds: Double) throws(RequestError) -> Duration {
+        let milliseconds = (seconds * 1000).rounded()
+        guard (0...Double(Duration.longest)).contains(milliseconds) else {
+            throw failure(key, "is no time: write seconds, from 0 to a hundred years")
+        }
+        return .milliseconds(Int64(milliseconds))
+    }
 
     func choice<Choice: RawRepresentable & CaseIterable>(
         _ name: String,

@@ -31,7 +31,11 @@ extension Parameters {
 extension HTTPFields {
     init(written: JSONValue, key: String) throws(RequestError) {
         self.init()
-        for pair in try pairs(written, key: key) { append(try HTTPField(name: pair.name, value: pair.value)) }
+        let pairs = try pairs(written, key: key)
+        guard pairs.count <= 10_000 else {
+            throw RequestError(.malformedHeader, "key \"\(key)\" holds more than 10,000 headers: send fewer")
+        }
+        for pair in pairs { append(try HTTPField(name: pair.name, value: pair.value)) }
     }
 
     var written: JSONValue { .array(map { .array([.string($0.name.rawName), .string($0.value)]) }) }
@@ -51,7 +55,8 @@ extension HTTPField {
     ///   mending it silently.
     package init(checking name: String, _ value: String) throws(RequestError) {
         guard let fieldName = HTTPField.Name(name) else {
-            throw RequestError(.malformedHeader, "'\(name.filter { !$0.isNewline })' is not a header's name")
+            throw RequestError(
+                .malformedHeader, "a header's name has a character that none has: use letters, digits and '-'")
         }
         guard HTTPField.isValidValue(value) else {
             throw RequestError(.malformedHeader, "the value of the header \(name) has a line break or a NUL: remove it")

@@ -62,10 +62,13 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: other) == nil)
     }
 
-    @Test func `answers from memory before the write is done`() throws {
+    @Test func `answers from memory before the write is done, and after`() async throws {
         let cache = try open(memory: 1 << 20)
         let entry = try entry("a")
         cache.store(entry)
+        #expect(cache.find(entry.key, request: entry.request) == entry.stored)
+        await cache.flush()
+        try temporary.execute("DELETE FROM entry")
         #expect(cache.find(entry.key, request: entry.request) == entry.stored)
     }
 
@@ -84,10 +87,11 @@ import Testing
         let cache = try open()
         var entry = try entry("a", body: Data(repeating: 1, count: 300_000))
         cache.store(entry)
+        let old = entry.stored
         entry.stored.storedAt = 77
         entry.stored.flags = []
         entry.stored.lifetime = nil
-        cache.confirm(entry)
+        cache.confirm(entry, replacing: old)
         await cache.flush()
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
@@ -96,6 +100,10 @@ import Testing
         ("UPDATE body SET bytes = zeroblob(4)", "checksum"),
         ("DELETE FROM body", "incomplete"),
         ("UPDATE entry SET body_size = 9", "incomplete"),
+        ("UPDATE entry SET body_size = 9223372036854775807", "makes no sense"),
+        ("PRAGMA ignore_check_constraints = 1; UPDATE entry SET status = 5000", "makes no sense"),
+        ("UPDATE entry SET initial_age = -9223372036854775808", "makes no sense"),
+        ("UPDATE entry SET lifetime = 9223372036854775807", "makes no sense"),
     ]) func `drops a damaged entry, says so, and counts it as a miss`(damage: String, reason: String) async throws {
         let activity = Activity()
         let dropped = Guarded<[String]>([])
@@ -112,6 +120,68 @@ import Testing
         #expect(dropped.withLock { $0.first?.contains(reason) } == true)
         await cache.flush()
         #expect(try cache.statistics().entries == 0)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `leaves out of a list what nobody has written`() async throws {
+        let cache = try open()
+        cache.store(try entry("a"))
+        cache.store(try entry("b"))
+        await cache.flush()
+        try temporary.execute(
+            """
+            PRAGMA ignore_check_constraints = 1;
+            UPDATE entry SET key = x'00', stored_at = -9223372036854775808 WHERE url = 'http://h/a'
+            """
+        )
+        #expect(try cache.list(limit: 9).map(\.url) == ["http://h/b"])
+    }
+
+    @Test func `believes what waits to be written before what is on disk`() async throws {
+        let cache = try open()
+        let (old, new) = (try entry("a", body: Data("old".utf8)), try entry("a", body: Data("new".utf8)))
+        cache.store(old)
+        await cache.flush()
+        for _ in 0..<20 {
+            cache.store(new)
+            #expect(cache.find(new.key, request: new.request) == new.stored)
+            cache.forget(new.key)
+            #expect(cache.find(new.key, request: new.request) == nil)
+        }
+        await cache.flush()
+        #expect(cache.find(new.key, request: new.request) == nil)
+    }
+
+    @Test func `writes a confirmation only onto the row that was confirmed`() async throws {
+        let (first, second) = (try open(), try open())
+        let old = try entry("a", body: Data("old".utf8))
+        var new = try entry("a", body: Data("new body".utf8))
+        new.stored.storedAt = 5
+        first.store(old)
+        await first.flush()
+        second.store(new)
+        await second.flush()
+        var confirmed = old
+        confirmed.stored.storedAt = 9
+        first.confirm(confirmed, replacing: old.stored)
+        await first.flush()
+        #expect(try first.findOnDisk(new.key, request: new.request) == new.stored)
+    }
+
+    @Test func `loses only the change that cannot be written`() async throws {
+        let failures = Guarded(0)
+        let activity = Activity()
+        let observation = activity.observe { event in
+            if case .cacheFailed = event { failures.withLock { $0 += 1 } }
+        }
+        let cache = try Cache(temporary.store, activity: activity, memoryCapacity: 0)
+        var bad = try entry("bad")
+        bad.stored.status = 5000
+        let good = try (0..<9).map { try entry("\($0)") }
+        for entry in good.prefix(5) + [bad] + good.suffix(4) { cache.store(entry) }
+        await cache.flush()
+        for entry in good { #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored) }
+        #expect(failures.withLock { $0 } == 1)
         withExtendedLifetime(observation) {}
     }
 

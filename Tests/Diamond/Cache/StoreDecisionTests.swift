@@ -17,7 +17,8 @@ import Testing
             (.get, 206, [.cacheControl: "max-age=60"], false), (.get, 304, [.cacheControl: "max-age=60"], false),
             (.get, 200, [.cacheControl: "No-Store"], false),
             (.get, 200, [.cacheControl: "max-age=60, no-store"], false),
-            (.get, 200, [.cacheControl: "no-cache"], true), (.get, 200, [.vary: "*"], false),
+            (.get, 200, [.cacheControl: "no-cache"], true),
+            (.get, 200, [.cacheControl: #"max-age=60, ext="\"", no-store"#], false), (.get, 200, [.vary: "*"], false),
             (.get, 200, [.vary: "Accept, accept-encoding"], true), (.get, 200, [.vary: "User-Agent"], false),
             (.get, 200, [.vary: "accept", .contentType: "a"], true),
         ] as [(HTTPRequest.Method, Int, HTTPFields, Bool)])

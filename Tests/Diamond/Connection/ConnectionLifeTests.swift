@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct `The life of a connection` {
     enum Stage: CaseIterable {
-        case ready, canceledReady, executing, finished, canceledFinished
+        case ready, canceledReady, executing, canceledExecuting, finished, canceledFinished
 
         var life: ConnectionLife {
             var life = ConnectionLife()
@@ -13,6 +13,9 @@ import Testing
             case .ready: break
             case .canceledReady: _ = life.cancel()
             case .executing: _ = life.start()
+            case .canceledExecuting:
+                _ = life.start()
+                _ = life.cancel()
             case .finished:
                 _ = life.start()
                 _ = life.arrive(.success(Response(status: .ok)))
@@ -27,7 +30,8 @@ import Testing
     @Test(
         arguments: [
             (.ready, .run, .settle, .nothing), (.canceledReady, .finish, .nothing, .nothing),
-            (.executing, .nothing, .interrupt, .finish), (.finished, .nothing, .nothing, .nothing),
+            (.executing, .nothing, .interrupt, .finish),
+            (.canceledExecuting, .nothing, .nothing, .finish), (.finished, .nothing, .nothing, .nothing),
             (.canceledFinished, .nothing, .nothing, .nothing),
         ] as [(Stage, ConnectionLife.Action, ConnectionLife.Action, ConnectionLife.Action)])
     func `follows its table`(

@@ -68,6 +68,36 @@ import Testing
         #expect(headers[.accept] == "x")
     }
 
+    @Test func `takes the engine's own credentials along to its own origin only`() async throws {
+        for (location, keeps) in [("/end", true), ("http://other/end", false)] {
+            let transport = StubTransport { request throws(TransportError) in
+                request.url.hasSuffix("/start") ? .stub(status: 307, headers: [.location: location]) : .stub()
+            }
+            var configuration = Engine.Configuration(store: nil)
+            configuration.transport = transport
+            configuration.headers[.authorization] = "Bearer T"
+            _ = try await Engine(configuration).send(Request("http://h/start"))
+            #expect((transport.requests.last?.headers[.authorization] != nil) == keeps)
+        }
+    }
+
+    @Test func `takes the URL's user info along to its own origin only`() async throws {
+        for (location, keeps) in [("/end", true), ("http://other/end", false)] {
+            let (engine, transport) = engine(302, to: location)
+            _ = try await engine.send(Request("http://me:pw@h/start"))
+            #expect((transport.requests.last?.headers[.authorization] == "Basic bWU6cHc=") == keeps)
+        }
+    }
+
+    @Test func `that becomes a GET leaves what described the body behind`() async throws {
+        let (engine, transport) = engine(303, to: "/end")
+        var request = Request("http://h/start", method: .post, body: .json(1))
+        request.headers[.contentLanguage] = "de"
+        request.headers[.contentEncoding] = "gzip"
+        _ = try await engine.send(request)
+        #expect(transport.requests.last?.headers.contains { $0.name.canonicalName.hasPrefix("content-") } == false)
+    }
+
     @Test func `without an end is an error`() async throws {
         let transport = StubTransport(status: 302, headers: [.location: "/again"])
         var configuration = Engine.Configuration(store: nil)

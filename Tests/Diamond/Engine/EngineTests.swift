@@ -55,6 +55,26 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
+    @Test func `does not believe a 304 that speaks of another representation`() async throws {
+        let asked = Guarded(0)
+        let transport = StubTransport { request throws(TransportError) in
+            let number = asked.withLock { number in
+                number += 1
+                return number
+            }
+            guard request.headers[.ifNoneMatch] != nil else {
+                return .stub(headers: [.eTag: "\"\(number)\""], body: "\(number)")
+            }
+            return .stub(status: 304, headers: [.eTag: "\"other\""], body: "")
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        let second = try await engine.send(Request("http://h/"))
+        #expect(second.source == .network && second.text == "3")
+        #expect(transport.requests.map { $0.headers[.ifNoneMatch] } == [nil, "\"1\"", nil])
+        #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).headers[.eTag] == "\"3\"")
+    }
+
     @Test func `replaces what the server says has changed`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { _ throws(TransportError) in
@@ -157,6 +177,37 @@ import Testing
         #expect(automatic?.status.code == status)
     }
 
+    @Test func `does not fall back on what must be revalidated`() async throws {
+        let isDown = Guarded(false)
+        let transport = StubTransport { _ throws(TransportError) in
+            guard isDown.withLock({ $0 }) else { return .stub(headers: [.cacheControl: "max-age=1, must-revalidate"]) }
+            return .stub(status: 503)
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        isDown.withLock { $0 = true }
+        clock.advance(by: 60)
+        #expect(try await engine.send(Request("http://h/", cache: .networkElseCache)).status == .serviceUnavailable)
+    }
+
+    @Test func `does not take an entry from the future for fresh`() async throws {
+        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        clock.advance(by: -86400)
+        #expect(try await engine.send(Request("http://h/")).source == .network)
+    }
+
+    @Test func `never reaches the network where only the cache may answer`() async throws {
+        let transport = StubTransport()
+        let engine = temporary.engine(transport, clock: clock)
+        for headers in [[.range: "bytes=0-1"], [.cacheControl: "no-store, only-if-cached"]] as [HTTPFields] {
+            let request = Request("http://h/", headers: headers, cache: .cacheOnly)
+            #expect(try await engine.send(request).source == .generated)
+        }
+        #expect(try await engine.send(Request("http://h/", method: .post, cache: .cacheOnly)).source == .generated)
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func `serves what is stale and brings it up to date behind the answer`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { _ throws(TransportError) in
@@ -168,7 +219,8 @@ import Testing
         clock.advance(by: 5)
         let stale = try await engine.send(request)
         #expect(stale.source == .stale && stale.text == "1")
-        while try await engine.send(Request("http://h/", cache: .cacheOnly)).text != "2" { await Task.yield() }
+        await engine.settle()
+        #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
     }
 
     @Test func `keeps users apart, in memory and on disk`() async throws {

@@ -43,7 +43,8 @@ import Testing
             (Request("http://h/?a=1"), Request("http://h/", parameters: ["a": "1"])),
             (Request("http://h/"), Request("HTTP://H:80#x")),
             (Request("http://h/"), Request("http://h/", method: .head)),
-            (Request("http://h/?q=%61%2f"), Request("http://h/?q=a/")),
+            (Request("http://h/?q=%61%2f"), Request("http://h/?q=a%2F")),
+            (Request("http://me:p%40@h/"), Request("http://h/", headers: [.authorization: "Basic bWU6cEA="])),
             (
                 Request("http://h/", headers: [.userAgent: "a"]),
                 Request("http://h/", headers: [.cacheControl: "no-cache"])
@@ -72,6 +73,13 @@ import Testing
             (Request("http://h/?a=1&a=2"), Request("http://h/?a=2&a=1")),
             (Request("http://h/?a=+"), Request("http://h/?a=%20")),
             (Request("http://h/?a=+"), Request("http://h/?a=%2B")),
+            (Request("http://h/?a=1%2C2,3"), Request("http://h/?a=1,2,3")),
+            (Request("http://h/?a=b%2Fc"), Request("http://h/?a=b/c")),
+            (Request("http://h/", headers: [.acceptEncoding: "gzip"]), Request("http://h/")),
+            (
+                Request("http://h/", headers: [HTTPField.Name("Host") ?? .accept: "a"]),
+                Request("http://h/", headers: [HTTPField.Name("Host") ?? .accept: "b"])
+            ),
             (Request("http://h/?a=1%26b=2"), Request("http://h/?a=1&b=2")),
             (Request("http://h/?a%3D=1"), Request("http://h/?a==1")),
             (Request("http://h/", method: .query, body: .json(1)), Request("http://h/", method: .query)),
@@ -111,6 +119,22 @@ import Testing
         request.headers.append(try HTTPField(checking: "X-API-Key", "s3cret"))
         #expect(try !Self.form(request).contains("s3cret"))
         #expect(try Self.form(request).components(separatedBy: "secret-").count == 7)
+    }
+
+    @Test(arguments: [
+        Request("http://h/", parameters: ["user": ["password": "s3cret"]]),
+        Request("http://h/", parameters: ["token": ["a": "s3cret"], "page_token": "s3cret"]),
+        Request("http://h/?password[]=s3cret&jwt=s3cret&X-Goog-Signature=s3cret"),
+        Request("http://h/", method: .post, parameters: ["session": "s3cret"]),
+        Request("http://h/", method: .query, body: .json(["user": [["Password": "s3cret"]]])),
+        Request("http://h/", headers: [HTTPField.Name("PRIVATE-TOKEN") ?? .accept: "s3cret"]),
+        Request("http://h/", headers: [HTTPField.Name("apikey") ?? .accept: "s3cret"]),
+        Request("http://h/", headers: [HTTPField.Name("X-Session-Id") ?? .accept: "s3cret"]),
+    ]) func `hides what its name says is a credential, wherever it stands`(request: Request) throws {
+        let wire = try WireRequest(request)
+        #expect(try !Self.form(request).contains("s3cret"))
+        #expect(try Self.form(request).contains("secret-"))
+        #expect(!wire.printableURL(Self.rules).contains("s3cret"))
     }
 
     @Test func `depends on the store's secret only where there are credentials`() throws {

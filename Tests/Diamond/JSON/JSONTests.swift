@@ -38,6 +38,7 @@ import Testing
     @Test(arguments: [
         ("", 1, 1), ("{\"a\":1,}", 1, 8), ("[1 2]", 1, 4), ("{\"a\" 1}", 1, 6), ("\n\n  nul", 3, 3), ("01", 1, 2),
         ("\"a\u{1}b\"", 1, 4), ("\"abc", 1, 6), ("[1]]", 1, 4), ("-", 1, 2), ("1.", 1, 3), ("\"\\x\"", 1, 4),
+        (#"{"a":1,"a":2"#, 1, 13), (#"{"a":1,"a":2} x}"#, 1, 15), (#"["\ud800" 1]"#, 1, 11), ("[1e400,]", 1, 8),
     ]) func `that is malformed is refused with its line and column`(text: String, line: Int, column: Int) {
         let error = #expect(throws: JSONError.self) { try JSONReader.value(of: Array(text.utf8)) }
         #expect(error?.code == .malformed)
@@ -64,8 +65,12 @@ import Testing
     @Test func `nested beyond reason is refused, not a crash`() throws {
         let deep = Array(repeating: UInt8(ascii: "["), count: 100_000)
         #expect(throws: JSONError.self) { try JSONReader.value(of: deep) }
-        let fine = Array(repeating: UInt8(ascii: "["), count: 512) + Array(repeating: UInt8(ascii: "]"), count: 512)
+        let fine = Array(repeating: UInt8(ascii: "["), count: 128) + Array(repeating: UInt8(ascii: "]"), count: 128)
         #expect(throws: Never.self) { try JSONReader.value(of: fine) }
+    }
+
+    @Test func `may begin with a byte order mark`() throws {
+        #expect(try JSONReader.value(of: [0xEF, 0xBB, 0xBF] + Array("[1]".utf8)) == [1])
     }
 
     @Test func `bytes that are not UTF-8 are refused`() {

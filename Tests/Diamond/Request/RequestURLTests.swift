@@ -51,4 +51,17 @@ import Testing
         #expect(error?.message.contains("s3cret") == false)
         #expect(error?.message.contains("http://•••@h/a b…") == true)
     }
+
+    @Test(arguments: [
+        "http://me:s3c/ret@h/x", "http://me:s3c?ret@h/x", "http://h/%zz#token=s3cret", "me:s3cret@h/path?token=s3cret",
+        "http:/me:s3cret@h/://", "https//u:s3cret@h/", "http://h/?a=1#s3cret@x",
+    ]) func `shows no secret, however it is mistyped`(text: String) {
+        let shown = RequestURL.masked(Array(text.utf8)) + Request(text).description
+        #expect(!shown.contains("s3c"), "\(shown)")
+    }
+
+    @Test func `shows no control character in an error`() {
+        let error = #expect(throws: RequestError.self) { try RequestURL("http://h\u{1B}[31m\n/") }
+        #expect(error?.message.unicodeScalars.allSatisfy { $0.value >= 0x20 } == true)
+    }
 }

@@ -1,0 +1,14 @@
+extension String {
+    /// Fit for one line of a terminal or a log: control characters, which could act on either, replaced, and no longer
+    /// than 1,000 characters.
+    package var printable: String {
+        let isLong = unicodeScalars.count > 1000
+        let replaced = unicodeScalars.prefix(1000).map { Self.controls.contains($0) ? "\u{FFFD}" : $0 }
+        return String(String.UnicodeScalarView(replaced)) + (isLong ? "…" : "")
+    }
+
+    /// C0, DEL and C1 controls, and Unicode's line ends.
+    private static let controls: Set<Unicode.Scalar> = Set(
+        (Array(0..<0x20) + Array(0x7F..<0xA0) + [0x2028, 0x2029]).compactMap { Unicode.Scalar(UInt32($0)) }
+    )
+}
