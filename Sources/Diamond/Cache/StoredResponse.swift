@@ -25,6 +25,24 @@ package struct StoredResponse: Sendable, Equatable {
     package var lifetime: Int64?
     package var flags: Flags
 
+    package init(
+        status: Int,
+        headerBlock: Data,
+        body: Data,
+        storedAt: Int64,
+        initialAge: Int64,
+        lifetime: Int64?,
+        flags: Flags
+    ) {
+        self.status = status
+        self.headerBlock = headerBlock
+        self.body = body
+        self.storedAt = storedAt
+        self.initialAge = initialAge
+        self.lifetime = lifetime
+        self.flags = flags
+    }
+
     package var headers: HTTPFields { HeaderBlock.fields(of: headerBlock) }
 
     /// Milliseconds since the origin made or confirmed it (RFC 9111 section 4.2.3).

@@ -1,0 +1,42 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+    name: "Benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(name: "Diamond", path: "../.."),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    ],
+    targets: [
+        .target(
+            name: "CPeers",
+            cSettings: [.unsafeFlags(["-O2"])],
+            linkerSettings: [
+                .linkedLibrary("sqlite3"),
+                .linkedLibrary("curl", .when(platforms: [.linux])),
+            ]
+        ),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "CPeers",
+                .product(name: "Diamond", package: "Diamond"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: [
+                // The disk tier is `package` access: no user calls it apart from the whole way of a request. This looks
+                // past it, and so keeps every door for benchmarks out of the library. (`-package-name` would be the
+                // milder way, but SwiftPM gives its own after it, and the last one counts.) Unsafe flags are refused in
+                // dependencies only, and nothing depends on this package.
+                .unsafeFlags(["-Xfrontend", "-disable-access-control"]),
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            ]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

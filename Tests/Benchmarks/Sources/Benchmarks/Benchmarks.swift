@@ -1,0 +1,50 @@
+import Foundation
+
+/// Measures Diamond beside its peers: `Benchmarks [--json] [NAME…]`. Exits with 1 when a figure is short of its target.
+@main
+enum Benchmarks {
+    static func main() async {
+        do {
+            let arguments = CommandLine.arguments.dropFirst()
+            let chosen = try choose(arguments.filter { $0 != "--json" })
+            let figures = try await run(chosen, asJSON: arguments.contains("--json"))
+            exit(figures.allSatisfy { $0.isMet } ? 0 : 1)
+        } catch {
+            FileHandle.standardError.write(Data("error: \(error)\n".utf8))
+            exit(2)
+        }
+    }
+
+    private static func choose(_ names: [String]) throws -> [Benchmark] {
+        let known = Benchmark.all.map(\.name)
+        if let unknown = names.first(where: { !known.contains($0) }) {
+            throw Failure("there is no benchmark '\(unknown)': name some of \(known.joined(separator: ", "))")
+        }
+        return Benchmark.all.filter { names.isEmpty || names.contains($0.name) }
+    }
+
+    private static func run(_ benchmarks: [Benchmark], asJSON: Bool) async throws -> [Figure] {
+        var figures: [Figure] = []
+        for benchmark in benchmarks {
+            let figure = try await benchmark.run()
+            figures.append(figure)
+            if !asJSON { show(figure.lines) }
+        }
+        if asJSON { show(try json(figures)) }
+        return figures
+    }
+
+    private static func json(_ figures: [Figure]) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(figures), as: UTF8.self)
+    }
+
+    private static func show(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+}
+
+/// Why nothing could be measured.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,86 @@
+import Foundation
+
+/// nginx with one worker, keeping every connection alive, and one file of 1 KiB to serve; on a free port of this machine.
+///
+/// It ends with ``stop()``, or with this program however that ends: a shell between the two reads from a pipe that then
+/// closes.
+struct Nginx {
+    static let bodySize = 1024
+
+    private let shell = Process()
+    private let lifeline = Pipe()
+    private let port: UInt16
+
+    var url: String { "http://127.0.0.1:\(port)/cities.json" }
+
+    static func with<Result>(_ body: (Nginx) async throws -> Result) async throws -> Result {
+        try await Scratch.with { directory in
+            let nginx = try Nginx(directory)
+            defer { nginx.stop() }
+            return try await body(nginx)
+        }
+    }
+
+    private init(_ directory: URL) throws {
+        port = try FreePort.find()
+        try Self.configuration(port).write(to: directory.appendingPathComponent("nginx.conf"))
+        try Self.document.write(to: directory.appendingPathComponent("cities.json"))
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", Self.script, "sh", directory.path]
+        shell.environment = ["PATH": "/usr/sbin:/usr/local/sbin:/opt/homebrew/bin:/usr/bin:/bin"]
+        shell.standardInput = lifeline
+        try shell.run()
+        try waitUntilItListens()
+    }
+
+    private func stop() {
+        try? lifeline.fileHandleForWriting.close()
+        shell.waitUntilExit()
+    }
+
+    private func waitUntilItListens() throws {
+        for _ in 0..<500 {
+            if FreePort.answers(port) { return }
+            guard shell.isRunning else { break }
+            usleep(10_000)
+        }
+        throw Failure("nginx does not start: install it (nginx-light), or see what it says above")
+    }
+
+    // No `wait`: a thread of Dispatch has SIGCHLD blocked, and hands that on to the shell, which would wait for ever.
+    private static let script = """
+        nginx -p "$1" -c "$1/nginx.conf" -e stderr </dev/null || exit
+        read -r _
+        kill "$(cat "$1/nginx.pid")"
+        """
+
+    private static func configuration(_ port: UInt16) -> Data {
+        Data(
+            """
+            worker_processes 1;
+            pid nginx.pid;
+            error_log stderr error;
+            events { worker_connections 1024; }
+            http {
+                access_log off;
+                default_type application/json;
+                keepalive_requests 1000000000;
+                keepalive_timeout 3600s;
+                client_body_temp_path body;
+                proxy_temp_path proxy;
+                fastcgi_temp_path fastcgi;
+                uwsgi_temp_path uwsgi;
+                scgi_temp_path scgi;
+                server { listen 127.0.0.1:\(port); root .; }
+            }
+
+            """.utf8)
+    }
+
+    /// JSON of exactly ``bodySize`` bytes.
+    private static var document: Data {
+        let start = #"{"name":"Berlin","country":"DE","population":3426354,"notes":""#
+        let filler = String(repeating: "x", count: bodySize - start.utf8.count - 2)
+        return Data((start + filler + "\"}").utf8)
+    }
+}
