@@ -1,53 +1,60 @@
 #if canImport(Darwin)
-import Darwin
+package import Darwin
 #else
-import Glibc
+package import Glibc
 #endif
 
 /// State behind a lock: the only way to it is the closure that holds the lock.
 ///
 /// A plain platform lock on purpose: ThreadSanitizer reports false races on `Synchronization.Mutex` on Linux. Never
-/// call out of the closure to code that could come back.
+/// call out of the closure to code that could come back. Inlinable, because a request takes some twenty locks, and a
+/// generic call to another module costs more than the lock.
 ///
-/// `@unchecked Sendable`: `state` is touched only in `withLock`, while `lock` is held.
-package final class Guarded<State>: @unchecked Sendable {
+/// `@unchecked Sendable`: the state is touched only in `withLock`, while the lock is held.
+package struct Guarded<State>: @unchecked Sendable {
     #if canImport(Darwin)
-    private typealias Lock = os_unfair_lock_s
+    @usableFromInline typealias Lock = os_unfair_lock_s
     #else
-    private typealias Lock = pthread_mutex_t
+    @usableFromInline typealias Lock = pthread_mutex_t
     #endif
 
-    private let lock: UnsafeMutablePointer<Lock>
-    private var state: State
-
-    package init(_ state: sending State) {
-        self.state = state
-        lock = .allocate(capacity: 1)
-        lock.initialize(to: Lock())
-        #if !canImport(Darwin)
-        pthread_mutex_init(lock, nil)
-        #endif
+    /// State and lock in one piece of memory that does not move.
+    @usableFromInline final class Storage: ManagedBuffer<State, Lock> {
+        @inlinable deinit {
+            withUnsafeMutablePointerToElements { lock in
+                #if !canImport(Darwin)
+                pthread_mutex_destroy(lock)
+                #endif
+                _ = lock.deinitialize(count: 1)
+            }
+        }
     }
 
-    deinit {
-        #if !canImport(Darwin)
-        pthread_mutex_destroy(lock)
-        #endif
-        lock.deinitialize(count: 1)
-        lock.deallocate()
+    @usableFromInline let storage: ManagedBuffer<State, Lock>
+
+    @inlinable package init(_ state: sending State) {
+        storage = Storage.create(minimumCapacity: 1) { _ in state }
+        storage.withUnsafeMutablePointerToElements { lock in
+            lock.initialize(to: Lock())
+            #if !canImport(Darwin)
+            pthread_mutex_init(lock, nil)
+            #endif
+        }
     }
 
     /// Runs `body` with the state, alone.
-    package func withLock<Result: ~Copyable, Failure: Error>(
+    @inlinable package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        #if canImport(Darwin)
-        os_unfair_lock_lock(lock)
-        defer { os_unfair_lock_unlock(lock) }
-        #else
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        #endif
-        return try body(&state)
+        try storage.withUnsafeMutablePointers { (state, lock) throws(Failure) in
+            #if canImport(Darwin)
+            os_unfair_lock_lock(lock)
+            defer { os_unfair_lock_unlock(lock) }
+            #else
+            pthread_mutex_lock(lock)
+            defer { pthread_mutex_unlock(lock) }
+            #endif
+            return try body(&state.pointee)
+        }
     }
 }
