@@ -6,7 +6,8 @@ extension Benchmark {
     static let engines = [1, 8, 64].map { width in
         Benchmark(
             name: "engine-nostore-\(width)",
-            method: "processor time of a request through the engine with the policy noStore, \(width) at a time, to the bare transport",
+            method:
+                "processor time of a request through the engine with the policy noStore, \(width) at a time, to the bare transport",
             unit: "x transport",
             target: .atMost(1.3),
             measure: { try await Nginx.with { try await EngineSends.ratio(width, $0.url) } }

@@ -54,7 +54,11 @@ private struct PlainSession: Sendable {
         guard let url = URL(string: url) else { throw Failure("\(url) is no URL") }
         let count: Int = try await withCheckedThrowingContinuation { continuation in
             let task = session.dataTask(with: url) { data, _, error in
-                if let error { continuation.resume(throwing: error) } else { continuation.resume(returning: data?.count ?? 0) }
+                if let error {
+                    continuation.resume(throwing: error)
+                } else {
+                    continuation.resume(returning: data?.count ?? 0)
+                }
             }
             task.resume()
         }

@@ -7,7 +7,8 @@ extension Benchmark {
     static let transfers = [1, 8, 64].map { width in
         Benchmark(
             name: "curl-\(width)",
-            method: "processor time of a request over CurlTransport, \(width) at a time, to C on libcurl's multi interface",
+            method:
+                "processor time of a request over CurlTransport, \(width) at a time, to C on libcurl's multi interface",
             unit: "x C",
             target: .atMost(1.5),
             measure: { try await Nginx.with { try await Transfers.ratio(width, $0.url) } }
