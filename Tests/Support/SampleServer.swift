@@ -1,0 +1,78 @@
+import Foundation
+
+/// The sample API as a process of its own, on a free port of this machine.
+///
+/// One runs for the whole test process. It ends when its standard input does, so that it never outlives the tests,
+/// however they end.
+package final class SampleServer: Sendable {
+    /// `http://127.0.0.1:PORT`
+    package let base: String
+
+    // Held for the pipe: the server lives as long as its writing end.
+    private let input: FileHandle
+
+    private static let started = Task.detached { try SampleServer(executable: executable()) }
+
+    /// Starts the server with the first call.
+    package static var shared: SampleServer {
+        get async throws { try await started.value }
+    }
+
+    /// The URL of a route: `url("wire/status/204")`.
+    package func url(_ path: String) -> String { "\(base)/\(path)" }
+
+    private init(executable: URL) throws {
+        let (input, output) = (Pipe(), Pipe())
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = ["--exit-with-stdin"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        self.input = input.fileHandleForWriting
+        base = try Self.announcement(on: output.fileHandleForReading)
+    }
+
+    /// The one line that the server writes, after `listening on `.
+    private static func announcement(on output: FileHandle) throws -> String {
+        var line = ""
+        while !line.hasSuffix("\n") {
+            let piece = output.availableData
+            guard !piece.isEmpty else { throw SampleServerError("the sample API ended before it listened") }
+            line += String(decoding: piece, as: UTF8.self)
+        }
+        return line.replacing("listening on ", with: "").trimmingCharacters(in: .newlines)
+    }
+
+    /// Built beside the tests; `DIAMOND_SAMPLE_API` names another.
+    private static func executable() throws -> URL {
+        let named = ProcessInfo.processInfo.environment["DIAMOND_SAMPLE_API"].map { URL(filePath: $0) }
+        let candidates = named.map { [$0] } ?? folders.map { $0.appending(path: "SampleAPI") }
+        let found = candidates.first { FileManager.default.isExecutableFile(atPath: $0.path) }
+        guard let found else { throw SampleServerError.missing(candidates) }
+        return found
+    }
+
+    /// Where the tests' own binary stands: on Linux the executable, on Apple platforms a bundle the executable loads.
+    private static var folders: [URL] {
+        let executable = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let bundles = Bundle.allBundles.filter { $0.bundlePath.hasSuffix(".xctest") }
+        return [executable] + bundles.map { $0.bundleURL.deletingLastPathComponent() }
+    }
+}
+
+struct SampleServerError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+
+    static func missing(_ candidates: [URL]) -> SampleServerError {
+        let places = candidates.map(\.path).joined(separator: ", ")
+        return SampleServerError(
+            """
+            the sample API is not built (looked for \(places)): run \
+            `swift build --traits default,Tools --product SampleAPI`, or name it in DIAMOND_SAMPLE_API
+            """
+        )
+    }
+}
