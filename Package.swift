@@ -74,9 +74,16 @@ let package = Package(
             ],
             path: "Tests/SampleAPI"
         ),
+        // Replaces getaddrinfo in the test process, for names whose look-up lasts.
+        .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
         .target(
             name: "DiamondTestSupport",
-            dependencies: ["Diamond", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "CSlowResolver",
+                "Diamond",
+                "DiamondSQLite",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Tests/Support"
         ),
         .testTarget(name: "DiamondSQLiteTests", dependencies: ["DiamondSQLite"], path: "Tests/DiamondSQLite"),

@@ -2,11 +2,13 @@
 #define CDIAMOND_CURL_SHIM_H
 
 #include <curl/curl.h>
+#include <sys/prctl.h>
 
 // Swift cannot call C variadics: every setopt and getinfo of the package stands here.
 
 typedef size_t (*diamond_curl_data_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*diamond_curl_seek_callback)(void *context, curl_off_t offset, int origin);
+typedef int (*diamond_curl_begin_callback)(void *context, char *ip, char *local_ip, int port, int local_port);
 
 static inline CURLcode diamond_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -31,6 +33,35 @@ static inline CURLcode diamond_curl_set_data_callback(CURL *handle, CURLoption o
 
 static inline CURLcode diamond_curl_set_seek_callback(CURL *handle, diamond_curl_seek_callback value) {
     return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, value);
+}
+
+#if LIBCURL_VERSION_NUM >= 0x075000
+#define DIAMOND_CURL_TELLS_BEGINNING 1
+#else
+#define DIAMOND_CURL_TELLS_BEGINNING 0
+#endif
+
+/// Whether the begin callback is ever called (libcurl 7.80).
+static inline int diamond_curl_tells_beginning(void) { return DIAMOND_CURL_TELLS_BEGINNING; }
+
+/// Called each time before the request is sent; anything but 0 ends the transfer.
+static inline CURLcode diamond_curl_set_begin_callback(CURL *handle, diamond_curl_begin_callback value) {
+#if DIAMOND_CURL_TELLS_BEGINNING
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
+#else
+    return CURLE_OK;
+#endif
+}
+
+/// What every callback gets.
+static inline void diamond_curl_set_context(CURL *handle, void *context) {
+    curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
+    curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
+    curl_easy_setopt(handle, CURLOPT_READDATA, context);
+    curl_easy_setopt(handle, CURLOPT_SEEKDATA, context);
+#if DIAMOND_CURL_TELLS_BEGINNING
+    curl_easy_setopt(handle, CURLOPT_PREREQDATA, context);
+#endif
 }
 
 /// http and https, and nothing else that libcurl was built with.
@@ -70,6 +101,11 @@ static inline CURLMcode diamond_curl_multi_set_long(CURLM *multi, CURLMoption op
 /// The result of a finished transfer, or -1 for another message.
 static inline int diamond_curl_message_result(const CURLMsg *message) {
     return message->msg == CURLMSG_DONE ? (int)message->data.result : -1;
+}
+
+/// Names the calling thread for debuggers and `top`; Foundation keeps a thread's name to itself.
+static inline void diamond_curl_name_thread(const char *name) {
+    prctl(PR_SET_NAME, name);
 }
 
 // Macros that Swift does not see, because they cast.

@@ -9,6 +9,9 @@ package struct BuiltTool: Sendable {
         package var text: String { String(decoding: output, as: UTF8.self) }
     }
 
+    /// What builds every executable.
+    package static let command = "swift build --traits default,Tools --build-tests"
+
     package var url: URL
     package var environment: [String: String] = [:]
 
@@ -26,7 +29,7 @@ package struct BuiltTool: Sendable {
     /// Runs to the end; both outputs are read as they come, so that none can block.
     package func run(_ arguments: [String], input: String = "") async throws -> Outcome {
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
-            throw Missing(description: "\(url.path) is not built: swift build --traits default,Tools --build-tests")
+            throw Missing(description: "\(url.path) is not built: \(Self.command)")
         }
         let process = Process()
         process.executableURL = url

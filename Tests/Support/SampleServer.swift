@@ -1,57 +1,62 @@
-package import Foundation
+import Foundation
 
-/// The built sample API on a free port of this machine: one for all tests of a process.
+/// The sample API as a process of its own, on a free port of this machine.
 ///
-/// Its standard input is a pipe of this process, and it ends with it, so that none is ever left running.
-package actor SampleServer {
-    package static let shared = SampleServer()
+/// One runs for the whole test process. It ends when its standard input does, so that it never outlives the tests,
+/// however they end.
+package final class SampleServer: Sendable {
+    /// `http://127.0.0.1:PORT`
+    package let base: String
 
-    private var starting: Task<String, any Error>?
+    // Held for the pipe: the server lives as long as its writing end.
+    private let input: FileHandle
 
-    /// `http://127.0.0.1:PORT`; starts the server where nobody has yet.
-    package var base: String {
-        get async throws {
-            let start = starting ?? Task { try await Self.start() }
-            starting = start
-            return try await start.value
-        }
+    private static let started = Task.detached { try SampleServer(executable: executable()) }
+
+    /// Starts the server with the first call.
+    package static var shared: SampleServer {
+        get async throws { try await started.value }
     }
 
-    private static func start() async throws -> String {
-        let url = BuiltTool.sampleAPI
-        guard FileManager.default.isExecutableFile(atPath: url.path) else {
-            let command = "swift build --traits default,Tools --product SampleAPI"
-            throw BuiltTool.Missing(description: "\(url.path) is not built: \(command)")
-        }
-        let process = Process()
-        process.executableURL = url
-        process.arguments = ["--exit-with-stdin"]
+    /// The URL of a route: `url("wire/status/204")`.
+    package func url(_ path: String) -> String { "\(base)/\(path)" }
+
+    private init(executable: URL) throws {
         let (input, output) = (Pipe(), Pipe())
-        (process.standardInput, process.standardOutput) = (input, output)
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = ["--exit-with-stdin"]
+        process.standardInput = input
+        process.standardOutput = output
         try process.run()
-        lifeline = (process, input)
-        return try await listening(output.fileHandleForReading)
+        self.input = input.fileHandleForWriting
+        base = try Self.announcement(on: output.fileHandleForReading)
     }
 
-    /// Kept for as long as this process lives: the pipe's end is the server's.
-    nonisolated(unsafe) private static var lifeline: (Process, Pipe)?
+    /// The one line that the server writes, after `listening on `.
+    private static func announcement(on output: FileHandle) throws -> String {
+        var line = ""
+        while !line.hasSuffix("\n") {
+            let piece = output.availableData
+            guard !piece.isEmpty else { throw SampleServerError("the sample API ended before it listened") }
+            line += String(decoding: piece, as: UTF8.self)
+        }
+        return line.replacing("listening on ", with: "").trimmingCharacters(in: .newlines)
+    }
 
-    private static func listening(_ output: FileHandle) async throws -> String {
-        // The announcement is one short line, written at once; reading it blocks, so not on a cooperative thread.
-        let line = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: output.availableData) }
+    /// Built beside the tests; `DIAMOND_SAMPLE_API` names another.
+    private static func executable() throws -> URL {
+        let named = ProcessInfo.processInfo.environment["DIAMOND_SAMPLE_API"].map { URL(filePath: $0) }
+        let executable = named ?? BuiltTool("SampleAPI").url
+        guard FileManager.default.isExecutableFile(atPath: executable.path) else {
+            throw SampleServerError("\(executable.path) is not built: \(BuiltTool.command)")
         }
-        let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)
-        guard text.hasPrefix("listening on ") else {
-            throw BuiltTool.Missing(description: "the sample API ended before it listened: \(text)")
-        }
-        return String(text.dropFirst("listening on ".count))
+        return executable
     }
 }
 
-extension BuiltTool {
-    fileprivate static var sampleAPI: URL {
-        let named = ProcessInfo.processInfo.environment["DIAMOND_SAMPLE_API"]
-        return named.map { URL(filePath: $0) } ?? directory.appending(path: "SampleAPI")
-    }
+struct SampleServerError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
 }

@@ -49,7 +49,9 @@ final class BodyPipe: Sendable {
             if let start = bytes.baseAddress {
                 state.buffer.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
             }
-            if let limit = state.limit { return (.more, state.buffer.count > limit ? state.takeWaiter() : nil) }
+            if let limit = state.limit {
+                return state.buffer.count > limit ? (.stop, state.takeWaiter()) : (.more, nil)
+            }
             state.isPaused = state.buffer.count >= highWater
             return (state.isPaused ? .pause : .more, state.takeWaiter())
         }

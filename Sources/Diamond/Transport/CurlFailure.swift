@@ -5,27 +5,31 @@ import Foundation
 /// libcurl's results as errors of the transport.
 enum CurlFailure {
     /// `nil` for success.
-    static func error(_ result: CURLcode, handle: UnsafeMutableRawPointer, transfer: CurlTransfer) -> TransportError? {
+    static func error(_ result: CURLcode, transfer: CurlTransfer) -> TransportError? {
         guard result != CURLE_OK else { return nil }
         let (code, reason) = meaning(result)
-        return TransportError(
-            code,
-            "\(place(transfer)): \(reason)",
-            requestMayHaveBeenSent: wasSent(handle)
-        )
+        return error(code, reason, transfer)
     }
 
-    static func timedOut(handle: UnsafeMutableRawPointer, transfer: CurlTransfer) -> TransportError {
+    static func timedOut(_ transfer: CurlTransfer) -> TransportError {
         let milliseconds = transfer.request.timeout?.milliseconds ?? 0
-        return TransportError(
-            .timedOut,
-            "\(place(transfer)): nothing moved for \(milliseconds) ms: try again, or allow more time",
-            requestMayHaveBeenSent: wasSent(handle)
-        )
+        return error(.timedOut, "nothing moved for \(milliseconds) ms: try again, or allow more time", transfer)
     }
 
-    private static func wasSent(_ handle: UnsafeMutableRawPointer) -> Bool {
-        diamond_curl_get_long(handle, CURLINFO_REQUEST_SIZE) > 0
+    static func closed(_ transfer: CurlTransfer) -> TransportError {
+        TransportError(.closed, closedReason, requestMayHaveBeenSent: transfer.reception.isSent)
+    }
+
+    static let noMemory = TransportError(.other, "libcurl could not make a handle: the memory is gone")
+    private static let closedReason = "the transport was closed: make a new engine"
+
+    private static func error(
+        _ code: TransportError.Code,
+        _ reason: String,
+        _ transfer: CurlTransfer
+    ) -> TransportError {
+        let isSent = transfer.reception.isSent
+        return TransportError(code, "\(place(transfer)): \(reason)", requestMayHaveBeenSent: isSent)
     }
 
     /// Scheme, host and port: no user info, path or query.
@@ -37,7 +41,7 @@ enum CurlFailure {
 
     private static func meaning(_ result: CURLcode) -> (TransportError.Code, String) {
         switch result {
-        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+        case CURLE_URL_MALFORMAT:
             (.badURL, "the URL cannot be sent: give an http or https URL")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             (.cannotResolveHost, "the name cannot be resolved: check it, and the network")
@@ -53,7 +57,7 @@ enum CurlFailure {
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2,
             CURLE_SEND_FAIL_REWIND:
             (.connectionLost, "the connection broke, \(text(result)): try again")
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING:
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
             (.badResponse, "the server's answer is not valid HTTP, \(text(result))")
         case CURLE_ABORTED_BY_CALLBACK, CURLE_WRITE_ERROR:
             (.cancelled, "the exchange was given up")

@@ -17,6 +17,7 @@ enum CurlHandle {
         diamond_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION, receiveBody)
         diamond_curl_set_data_callback(easy, CURLOPT_READFUNCTION, sendBody)
         diamond_curl_set_seek_callback(easy, rewindBody)
+        diamond_curl_set_begin_callback(easy, begin)
         return easy
     }
 
@@ -24,9 +25,14 @@ enum CurlHandle {
         context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
+    private static let begin: diamond_curl_begin_callback = { context, _, _, _, _ in
+        CurlHandle.transfer(context)?.mayBegin() == true ? 0 : 1
+    }
+
     private static let receiveHeader: diamond_curl_data_callback = { bytes, size, count, context in
-        CurlHandle.transfer(context)?.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
-        return size * count
+        guard let transfer = CurlHandle.transfer(context) else { return 0 }
+        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return transfer.receiveHeader(line) ? line.count : 0
     }
 
     private static let receiveBody: diamond_curl_data_callback = { bytes, size, count, context in

@@ -6,18 +6,35 @@ import HTTPTypes
 struct CurlHead {
     private(set) var status = 0
     private var fields = HTTPFields()
+    /// Whether the line before was a field, so that a folded line belongs to it.
+    private var isInField = false
 
-    /// Adds a line; `true` when the head of the final response is complete.
+    /// Adds a line; `true` when the head of the final response is complete, or that of a switch to another protocol.
     mutating func add(_ line: UnsafeRawBufferPointer) -> Bool {
         let content = line.trimmed
-        if content.starts(with: "HTTP/".utf8) {
-            status = Self.status(of: content)
-            fields = HTTPFields()
-        } else if !content.isEmpty {
+        if line.first == 0x20 || line.first == 0x09 {
+            unfold(content)
+        } else if content.isEmpty {
+            return status >= 200 || status == 101
+        } else if content.starts(with: "HTTP/".utf8) {
+            begin(content)
+        } else {
             addField(content)
         }
-        // 101 cannot come: no upgrade is asked for.
-        return content.isEmpty && status >= 200
+        return false
+    }
+
+    private mutating func begin(_ line: Slice<UnsafeRawBufferPointer>) {
+        status = Self.status(of: line)
+        fields = HTTPFields()
+        isInField = false
+    }
+
+    // A folded line goes on with the value before it (RFC 9112 section 5.2); taken for a field it could forge one.
+    private mutating func unfold(_ line: Slice<UnsafeRawBufferPointer>) {
+        guard isInField, var field = fields.last else { return }
+        field.value = "\(field.value) \(Self.text(line))"
+        fields[fields.endIndex - 1] = field
     }
 
     /// The headers; where libcurl decodes the body, without what described the coded one.
@@ -30,11 +47,13 @@ struct CurlHead {
     }
 
     private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>) {
+        isInField = false
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
         else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed
         fields.append(HTTPField(name: name, value: Self.text(value)))
+        isInField = true
     }
 
     // UTF-8 where it is that, else ISO-8859-1, as header values were once defined to be.

@@ -24,43 +24,49 @@ final class CurlLoop: @unchecked Sendable {
         var commands: [Command] = []
         var multi: UnsafeMutableRawPointer?
         var onStopped: [@Sendable () -> Void] = []
+
+        // Under the lock, because the handle is gone once the thread has taken it back.
+        func wake() { if let multi { curl_multi_wakeup(multi) } }
     }
 
     private let state = Guarded(State())
 
     /// Has a command carried out by the loop's thread; a start after the stop fails at once.
     func add(_ command: Command) {
-        let (phase, multi, mustWake) = state.withLock { state -> (Phase, UnsafeMutableRawPointer?, Bool) in
-            guard state.phase != .stopped else { return (.stopped, nil, false) }
+        let phase = state.withLock { state in
+            guard state.phase != .stopped else { return Phase.stopped }
             defer { state.phase = .running }
             state.commands.append(command)
-            return (state.phase, state.multi, state.commands.count == 1)
+            if state.commands.count == 1 { state.wake() }
+            return state.phase
         }
-        switch phase {
-        case .idle: startThread()
-        case .running: if mustWake, let multi { curl_multi_wakeup(multi) }
-        case .stopped: if case .start(let transfer) = command { transfer.fail(Self.closed) }
-        }
+        if phase == .idle { startThread() }
+        if phase == .stopped, case .start(let transfer) = command { Self.refuse(transfer) }
     }
 
     /// Ends every transfer and the thread, then calls `completion`.
     func stop(_ completion: @escaping @Sendable () -> Void) {
-        let (phase, multi) = state.withLock { state -> (Phase, UnsafeMutableRawPointer?) in
-            defer { state.phase = .stopped }
-            if state.phase == .running || !state.onStopped.isEmpty { state.onStopped.append(completion) }
-            return (state.onStopped.isEmpty ? .idle : state.phase, state.multi)
+        let isOver = state.withLock { state in
+            let isEnding = state.phase == .running || !state.onStopped.isEmpty
+            if isEnding { state.onStopped.append(completion) }
+            state.phase = .stopped
+            state.wake()
+            return !isEnding
         }
-        if phase == .idle { completion() } else if let multi { curl_multi_wakeup(multi) }
+        if isOver { completion() }
     }
 
-    private static let closed = TransportError(.closed, "the transport was closed: make a new engine")
+    private static func refuse(_ transfer: CurlTransfer) {
+        transfer.reception.resolve(.failure(CurlFailure.closed(transfer)))
+    }
 
     // MARK: The thread
 
     private func startThread() {
-        let thread = Thread { [self] in run() }
-        thread.name = "diamond.curl"
-        thread.start()
+        Thread.detachNewThread { [self] in
+            diamond_curl_name_thread("diamond.curl")
+            run()
+        }
     }
 
     private func run() {
@@ -71,13 +77,13 @@ final class CurlLoop: @unchecked Sendable {
             session.perform()
             session.wait()
         }
-        session.end(Self.closed)
+        session.end()
         let (unstarted, waiters) = state.withLock { state in
             defer { (state.commands, state.onStopped, state.multi) = ([], [], nil) }
             return (state.commands, state.onStopped)
         }
         session.free()
-        for case .start(let transfer) in unstarted { transfer.fail(Self.closed) }
+        for case .start(let transfer) in unstarted { Self.refuse(transfer) }
         for waiter in waiters { waiter() }
     }
 

@@ -13,9 +13,11 @@ final class CurlSession {
     private var nextDeadline = ContinuousClock.Instant.distantFuture
 
     private static let idleHandles = 256
+    // Once a process: older libraries do not guard it themselves.
+    private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     init() {
-        curl_global_init(Int(CURL_GLOBAL_ALL))
+        _ = Self.isLibraryReady
         multi = Self.makeMulti()
         diamond_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 256)
     }
@@ -39,15 +41,15 @@ final class CurlSession {
     }
 
     private func start(_ transfer: CurlTransfer) {
-        guard !transfer.isCancelled else { return }
+        guard !transfer.reception.isOver else { return }
+        if let refusal = transfer.request.refusal { return transfer.reception.resolve(.failure(refusal)) }
         guard let handle = idle.popLast() ?? CurlHandle.make() else {
-            return transfer.fail(TransportError(.other, "libcurl could not make a handle: the memory is gone"))
+            return transfer.reception.resolve(.failure(CurlFailure.noMemory))
         }
-        if let error = transfer.attach(to: handle, session: self) {
-            idle.append(handle)
-            return transfer.fail(error)
-        }
+        transfer.attach(to: handle) { [unowned self, unowned transfer] in arrived.append(transfer) }
         running[handle] = transfer
+        // Where nothing tells when the request is sent, it counts as sent from here.
+        if diamond_curl_tells_beginning() == 0 { _ = transfer.mayBegin() }
         curl_multi_add_handle(multi, handle)
         watch(transfer)
     }
@@ -58,8 +60,6 @@ final class CurlSession {
         watch(transfer)
         curl_easy_pause(handle, CURLPAUSE_CONT)
     }
-
-    func headArrived(_ transfer: CurlTransfer) { arrived.append(transfer) }
 
     // MARK: A pass
 
@@ -77,9 +77,9 @@ final class CurlSession {
 
     private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
         guard let transfer = running[handle] else { return }
-        let error = CurlFailure.error(result, handle: handle, transfer: transfer)
         release(handle, transfer)
-        transfer.end(error)
+        transfer.end(CurlFailure.error(result, transfer: transfer))
+        arrived.append(transfer)
     }
 
     private func release(_ handle: UnsafeMutableRawPointer, _ transfer: CurlTransfer) {
@@ -112,25 +112,24 @@ final class CurlSession {
         for (handle, transfer) in running {
             guard let timeout = transfer.request.timeout, !transfer.isHeldBack else { continue }
             let deadline = transfer.lastProgress + timeout
-            if deadline <= now { time(out: transfer, handle) } else { nextDeadline = min(nextDeadline, deadline) }
+            guard deadline <= now else {
+                nextDeadline = min(nextDeadline, deadline)
+                continue
+            }
+            end(transfer, handle, CurlFailure.timedOut(transfer))
         }
-    }
-
-    private func time(out transfer: CurlTransfer, _ handle: UnsafeMutableRawPointer) {
-        let error = CurlFailure.timedOut(handle: handle, transfer: transfer)
-        release(handle, transfer)
-        transfer.end(error)
-        transfer.deliver()
     }
 
     // MARK: The end
 
-    func end(_ error: TransportError) {
-        for (handle, transfer) in running {
-            release(handle, transfer)
-            transfer.end(error)
-            transfer.deliver()
-        }
+    func end() {
+        for (handle, transfer) in running { end(transfer, handle, CurlFailure.closed(transfer)) }
+    }
+
+    private func end(_ transfer: CurlTransfer, _ handle: UnsafeMutableRawPointer, _ error: TransportError) {
+        release(handle, transfer)
+        transfer.end(error)
+        transfer.deliver()
     }
 
     func free() {

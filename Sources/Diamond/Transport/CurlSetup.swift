@@ -12,8 +12,6 @@ struct CurlSetup {
         self.handle = handle
     }
 
-    var hasURL: Bool { request.url.hasPrefix("http://") || request.url.hasPrefix("https://") }
-
     /// Whether libcurl asks for a content coding and removes it. Ranges count coded bytes, so they ask for none.
     static func decodes(_ request: TransportRequest) -> Bool {
         request.headers[.acceptEncoding] == nil && request.headers[.range] == nil
@@ -25,9 +23,9 @@ struct CurlSetup {
         diamond_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, Self.decodes(request) ? "" : nil)
         let connectTimeout = request.connectTimeout.map { max(1, $0.milliseconds) } ?? 0
         diamond_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout))
-        for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA] {
-            diamond_curl_set_pointer(handle, option, context)
-        }
+        diamond_curl_set_context(handle, context)
+        let mustBeFresh = diamond_curl_tells_beginning() == 0 && !request.method.isIdempotent
+        diamond_curl_set_long(handle, CURLOPT_FRESH_CONNECT, mustBeFresh ? 1 : 0)
         setMethod()
         let fields = list()
         diamond_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields.map { UnsafeMutableRawPointer($0) })

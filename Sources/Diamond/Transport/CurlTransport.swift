@@ -4,8 +4,9 @@ import DiamondSQLite
 /// The transport over the system's libcurl: the default on Linux.
 ///
 /// All exchanges run on one thread, which is started with the first and ends with the transport. Connections are kept
-/// alive and shared; HTTP/2 is used where TLS negotiates it. libcurl repeats a request by itself only when a
-/// kept connection turns out to be closed before a byte of the response, and only on a fresh connection.
+/// alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated only when a kept connection turns
+/// out to be closed before a byte of the response, only on another connection, and only where its method is idempotent
+/// and its body not a stream; any other fails with `connectionLost`.
 ///
 /// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
 /// for a range. Proxies come from the environment (`https_proxy`, `no_proxy` …), as with every program over libcurl.
@@ -20,7 +21,7 @@ public final class CurlTransport: Transport {
         let transfer = CurlTransfer(request, loop: loop)
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                if transfer.expect(waiter) { loop.add(.start(transfer)) }
+                if transfer.reception.expect(waiter) { loop.add(.start(transfer)) }
             }
         } onCancel: {
             transfer.cancel()

@@ -1,9 +1,8 @@
 #if Curl && canImport(CDiamondCurl)
-import DiamondSQLite
 import Foundation
 
-/// The body of a request on its way up.
-final class CurlUpload: Sendable {
+/// The body of a request on its way up. Used by the loop's thread alone.
+final class CurlUpload {
     /// What there is to send now.
     enum Reading {
         /// Bytes written into the buffer; 0 at the end.
@@ -13,113 +12,45 @@ final class CurlUpload: Sendable {
         case failed(TransportError)
     }
 
-    private struct State {
-        var buffer: Data
-        var offset = 0
-        var isComplete: Bool
-        var failure: TransportError?
-        var isWaiting = false
-        var feeder: Task<Void, Never>?
+    private let source: Source
+
+    private enum Source {
+        case bytes(Data)
+        case stream(UploadFeeder)
     }
 
-    private static let highWater = 1 << 20
+    /// Bytes in memory that are gone already.
+    private var offset = 0
 
-    private let state: Guarded<State>
-    private let room = Room()
-    private let resume: @Sendable () -> Void
-    private let isStream: Bool
-
-    /// - Parameter resume: called when there is something to send after a `wait`.
+    /// - Parameter resume: called, from any thread, when there is something to send after a `wait`.
     init(_ body: TransportBody, resume: @escaping @Sendable () -> Void) {
-        self.resume = resume
-        switch body {
-        case .none:
-            isStream = false
-            state = Guarded(State(buffer: Data(), isComplete: true))
-        case .bytes(let data):
-            isStream = false
-            state = Guarded(State(buffer: data, isComplete: true))
-        case .stream(_, let make):
-            isStream = true
-            state = Guarded(State(buffer: Data(), isComplete: false))
-            feed(from: make())
-        }
+        source =
+            switch body {
+            case .none: .bytes(Data())
+            case .bytes(let data): .bytes(data)
+            case .stream(let length, let make): .stream(UploadFeeder(make(), length: length, resume: resume))
+            }
     }
 
     func read(into target: UnsafeMutableRawBufferPointer) -> Reading {
-        let reading = state.withLock { state -> Reading in
-            if let failure = state.failure { return .failed(failure) }
-            let rest = state.buffer.dropFirst(state.offset)
-            guard !rest.isEmpty else {
-                state.isWaiting = !state.isComplete
-                return state.isComplete ? .bytes(0) : .wait
-            }
-            let count = rest.prefix(target.count).copyBytes(to: target)
-            state.offset += count
-            if isStream, state.offset == state.buffer.count { (state.buffer, state.offset) = (Data(), 0) }
+        switch source {
+        case .stream(let feeder): return feeder.read(into: target)
+        case .bytes(let data):
+            let count = data.dropFirst(offset).copyBytes(to: target)
+            offset += count
             return .bytes(count)
         }
-        if isStream { room.open() }
-        return reading
     }
 
     /// Bytes in memory can be sent again; a stream is gone.
     func rewind(to offset: Int) -> Bool {
-        guard !isStream else { return false }
-        return state.withLock { state in
-            state.offset = min(offset, state.buffer.count)
-            return true
-        }
+        guard case .bytes(let data) = source else { return false }
+        self.offset = min(offset, data.count)
+        return true
     }
 
     func stop() {
-        let feeder = state.withLock { state in
-            defer { state.feeder = nil }
-            return state.feeder
-        }
-        feeder?.cancel()
-        room.open()
-    }
-
-    // MARK: Feeding
-
-    private func feed(from pieces: any AsyncSequence<Data, any Error> & Sendable) {
-        let feeder = Task {
-            do {
-                for try await piece in pieces {
-                    guard !Task.isCancelled else { return }
-                    add(piece)
-                    while isFull, !Task.isCancelled { await room.wait() }
-                }
-                complete(nil)
-            } catch {
-                let message = "the stream of the request's body failed: see the cause"
-                complete(TransportError(.badRequestBody, message, requestMayHaveBeenSent: true, cause: error))
-            }
-        }
-        state.withLock { $0.feeder = feeder }
-    }
-
-    private var isFull: Bool { state.withLock { $0.buffer.count - $0.offset >= Self.highWater } }
-
-    private func add(_ piece: Data) {
-        update { $0.buffer.append(piece) }
-    }
-
-    private func complete(_ failure: TransportError?) {
-        update { state in
-            state.isComplete = true
-            state.failure = failure
-        }
-    }
-
-    private func update(_ change: (inout State) -> Void) {
-        let wasWaiting = state.withLock { state in
-            change(&state)
-            defer { state.isWaiting = false }
-            return state.isWaiting
-        }
-        if wasWaiting { resume() }
+        if case .stream(let feeder) = source { feeder.stop() }
     }
 }
 #endif

@@ -8,142 +8,103 @@ import FoundationNetworking
 #endif
 
 /// One exchange over URLSession.
-///
-/// `@unchecked Sendable`: all state is in `state` and `pipe`, which guard themselves.
-final class URLSessionExchange: @unchecked Sendable {
-    typealias Outcome = Result<TransportResponse, TransportError>
-    typealias Waiter = CheckedContinuation<Outcome, Never>
-
-    fileprivate struct State {
-        var waiter: Waiter?
-        var task: URLSessionDataTask?
-        var failure: TransportError?
-        var expectedLength: Int64?
-        var receivedLength: Int64 = 0
-        var lastProgress = ContinuousClock.now
-        var isHeldBack = false
-    }
-
+final class URLSessionExchange: Sendable {
+    let reception = Reception()
     private let pipe = BodyPipe()
+    private let method: HTTPRequest.Method
     private let timeout: Duration?
-    private let state = Guarded(State())
+    private let progress = Guarded(URLSessionProgress())
+    private let control: DispatchQueue
 
-    init(_ request: TransportRequest) {
-        timeout = [request.timeout, request.connectTimeout].compactMap { $0 }.min()
+    /// - Parameter control: where the task is suspended, resumed and canceled.
+    init(_ request: TransportRequest, control: DispatchQueue) {
+        self.control = control
+        method = request.method
+        timeout = request.timeout
     }
 
-    func expect(_ waiter: Waiter) -> Bool {
-        let failure = state.withLock { state in
-            if state.failure == nil { state.waiter = waiter }
-            return state.failure
-        }
-        if let failure { waiter.resume(returning: .failure(failure)) }
-        return failure == nil
-    }
+    // MARK: The caller's side
 
+    /// Called on `control`.
     func begin(_ task: URLSessionDataTask) {
-        let isDead = state.withLock { state in
-            state.task = task
-            state.lastProgress = .now
-            return state.failure != nil
-        }
+        progress.withLock { $0.begin(task) }
         pipe.connect(
-            onResume: { [weak self] in self?.release() },
-            onStop: { [weak self] in self?.cancel(.cancelled, "the exchange was given up") }
+            onResume: { [weak self] in self?.regulate() },
+            onStop: { [weak self] in self?.cancelTask() }
         )
-        guard !isDead else { return Self.cancel(task) }
+        guard reception.beginSending() else { return cancelTask() }
         task.resume()
-        watch()
     }
-
-    // Foundation's cancel waits for a queue that may be waiting for the caller's lock: it is never called directly.
-    private static func cancel(_ task: URLSessionDataTask?) { DispatchQueue.global().async { task?.cancel() } }
 
     /// Frees the caller at once; the wire follows.
-    func cancel(_ code: TransportError.Code, _ message: String) {
-        let error = TransportError(code, message, requestMayHaveBeenSent: true)
-        let task = state.withLock { state in
-            state.failure = state.failure ?? error
-            return state.task
-        }
-        end(error)
-        Self.cancel(task)
+    func cancel() {
+        reception.cancel()
+        cancelTask()
     }
 
-    private func release() {
-        let task = state.withLock { state in
-            state.isHeldBack = false
-            state.lastProgress = .now
-            return state.task
-        }
-        task?.resume()
+    func fail(_ code: TransportError.Code, _ message: String) {
+        cancelTask()
+        end(TransportError(code, message, requestMayHaveBeenSent: reception.isSent))
     }
+
+    private func cancelTask() {
+        let task = progress.withLock { $0.task }
+        control.async { task?.cancel() }
+    }
+
+    #if canImport(FoundationNetworking)
+    // Foundation on Linux resumes a suspended task by sending its request again, and goes on with the new answer as if
+    // it were the rest of the old one: nothing is ever held back.
+    private func regulate() {}
+    #else
+    // Looked at on one queue, so that the last look counts, however pauses and resumptions cross.
+    private func regulate() {
+        control.async { [self] in
+            let isFull = pipe.isFull
+            let task = progress.withLock { $0.suspend(isFull) }
+            if isFull { task?.suspend() } else { task?.resume() }
+        }
+    }
+    #endif
 
     // MARK: What the session tells
 
     func receive(_ response: HTTPURLResponse) {
+        let isInterim = (100..<200).contains(response.statusCode)
+        guard response.statusCode != 101 else { return fail(.badResponse, "the server switched to another protocol") }
+        guard !isInterim, progress.withLock({ $0.receive(response, to: method) }) else { return }
         let head = URLSessionResponse.head(of: response)
-        let waiter = state.withLock { state in
-            state.lastProgress = .now
-            state.expectedLength = head.headers[.contentLength].flatMap { Int64($0) }
-            defer { state.waiter = nil }
-            return state.waiter
-        }
         let body = BodyStream(pipe)
-        waiter?.resume(returning: .success(TransportResponse(status: head.status, headers: head.headers, body: body)))
+        reception.resolve(.success(TransportResponse(status: head.status, headers: head.headers, body: body)))
     }
 
     func receive(_ data: Data) {
         let demand = pipe.yield(data)
-        let task = state.withLock { state in
-            state.lastProgress = .now
-            state.receivedLength += Int64(data.count)
-            state.isHeldBack = demand == .pause
-            return state.task
-        }
-        if demand == .pause { task?.suspend() }
+        progress.withLock { $0.receive(data) }
+        if demand == .pause { regulate() }
     }
 
     func complete(_ error: (any Error)?) {
-        let known = state.withLock { state in state.failure ?? state.truncation(error) }
-        end(known ?? error.map(URLSessionResponse.failure))
+        end(progress.withLock { $0.truncation(error) } ?? error.map(URLSessionResponse.failure))
     }
 
-    func end(_ error: TransportError?) {
-        let waiter = state.withLock { state in
-            defer { (state.waiter, state.task) = (nil, nil) }
-            return state.waiter
-        }
-        pipe.finish(error)
+    private func end(_ error: TransportError?) {
         let missing = TransportError(.badResponse, "the server sent no response", requestMayHaveBeenSent: true)
-        waiter?.resume(returning: .failure(error ?? missing))
+        pipe.finish(error)
+        reception.resolve(.failure(error ?? missing))
+        progress.withLock { $0.end() }
     }
 
     // MARK: Time
 
-    /// Looks again when nothing could have moved for the timeout.
-    private func watch() {
-        guard let timeout else { return }
-        let due = state.withLock { state -> ContinuousClock.Instant? in
-            guard state.task != nil else { return nil }
-            return (state.isHeldBack ? .now : state.lastProgress) + timeout
-        }
-        guard let due else { return }
+    /// Ends the exchange when nothing has moved for the timeout. Begun by the caller, because Foundation may make a task
+    /// wait before it is begun.
+    func watch() {
+        guard let timeout, let due = progress.withLock({ $0.due(after: timeout) }) else { return }
         guard due > .now else {
-            return cancel(.timedOut, "nothing moved for \(timeout.milliseconds) ms: try again, or allow more time")
+            return fail(.timedOut, "nothing moved for \(timeout.milliseconds) ms: try again, or allow more time")
         }
         let delay = DispatchTimeInterval.milliseconds(Int((due - .now).milliseconds) + 1)
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in self?.watch() }
-    }
-}
-
-extension URLSessionExchange.State {
-    /// The body was promised longer than it came.
-    fileprivate func truncation(_ error: (any Error)?) -> TransportError? {
-        guard let expectedLength, receivedLength < expectedLength, error == nil || receivedLength > 0 else {
-            return nil
-        }
-        return TransportError(
-            .truncatedBody, "the body ended before its length: try again", requestMayHaveBeenSent: true)
     }
 }

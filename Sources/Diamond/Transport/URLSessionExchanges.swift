@@ -16,17 +16,14 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, @unchecked Se
 
     private let state = Guarded(State())
 
-    /// `false` when the transport is closed: a task of an invalid session would crash.
-    func start(_ exchange: URLSessionExchange, _ request: URLRequest, on session: URLSession) -> Bool {
-        let task = state.withLock { state -> URLSessionDataTask? in
-            guard !state.isClosed else { return nil }
-            let task = session.dataTask(with: request)
-            state.running[task.taskIdentifier] = exchange
-            return task
-        }
-        guard let task else { return false }
+    /// Called on the transport's queue, where the session is invalidated, so that it is not invalid here: a task of an
+    /// invalid session would crash. No lock is held while Foundation makes the task, which may last.
+    func start(_ exchange: URLSessionExchange, _ request: URLRequest, on session: URLSession) {
+        guard !isClosed else { return Self.close(exchange) }
+        let task = session.dataTask(with: request)
+        state.withLock { $0.running[task.taskIdentifier] = exchange }
+        if isClosed { Self.close(exchange) }
         exchange.begin(task)
-        return true
     }
 
     func close() {
@@ -34,7 +31,13 @@ final class URLSessionExchanges: NSObject, URLSessionDataDelegate, @unchecked Se
             state.isClosed = true
             return state.running.values
         }
-        for exchange in running { exchange.cancel(.closed, "the transport was closed: make a new engine") }
+        for exchange in running { Self.close(exchange) }
+    }
+
+    private var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    private static func close(_ exchange: URLSessionExchange) {
+        exchange.fail(.closed, "the transport was closed: make a new engine")
     }
 
     private func exchange(_ task: URLSessionTask) -> URLSessionExchange? {

@@ -8,13 +8,16 @@ import FoundationNetworking
 /// Foundation's form of a request.
 enum URLSessionRequest {
     static func make(from request: TransportRequest) async throws(TransportError) -> URLRequest {
-        guard let url = URL(string: request.url), url.scheme == "http" || url.scheme == "https" else {
-            throw TransportError(.badURL, "the URL cannot be sent: give an http or https URL")
+        if let refusal = request.refusal { throw refusal }
+        guard let url = URL(string: request.url) else {
+            throw TransportError(.badURL, "the URL cannot be sent: it is not encoded as RFC 3986 says")
         }
         var made = URLRequest(url: url)
         made.httpMethod = request.method.rawValue
         made.httpShouldHandleCookies = false
-        for field in request.headers where field.name != .contentLength {
+        // Ranges count coded bytes, so they ask for no coding.
+        if request.headers[.range] != nil { made.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
+        for field in request.headers where field.name != .contentLength && field.name != .transferEncoding {
             made.addValue(field.value, forHTTPHeaderField: field.name.rawName)
         }
         made.httpBody = try await body(of: request)
@@ -25,20 +28,27 @@ enum URLSessionRequest {
         switch request.body {
         case .none: return nil
         case .bytes(let data): return data
-        case .stream(_, let make): return try await collect(make())
+        case .stream(let length, let make): return try await collect(make(), length: length)
         }
     }
 
+    // Through a pipe, so that a cancellation ends the wait at once, whatever the stream makes of it.
     private static func collect(
-        _ pieces: any AsyncSequence<Data, any Error> & Sendable
+        _ pieces: any AsyncSequence<Data, any Error> & Sendable,
+        length: Int64?
     ) async throws(TransportError) -> Data {
-        do {
-            var body = Data()
-            for try await piece in pieces { body.append(piece) }
-            return body
+        let body: Data
+        do throws(TransportError) {
+            body = try await BodyStream(pieces).collect()
         } catch {
-            throw TransportError(
-                .badRequestBody, "the stream of the request's body failed: see the cause", cause: error)
+            guard !Task.isCancelled else { throw TransportError(.cancelled, "the request was canceled") }
+            throw failure("failed: see the cause", cause: error.cause ?? error)
         }
+        guard body.count == length ?? Int64(body.count) else { throw failure("has another length than announced") }
+        return body
+    }
+
+    private static func failure(_ what: String, cause: (any Error)? = nil) -> TransportError {
+        TransportError(.badRequestBody, "the stream of the request's body \(what)", cause: cause)
     }
 }

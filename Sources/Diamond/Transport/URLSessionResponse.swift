@@ -34,7 +34,9 @@ enum URLSessionResponse {
         switch code {
         case .cancelled: (.cancelled, "the request was canceled", true)
         case .timedOut: (.timedOut, "no answer in time: try again, or allow more time", true)
-        case .badURL, .unsupportedURL: (.badURL, "the URL cannot be sent: give an http or https URL", false)
+        case .badURL: (.badURL, "the URL cannot be sent: give an http or https URL", false)
+        case .dataLengthExceedsMaximum:
+            (.badRequestBody, "URLSession sends no body with GET: use another method, or the transport over libcurl", false)
         case .cannotFindHost, .dnsLookupFailed:
             (.cannotResolveHost, "the name cannot be resolved: check it, and the network", false)
         case .cannotConnectToHost, .notConnectedToInternet:
@@ -42,7 +44,8 @@ enum URLSessionResponse {
         case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
             (.tlsFailed, "TLS failed: check certificate, name and date", false)
-        case .badServerResponse, .cannotDecodeContentData, .cannotDecodeRawData, .cannotParseResponse:
+        // The scheme is http: it is the server that speaks something else.
+        case .unsupportedURL, .cannotDecodeContentData, .cannotDecodeRawData, .cannotParseResponse:
             (.badResponse, "the server's answer is not valid HTTP", true)
         default: (.connectionLost, "the connection broke: try again", true)
         }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HTTPTypes
 
@@ -7,52 +8,63 @@ import FoundationNetworking
 
 /// The transport over Foundation's URLSession: the default on Apple platforms, and on Linux without the trait `Curl`.
 ///
-/// Has no cache, no cookies and follows no redirect. What Foundation on Linux cannot do, and so this cannot there:
+/// Has no cache, no cookies and follows no redirect. What Foundation cannot do, and so this cannot:
 ///
-/// - The body of a request is held in memory whole: its streams send chunks of an unknown length only.
-/// - A body is held back by suspending its task, which stops only between the pieces already under way.
-/// - A body cut short and a reset connection come with one code, -1 or -1005; both are told as `connectionLost` unless
-///   the length that was promised shows the difference.
-/// - Several fields of one name arrive joined by commas, `Set-Cookie` included; header values that are not UTF-8 are lost.
-/// - `requestMayHaveBeenSent` is `true` unless the host could not be resolved or connected to.
-/// - HTTP/2 is not spoken. `connectTimeout` counts until the head, as `timeout` does.
+/// - The body of a request is held in memory whole: Foundation's streams send chunks of an unknown length only.
+/// - GET carries no body.
+/// - Fields are added that were not set: `Accept`, `Accept-Language`, `Connection`, `User-Agent`.
+/// - Several fields of one name arrive joined by commas, `Set-Cookie` included; their order is lost.
+/// - A body is decoded even when the request names its codings itself.
+/// - Nothing tells when a connection stands: `connectTimeout` is not kept, and `requestMayHaveBeenSent` is `true` unless
+///   the host could not be resolved or connected to. HTTP/2 is used where Foundation does, unseen.
+///
+/// On Linux, moreover:
+///
+/// - A body that is read more slowly than it comes is held in memory.
+/// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body with a broken coding or without
+///   its last chunk. A reset in a body of known length is `truncatedBody`.
+/// - An exchange canceled while its host's name is being looked up holds up the others until the look-up ends.
 public final class URLSessionTransport: Transport {
     private let session: URLSession
-    private let exchanges: URLSessionExchanges
+    private let exchanges = URLSessionExchanges()
+    /// Where everything is asked of the session. Foundation on Linux makes its callers wait, for a name look-up even, and
+    /// a task that waited would hold up all of its executor.
+    private let control = DispatchQueue(label: "diamond.urlsession")
 
     public init() {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
+        configuration.urlCredentialStorage = nil
         configuration.httpShouldSetCookies = false
         configuration.httpMaximumConnectionsPerHost = 64
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         // The transport keeps its own time, to the millisecond.
         configuration.timeoutIntervalForRequest = 7 * 86400
-        exchanges = URLSessionExchanges()
         session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
     }
 
-    deinit { session.invalidateAndCancel() }
+    deinit { end() }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         let urlRequest = try await URLSessionRequest.make(from: request)
-        let exchange = URLSessionExchange(request)
+        let exchange = URLSessionExchange(request, control: control)
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                guard exchange.expect(waiter) else { return }
-                guard exchanges.start(exchange, urlRequest, on: session) else {
-                    return exchange.end(TransportError(.closed, "the transport was closed: make a new engine"))
-                }
+                guard exchange.reception.expect(waiter) else { return }
+                exchange.watch()
+                control.async { [exchanges, session] in exchanges.start(exchange, urlRequest, on: session) }
             }
         } onCancel: {
-            exchange.cancel(.cancelled, "the request was canceled")
+            exchange.cancel()
         }
         return try outcome.get()
     }
 
-    public func close() async {
+    public func close() async { end() }
+
+    private func end() {
         exchanges.close()
-        session.invalidateAndCancel()
+        control.async { [session] in session.invalidateAndCancel() }
     }
 }

@@ -1,0 +1,78 @@
+#if Curl && canImport(CDiamondCurl)
+import CDiamondCurl
+import Foundation
+import HTTPTypes
+
+/// What libcurl asks and tells in the middle of a transfer, on the loop's thread.
+extension CurlTransfer {
+    /// Whether the request may be sent now: for the first time, or again because a kept connection turned out closed.
+    func mayBegin() -> Bool {
+        guard !hasBegun || request.method.isIdempotent else {
+            let message = "the kept connection was closed before an answer, and \(request.method) is not repeated"
+            failure = TransportError(.connectionLost, message, requestMayHaveBeenSent: true)
+            return false
+        }
+        hasBegun = true
+        return reception.beginSending()
+    }
+
+    /// `false` ends the transfer.
+    func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+        lastProgress = .now
+        guard !isHeadHere, head.add(line), let handle else { return true }
+        guard head.status != 101 else {
+            refuse("the server switched to a protocol nobody asked for")
+            return false
+        }
+        let fields = head.fields(decoded: CurlSetup.decodes(request))
+        if let length = fields[.contentLength].flatMap({ Int($0) }) { pipe.reserve(length) }
+        take(
+            TransportResponse(
+                status: HTTPResponse.Status(code: head.status),
+                headers: fields,
+                body: BodyStream(pipe),
+                version: CurlHead.version(diamond_curl_get_long(handle, CURLINFO_HTTP_VERSION))
+            )
+        )
+        return true
+    }
+
+    /// The number of bytes taken; fewer than given end the transfer.
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        lastProgress = .now
+        guard isHeadHere else {
+            refuse("the server sent a body without a head")
+            return 0
+        }
+        guard !pipe.isFull else {
+            isHeldBack = true
+            return diamond_curl_pause_writing
+        }
+        return pipe.yield(bytes: bytes) == .stop ? 0 : bytes.count
+    }
+
+    func sendBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        lastProgress = .now
+        switch upload?.read(into: buffer) ?? .bytes(0) {
+        case .bytes(let count): return count
+        case .wait:
+            isHeldBack = true
+            return diamond_curl_pause_reading
+        case .failed(let error):
+            failure = error
+            return diamond_curl_abort_reading
+        }
+    }
+
+    func rewindBody(to offset: Int) -> Bool { upload?.rewind(to: offset) ?? false }
+
+    private func refuse(_ reason: String) {
+        failure = TransportError(.badResponse, "\(reason): check that it speaks HTTP", requestMayHaveBeenSent: true)
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2).
+    var isIdempotent: Bool { isSafe || self == .put || self == .delete }
+}
+#endif

@@ -1,0 +1,20 @@
+import HTTPTypes
+
+extension TransportRequest {
+    /// Why no transport can send this; `nil` when one can.
+    var refusal: TransportError? {
+        guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+            return TransportError(.badURL, "the URL cannot be sent: give an http or https URL")
+        }
+        guard method != .head || body.isNone else {
+            return TransportError(.badRequestBody, "a HEAD request carries no body: leave it out, or use another method")
+        }
+        return nil
+    }
+}
+
+extension TransportBody {
+    fileprivate var isNone: Bool {
+        if case .none = self { true } else { false }
+    }
+}

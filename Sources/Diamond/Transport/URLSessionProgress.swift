@@ -1,0 +1,62 @@
+import Foundation
+import HTTPTypes
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// How far an exchange over URLSession has come.
+struct URLSessionProgress {
+    private(set) var task: URLSessionDataTask?
+    private var isHeadHere = false
+    private var expectedLength: Int64?
+    private var receivedLength: Int64 = 0
+    private var last = ContinuousClock.now
+    private var isSuspended = false
+    private var isOver = false
+
+    mutating func begin(_ task: URLSessionDataTask) { self.task = task }
+
+    mutating func end() {
+        task = nil
+        isOver = true
+    }
+
+    /// Takes note of a response; `false` for another one than the first.
+    mutating func receive(_ response: HTTPURLResponse, to method: HTTPRequest.Method) -> Bool {
+        guard !isHeadHere else { return false }
+        isHeadHere = true
+        last = .now
+        let hasBody = method != .head && response.statusCode != 204 && response.statusCode != 304
+        let isCoded = response.value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" }
+        guard hasBody, isCoded != true else { return true }
+        expectedLength = response.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
+        return true
+    }
+
+    mutating func receive(_ data: Data) {
+        last = .now
+        receivedLength += Int64(data.count)
+    }
+
+    /// - Returns: the task to be suspended or resumed, when it is not so already.
+    mutating func suspend(_ isToBeSuspended: Bool) -> URLSessionDataTask? {
+        guard isSuspended != isToBeSuspended else { return nil }
+        isSuspended = isToBeSuspended
+        last = .now
+        return task
+    }
+
+    /// When the timeout could be over; `nil` when the exchange is.
+    func due(after timeout: Duration) -> ContinuousClock.Instant? {
+        guard !isOver else { return nil }
+        return (isSuspended ? .now : last) + timeout
+    }
+
+    /// The body was promised longer than it came.
+    func truncation(_ error: (any Error)?) -> TransportError? {
+        guard let expectedLength, receivedLength < expectedLength, error == nil || receivedLength > 0 else { return nil }
+        let message = "the body ended before its length: try again"
+        return TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
+    }
+}

@@ -1,0 +1,106 @@
+#if Curl && canImport(CDiamondCurl)
+import DiamondSQLite
+import Foundation
+
+/// Moves the pieces of a request's body into a buffer, no faster than the wire takes them.
+final class UploadFeeder: Sendable {
+    private struct State {
+        var buffer = UploadBuffer()
+        /// Bytes that came, sent ones included.
+        var received: Int64 = 0
+        var isComplete = false
+        var failure: TransportError?
+        /// Whether the wire has found nothing to send.
+        var isWaiting = false
+        var task: Task<Void, Never>?
+    }
+
+    private static let highWater = 1 << 20
+
+    private let state = Guarded(State())
+    private let room = Room()
+    private let length: Int64?
+    private let resume: @Sendable () -> Void
+
+    /// - Parameter resume: called when there is something to send after a `wait`.
+    init(
+        _ pieces: any AsyncSequence<Data, any Error> & Sendable,
+        length: Int64?,
+        resume: @escaping @Sendable () -> Void
+    ) {
+        self.length = length
+        self.resume = resume
+        let task = Task { await feed(from: pieces) }
+        state.withLock { $0.task = task }
+    }
+
+    // MARK: The wire's side
+
+    func read(into target: UnsafeMutableRawBufferPointer) -> CurlUpload.Reading {
+        let reading = state.withLock { state -> CurlUpload.Reading in
+            if let failure = state.failure { return .failed(failure) }
+            let count = state.buffer.read(into: target)
+            state.isWaiting = count == 0 && !state.isComplete
+            return state.isWaiting ? .wait : .bytes(count)
+        }
+        room.open()
+        return reading
+    }
+
+    func stop() {
+        let task = state.withLock { state in
+            defer { (state.task, state.buffer) = (nil, UploadBuffer()) }
+            return state.task
+        }
+        task?.cancel()
+        room.open()
+    }
+
+    // MARK: The stream's side
+
+    private func feed(from pieces: any AsyncSequence<Data, any Error> & Sendable) async {
+        do {
+            for try await piece in pieces {
+                guard !Task.isCancelled, add(piece) else { return }
+                while isFull, !Task.isCancelled { await room.wait() }
+            }
+            complete()
+        } catch {
+            fail("failed: see the cause", cause: error)
+        }
+    }
+
+    private var isFull: Bool { state.withLock { $0.buffer.count >= Self.highWater } }
+
+    /// `false` when it is more than was announced.
+    private func add(_ piece: Data) -> Bool {
+        let isTooLong = state.withLock { state in
+            state.received += Int64(piece.count)
+            return length.map { state.received > $0 } ?? false
+        }
+        if isTooLong { fail("is longer than its length") } else { update { $0.buffer.append(piece) } }
+        return !isTooLong
+    }
+
+    private func complete() {
+        let received = state.withLock { $0.received }
+        guard received >= length ?? 0 else { return fail("ended before its length") }
+        update { $0.isComplete = true }
+    }
+
+    private func fail(_ what: String, cause: (any Error)? = nil) {
+        let message = "the stream of the request's body \(what)"
+        let failure = TransportError(.badRequestBody, message, requestMayHaveBeenSent: true, cause: cause)
+        update { $0.failure = failure }
+    }
+
+    private func update(_ change: (inout State) -> Void) {
+        let wasWaiting = state.withLock { state in
+            change(&state)
+            defer { state.isWaiting = false }
+            return state.isWaiting
+        }
+        if wasWaiting { resume() }
+    }
+}
+#endif

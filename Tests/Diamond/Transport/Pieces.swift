@@ -1,0 +1,25 @@
+import Foundation
+
+/// Pieces that are there already, and what is thrown after them.
+struct Pieces: AsyncSequence, Sendable {
+    private let pieces: [Data]
+    private let failure: (any Error)?
+
+    init(_ pieces: [Data], failure: (any Error)? = nil) {
+        self.pieces = pieces
+        self.failure = failure
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate var rest: ArraySlice<Data>
+        fileprivate let failure: (any Error)?
+
+        mutating func next() async throws -> Data? {
+            if let piece = rest.popFirst() { return piece }
+            if let failure { throw failure }
+            return nil
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(rest: pieces[...], failure: failure) }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+/// What Foundation's URLSession on Linux cannot do, in words. Everything else of the contract every transport keeps.
+///
+/// A test runs what is listed here all the same, and fails when the shortcoming is gone.
+enum Shortcoming: String {
+    case fieldsOfItsOwn = """
+        adds fields that were not set: Accept, Accept-Language, Connection, User-Agent, and for POST a Content-Type
+        """
+    case repeatedFields = "joins repeated fields with commas, Set-Cookie among them"
+    case fieldOrder = "gives the fields in no order, their names capitalized"
+    case latinFields = "fails a response whose fields are not UTF-8, as a broken connection"
+    case codedBody = "decodes a body even when the request names its codings itself"
+    case bodyWithGet = "sends no body with GET"
+    case truncatedChunks = "tells a body without its last chunk as a broken connection"
+    case resetBody = "tells a reset in a body of known length as its truncation"
+    case brokenCoding = "tells a broken coding as a broken connection"
+    case unseenConnection = """
+        does not tell when a connection stands: connectTimeout is not kept, and what was canceled may have been sent
+        """
+    case lookUpGivenUp = "holds up every exchange after one canceled in a name look-up, until the look-up ends"
+    case repeatedRequest = "repeats a POST when a kept connection turns out to be closed"
+    case slowReading = "holds a body that is read more slowly than it comes in memory"
+    case streamedUpload = "holds the body of a request in memory whole, and sends its length even when none is known"
+}
+
+extension TransportKind {
+    private var shortcomings: Set<Shortcoming> {
+        switch self {
+        #if Curl && os(Linux)
+        case .curl: []
+        #endif
+        #if os(Linux)
+        case .urlSession:
+            [
+                .fieldsOfItsOwn, .repeatedFields, .fieldOrder, .latinFields, .codedBody, .bodyWithGet,
+                .truncatedChunks, .resetBody, .brokenCoding, .unseenConnection,
+                .lookUpGivenUp, .repeatedRequest, .slowReading, .streamedUpload,
+            ]
+        #else
+        case .urlSession:
+            [
+                .fieldsOfItsOwn, .repeatedFields, .fieldOrder, .codedBody, .bodyWithGet, .unseenConnection,
+                .streamedUpload,
+            ]
+        #endif
+        }
+    }
+
+    /// Runs a part of a test that fails, and has to, where there is this shortcoming.
+    func withShortcoming(_ shortcoming: Shortcoming, _ body: () throws -> Void) rethrows {
+        try withKnownIssue("URLSession \(shortcoming.rawValue)") {
+            try body()
+        } when: {
+            shortcomings.contains(shortcoming)
+        }
+    }
+
+    func withShortcoming(
+        _ shortcoming: Shortcoming,
+        if isConcerned: Bool = true,
+        _ body: () async throws -> Void
+    ) async rethrows {
+        try await withKnownIssue("URLSession \(shortcoming.rawValue)") {
+            try await body()
+        } when: {
+            isConcerned && shortcomings.contains(shortcoming)
+        }
+    }
+    /// Runs a part of a test that would never end where there is this shortcoming, only where there is not.
+    func withShortcoming(_ shortcoming: Shortcoming, isHanging: Bool, _ body: () async throws -> Void) async rethrows {
+        guard shortcomings.contains(shortcoming) else { return try await body() }
+        withKnownIssue("URLSession \(shortcoming.rawValue)") { Issue.record("not run, because it would not end") }
+    }
+}

@@ -1,0 +1,141 @@
+import Diamond
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `The body of a response` {
+    @Test(arguments: TransportKind.allCases, ["", "?chunked=1"])
+    func `has exactly the bytes sent`(kind: TransportKind, query: String) async throws {
+        try await kind.run { transport, server in
+            for count in [0, 1, 1024, 65_537, 3_000_001] {
+                let (head, body) = try await transport.get(server.url("wire/bytes/\(count)\(query)"))
+                #expect(body == Pattern.bytes(count: count))
+                #expect(head.headers[.contentLength] == (query.isEmpty ? "\(count)" : nil))
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is there in pieces before its end`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let response = try await transport.send(TransportRequest(url: server.url("wire/hang-body")))
+            var pieces = response.body.makeAsyncIterator()
+            #expect(try await pieces.next() == Pattern.bytes(count: 10))
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `of a part is that part`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let request = TransportRequest(url: server.url("wire/bytes/1000"), headers: [.range: "bytes=300-309"])
+            let (head, body) = try await transport.exchange(request)
+            #expect(head.status == .partialContent)
+            #expect(body == Pattern.bytes(from: 300, count: 10))
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is none for HEAD, whatever its head says`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let request = TransportRequest(method: .head, url: server.url("wire/bytes/1000"))
+            let (head, body) = try await transport.exchange(request)
+            #expect(head.headers[.contentLength] == "1000")
+            #expect(body.isEmpty)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is none for 304, whatever its head says`(kind: TransportKind) async throws {
+        let server = try RawServer(answering: "HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n")
+        try await kind.run { transport, _ in
+            let (head, body) = try await transport.get(server.base)
+            #expect(head.status == .notModified)
+            #expect(body.isEmpty)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is decoded, and its head tells nothing of the coding`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let (head, body) = try await transport.get(server.url("wire/gzip"))
+            #expect(String(decoding: body, as: UTF8.self) == #"{"words":["fair","fair","fair","and","fair","fair","fair"]}"#)
+            #expect(head.headers[.contentEncoding] == nil)
+            #expect(head.headers[.contentLength] == nil)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is left coded when the request names its codings itself`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let request = TransportRequest(url: server.url("wire/gzip"), headers: [.acceptEncoding: "gzip"])
+            let (head, body) = try await transport.exchange(request)
+            kind.withShortcoming(.codedBody) {
+                #expect(body.starts(with: [0x1f, 0x8b]))
+                #expect(head.headers[.contentEncoding] == "gzip")
+                #expect(head.headers[.contentLength] == "\(body.count)")
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is an error when its coding is broken`(kind: TransportKind) async throws {
+        let server = try RawServer(
+            answering: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\nnot gzip!")
+        try await kind.run { transport, _ in
+            let error = await transport.failure(of: TransportRequest(url: server.base))
+            kind.withShortcoming(.brokenCoding) { #expect(error?.code == .badResponse) }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is an error when it is cut short`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let request = TransportRequest(url: server.url("wire/truncated?send=10&declare=100"))
+            let response = try await transport.send(request)
+            var received = Data()
+            await #expect {
+                for try await piece in response.body { received += piece }
+            } throws: { ($0 as? TransportError)?.code == .truncatedBody }
+            #expect(received == Pattern.bytes(count: 10))
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is an error when its last chunk does not come`(kind: TransportKind) async throws {
+        let server = try RawServer(
+            answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+        try await kind.run { transport, _ in
+            let error = await transport.failure(of: TransportRequest(url: server.base))
+            kind.withShortcoming(.truncatedChunks) { #expect(error?.code == .truncatedBody) }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is an error when the connection is reset`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let error = await transport.failure(of: TransportRequest(url: server.url("wire/reset?after=10")))
+            kind.withShortcoming(.resetBody) { #expect(error?.code == .connectionLost) }
+            #expect(error?.requestMayHaveBeenSent == true)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `that nobody reads any more ends at the server`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            _ = try await transport.send(TransportRequest(url: server.url("wire/hang-body")))
+            while try await transport.openExchanges(server.base) > 0 {}
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is refused when it is too large, and ends at the server`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let response = try await transport.send(TransportRequest(url: server.url("wire/hang-body")))
+            await #expect {
+                try await response.body.collect(limit: 9)
+            } throws: { ($0 as? TransportError)?.code == .bodyTooLarge }
+            while try await transport.openExchanges(server.base) > 0 {}
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Diamond
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A failed exchange` {
+    @Test(arguments: TransportKind.allCases)
+    func `was not sent when the connection is refused`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            // A handle that has sent a request before must not say that this one was sent.
+            _ = try await transport.get(server.url("wire/status/204"))
+            let error = await transport.failure(of: TransportRequest(url: try RawServer.refusedURL()))
+            #expect(error?.code == .cannotConnect)
+            #expect(error?.requestMayHaveBeenSent == false)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `may have been sent when the connection ends without an answer`(kind: TransportKind) async throws {
+        let server = try RawServer { connection in _ = connection.readHead() }
+        try await kind.run { transport, _ in
+            let error = await transport.failure(of: TransportRequest(url: server.base))
+            #expect(error?.code == .connectionLost)
+            #expect(error?.requestMayHaveBeenSent == true)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases, ["ftp://127.0.0.1/", "file:///etc/passwd", "127.0.0.1", ""])
+    func `says that a URL of another scheme cannot be sent`(kind: TransportKind, url: String) async throws {
+        try await kind.run { transport, _ in
+            let error = await transport.failure(of: TransportRequest(url: url))
+            #expect(error?.code == .badURL)
+            #expect(error?.requestMayHaveBeenSent == false)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `tells no secrets`(kind: TransportKind) async throws {
+        let answers = ["", "SSH-2.0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"]
+        let servers = try answers.map { try RawServer(answering: $0) }
+        try await kind.run { transport, _ in
+            for url in servers.map({ "\($0.base)/" }) + [try RawServer.refusedURL(), "ftp://127.0.0.1/"] {
+                let secretive = url.replacing("://", with: "://secret:secret@") + "secret?a=secret"
+                let request = TransportRequest(url: secretive, headers: [.authorization: "secret"])
+                let error = await transport.failure(of: request)
+                #expect(error != nil)
+                let text = "\(String(describing: error)) \(String(describing: error?.cause))"
+                #expect(text.contains("secret") == false)
+            }
+        }
+    }
+
+    /// A connection that is kept may be closed just when the next request is on its way.
+    private func closing(after answer: String, _ count: Guarded<Int>) throws -> RawServer {
+        try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            count.withLock { $0 += 1 }
+            connection.write(answer)
+            guard connection.readHead() != nil else { return }
+            count.withLock { $0 += 1 }
+        }
+    }
+
+    private static let empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+    @Test(arguments: TransportKind.allCases, [HTTPRequest.Method.get, .put, .delete])
+    func `is repeated on another connection where that does no harm`(
+        kind: TransportKind, method: HTTPRequest.Method
+    ) async throws {
+        let count = Guarded(0)
+        let server = try closing(after: Self.empty, count)
+        try await kind.run { transport, _ in
+            _ = try await transport.get(server.base)
+            let second = TransportRequest(method: method, url: server.base)
+            #expect(try await transport.exchange(second).head.status == .ok)
+            #expect(count.withLock { $0 } == 3)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases, [TransportBody.none, .bytes(Data("a".utf8))])
+    func `is not repeated where that could act twice`(kind: TransportKind, body: TransportBody) async throws {
+        let count = Guarded(0)
+        let server = try closing(after: Self.empty, count)
+        try await kind.run { transport, _ in
+            _ = try await transport.get(server.base)
+            await kind.withShortcoming(.repeatedRequest) {
+                let second = TransportRequest(method: .post, url: server.base, body: body)
+                let error = await transport.failure(of: second)
+                #expect(error?.code == .connectionLost)
+                #expect(error?.requestMayHaveBeenSent == true)
+                #expect(count.withLock { $0 } == 2)
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Diamond
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `The head of a response` {
+    @Test(arguments: TransportKind.allCases, [200, 201, 204, 304, 400, 401, 404, 418, 500, 503, 599])
+    func `has the status, whatever it is`(kind: TransportKind, code: Int) async throws {
+        try await kind.run { transport, server in
+            let (head, body) = try await transport.get(server.url("wire/status/\(code)"))
+            #expect(head.status.code == code)
+            #expect(head.version == "HTTP/1.1")
+            #expect(body.isEmpty)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `has repeated fields one by one`(kind: TransportKind) async throws {
+        let fields = "Set-Cookie: a=1; Path=/\r\nSet-Cookie: b=2; Path=/wire\r\nContent-Length: 0"
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n")
+        try await kind.run { transport, _ in
+            let head = try await transport.get(server.base).head
+            kind.withShortcoming(.repeatedFields) {
+                #expect(head.headers[values: .setCookie] == ["a=1; Path=/", "b=2; Path=/wire"])
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `has its fields in the order sent, names as sent`(kind: TransportKind) async throws {
+        let fields = "b-One: 1\r\nA-TWO: 2\r\nb-Three: 3\r\nContent-Length: 0"
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n")
+        try await kind.run { transport, _ in
+            let head = try await transport.get(server.base).head
+            kind.withShortcoming(.fieldOrder) {
+                #expect(head.headers.map(\.name.rawName) == ["b-One", "A-TWO", "b-Three", "Content-Length"])
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `has values in UTF-8`(kind: TransportKind) async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nX-Name: Zürich\r\nContent-Length: 0\r\n\r\n")
+        try await kind.run { transport, _ in
+            let head = try await transport.get(server.base).head
+            #expect(head.headers[.xName] == "Zürich")
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `has values in Latin-1`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            try await kind.withShortcoming(.latinFields) {
+                let head = try await transport.get(server.url("wire/headers")).head
+                #expect(head.headers[.xLatin] == "Zürich")
+                #expect(head.headers[.xName] == "Zürich")
+                #expect(head.headers[values: .xRepeat] == ["one", "two"])
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases, [301, 302, 303, 307, 308])
+    func `is the redirect itself, not followed`(kind: TransportKind, code: Int) async throws {
+        try await kind.run { transport, server in
+            let head = try await transport.get(server.url("wire/redirect/\(code)?to=/wire/echo")).head
+            #expect(head.status.code == code)
+            #expect(head.headers[.location] == "/wire/echo")
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `comes after interim ones`(kind: TransportKind) async throws {
+        let server = try RawServer(
+            answering: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX-Name: a\r\nContent-Length: 2\r\n\r\nhi"
+        )
+        try await kind.run { transport, _ in
+            let (head, body) = try await transport.get(server.base)
+            #expect(head.status == .ok)
+            #expect(head.headers[.xName] == "a")
+            #expect(head.headers[.link] == nil)
+            #expect(String(decoding: body, as: UTF8.self) == "hi")
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `of another protocol is an error`(kind: TransportKind) async throws {
+        let server = try RawServer(answering: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nbytes")
+        try await kind.run { transport, _ in
+            let error = await transport.failure(of: TransportRequest(url: server.base))
+            #expect(error?.code == .badResponse)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `joins folded lines, and never takes one for a field`(kind: TransportKind) async throws {
+        let server = try RawServer(
+            answering: "HTTP/1.1 200 OK\r\nX-Name: a\r\n\t X-Latin: b\r\nContent-Length: 0\r\n\r\n")
+        try await kind.run { transport, _ in
+            let head = try await transport.get(server.base).head
+            #expect(head.headers[.xName] == "a X-Latin: b")
+            #expect(head.headers[.xLatin] == nil)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `that is not HTTP is an error`(kind: TransportKind) async throws {
+        let server = try RawServer(answering: "SSH-2.0-OpenSSH_9.2\r\n\r\n")
+        try await kind.run { transport, _ in
+            let error = await transport.failure(of: TransportRequest(url: server.base))
+            #expect(error?.code == .badResponse)
+            #expect(error?.requestMayHaveBeenSent == true)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+#if os(Linux)
+import Diamond
+import DiamondTestSupport
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A name look-up that lasts` {
+    @Test(arguments: TransportKind.allCases)
+    func `is given up at once, and holds up no other exchange`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let name = SlowName()
+            let task = Task { await transport.failure(of: TransportRequest(url: "http://\(name.host)/")) }
+            await name.lookUpHasBegun()
+            // While it lasts …
+            let meanwhile = try await transport.get(server.url("wire/status/204"))
+            #expect(meanwhile.head.status == .noContent)
+            task.cancel()
+            let error = await task.value
+            #expect(error?.code == .cancelled)
+            kind.withShortcoming(.unseenConnection) { #expect(error?.requestMayHaveBeenSent == false) }
+            // … and after it was given up.
+            await kind.withShortcoming(.lookUpGivenUp) {
+                let other = TransportRequest(url: server.url("wire/status/204"), timeout: .seconds(3))
+                #expect(await transport.failure(of: other)?.code == nil)
+            }
+            name.release()
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `does not hold up the end of its transport`(kind: TransportKind) async throws {
+        let name = SlowName()
+        let transport = kind.make()
+        let task = Task { await transport.failure(of: TransportRequest(url: "http://\(name.host)/")) }
+        await name.lookUpHasBegun()
+        await transport.close()
+        #expect(await task.value?.code == .closed)
+        name.release()
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `counts as connecting`(kind: TransportKind) async throws {
+        try await kind.run { transport, _ in
+            let name = SlowName()
+            let url = "http://\(name.host)/"
+            let request = TransportRequest(url: url, connectTimeout: .milliseconds(300), timeout: .seconds(3))
+            let error = await transport.failure(of: request)
+            #expect(error?.code == .timedOut)
+            kind.withShortcoming(.unseenConnection) {
+                #expect(error?.message.contains("no connection in time") == true)
+                #expect(error?.requestMayHaveBeenSent == false)
+            }
+            name.release()
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `that fails is an error, and nothing was sent`(kind: TransportKind) async throws {
+        try await kind.run { transport, _ in
+            let name = SlowName()
+            name.release()
+            let error = await transport.failure(of: TransportRequest(url: "http://\(name.host)/"))
+            #expect(error?.code == .cannotResolveHost)
+            #expect(error?.requestMayHaveBeenSent == false)
+        }
+    }
+}
+#endif

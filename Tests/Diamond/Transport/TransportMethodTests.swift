@@ -1,0 +1,121 @@
+import Diamond
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A request` {
+    private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options, .trace, .query]
+
+    /// Nothing but what was set arrives, and what asks for the codings that the transport removes.
+    private static func expect(_ fields: [String], in echo: Echo, kind: TransportKind) {
+        kind.withShortcoming(.fieldsOfItsOwn) {
+            #expect(echo.fields.filter { !$0.hasPrefix("Accept-Encoding: ") } == fields.sorted())
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases, methods)
+    func `without a body arrives with no field of ours`(kind: TransportKind, method: HTTPRequest.Method) async throws {
+        try await kind.run { transport, server in
+            let request = TransportRequest(method: method, url: server.url("wire/echo?a=%20b"))
+            let echo = try Echo(try await transport.exchange(request).body)
+            #expect(echo.method == method.rawValue)
+            #expect(echo.target == "/wire/echo?a=%20b")
+            let isBodyExpected = [.post, .put, .patch, .query].contains(method)
+            Self.expect(isBodyExpected ? ["Content-Length: 0"] : [], in: echo, kind: kind)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases, methods)
+    func `with a body arrives with its length alone`(kind: TransportKind, method: HTTPRequest.Method) async throws {
+        try await kind.run { transport, server in
+            let body = TransportBody.bytes(Data("body".utf8))
+            let request = TransportRequest(method: method, url: server.url("wire/echo"), body: body)
+            try await kind.withShortcoming(.bodyWithGet, if: method == .get) {
+                let echo = try Echo(try await transport.exchange(request).body)
+                #expect(echo.method == method.rawValue)
+                #expect(String(decoding: echo.body, as: UTF8.self) == "body")
+                Self.expect(["Content-Length: 4"], in: echo, kind: kind)
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `arrives with the fields that were set, empty and repeated ones too`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            var request = TransportRequest(method: .post, url: server.url("wire/echo"))
+            request.headers = [
+                .accept: "a/b", .userAgent: "me", .contentType: "c/d", .xEmpty: "", .xName: "Zürich",
+                .xRepeat: "one", .xRepeat: "two",
+            ]
+            let echo = try Echo(try await transport.exchange(request).body)
+            let expected = [
+                "Accept: a/b", "User-Agent: me", "Content-Type: c/d", "X-Empty: ", "X-Name: Zürich", "X-Repeat: one",
+                "X-Repeat: two", "Content-Length: 0",
+            ]
+            Self.expect(expected, in: echo, kind: kind)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `for a part asks for no coding`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let request = TransportRequest(url: server.url("wire/echo"), headers: [.range: "bytes=0-1"])
+            let echo = try Echo(try await transport.exchange(request).body)
+            let codings = echo.fields.filter { $0.hasPrefix("Accept-Encoding: ") }
+            #expect(codings.allSatisfy { $0 == "Accept-Encoding: identity" })
+            Self.expect(["Range: bytes=0-1"], in: echo, kind: kind)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `says its length only as its body has it`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            var request = TransportRequest(method: .post, url: server.url("wire/echo"), body: .bytes(Data("abc".utf8)))
+            request.headers = [.contentLength: "7", .transferEncoding: "chunked"]
+            let echo = try Echo(try await transport.exchange(request).body)
+            Self.expect(["Content-Length: 3"], in: echo, kind: kind)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `reaches the server every time: there is no cache`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let url = server.url("wire/count/\(UUID().uuidString)?_maxAge=3600")
+            let first = try await transport.get(url).body
+            let second = try await transport.get(url).body
+            #expect(String(decoding: first, as: UTF8.self) == #"{"count":1}"#)
+            #expect(String(decoding: second, as: UTF8.self) == #"{"count":2}"#)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `carries no cookies of a response before`(kind: TransportKind) async throws {
+        let hasCookies = Guarded<[Bool]>([])
+        let server = try RawServer { connection in
+            while let head = connection.readHead() {
+                hasCookies.withLock { $0.append(head.lowercased().contains("cookie:")) }
+                connection.write("HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Path=/\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        try await kind.run { transport, _ in
+            for _ in 0..<2 { _ = try await transport.get(server.base) }
+            #expect(hasCookies.withLock { $0 } == [false, false])
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `runs beside two hundred others`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let bodies = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for index in 0..<200 {
+                    let url = server.url("wire/bytes/\(index * 100)")
+                    group.addTask { try await transport.get(url).body == Pattern.bytes(count: index * 100) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(bodies == [Bool](repeating: true, count: 200))
+        }
+    }
+}

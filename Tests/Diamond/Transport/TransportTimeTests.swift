@@ -1,0 +1,85 @@
+import Diamond
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A transport's timeout` {
+    private static let timeout = Duration.milliseconds(300)
+
+    private func request(_ url: String) -> TransportRequest { TransportRequest(url: url, timeout: Self.timeout) }
+
+    /// Not before its time, and not rounded to the next second but one.
+    private func expectTimeout(_ body: () async -> TransportError?) async {
+        let start = ContinuousClock.now
+        let error = await body()
+        let elapsed = ContinuousClock.now - start
+        #expect(error?.code == .timedOut)
+        #expect(elapsed >= Self.timeout)
+        #expect(elapsed < .seconds(5))
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `ends an exchange without a head`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            await expectTimeout { await transport.failure(of: request(server.url("wire/hang"))) }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `ends an exchange whose body stands still`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            await expectTimeout { await transport.failure(of: request(server.url("wire/hang-body"))) }
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `says that the request may have been sent`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let error = await transport.failure(of: request(server.url("wire/hang")))
+            #expect(error?.requestMayHaveBeenSent == true)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `leaves an exchange alone that moves`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let url = server.url("wire/slow?chunks=8&size=10&delay=100")
+            var request = request(url)
+            request.timeout = .milliseconds(700)
+            let body = try await transport.exchange(request).body
+            #expect(body == Pattern.bytes(count: 80))
+        }
+    }
+
+    /// The body is larger than what is buffered on the way; that its reader takes its time is no standstill.
+    @Test(arguments: TransportKind.allCases)
+    func `does not count while the reader holds the body back`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let count = 30 << 20
+            let response = try await transport.send(request(server.url("wire/bytes/\(count)")))
+            let (other, hanging) = (kind.make(), request(server.url("wire/hang")))
+            for _ in 0..<3 { _ = await other.failure(of: hanging) }
+            await other.close()
+            var received = 0
+            for try await piece in response.body { received += piece.count }
+            #expect(received == count)
+        }
+    }
+
+    /// Longer than the timeout, because a stream that takes its time is no standstill either.
+    @Test(arguments: TransportKind.allCases)
+    func `does not count while the request's body is being made`(kind: TransportKind) async throws {
+        try await kind.run { transport, server in
+            let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
+            var upload = request(server.url("wire/upload"))
+            (upload.method, upload.body) = (.put, .stream(length: nil) { stream })
+            let failure = Task { [upload] in await transport.failure(of: upload) }
+            continuation.yield(Data("piece".utf8))
+            for _ in 0..<3 { _ = await transport.failure(of: request(server.url("wire/hang"))) }
+            continuation.finish()
+            let error = await failure.value
+            #expect(error == nil, "\(String(describing: error))")
+        }
+    }
+}

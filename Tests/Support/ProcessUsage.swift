@@ -1,0 +1,23 @@
+#if os(Linux)
+import Foundation
+
+/// What the test process takes of the machine.
+package enum ProcessUsage {
+    /// Bytes of memory that are really there.
+    package static var residentBytes: Int {
+        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
+    }
+
+    /// The kernel's numbers of the threads with this name.
+    package static func threads(named name: String) -> Set<Int> {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return Set(all.filter { self.name(ofThread: $0) == name }.compactMap { Int($0) })
+    }
+
+    private static func name(ofThread thread: String) -> String? {
+        let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
+        return text?.trimmingCharacters(in: .newlines)
+    }
+}
+#endif

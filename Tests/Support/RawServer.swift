@@ -1,0 +1,131 @@
+import Foundation
+
+#if canImport(Darwin)
+import Darwin
+private let streamSocket = SOCK_STREAM
+private let noSignal: Int32 = 0
+#else
+import Glibc
+private let streamSocket = Int32(SOCK_STREAM.rawValue)
+private let noSignal = Int32(MSG_NOSIGNAL)
+#endif
+
+/// A server of one test that answers by a script, byte by byte: for answers that no well-behaved server gives.
+///
+/// Every connection runs the script on a thread of its own and is closed when the script returns.
+///
+/// `@unchecked Sendable`: nothing changes after the initializer.
+package final class RawServer: @unchecked Sendable {
+    package typealias Script = @Sendable (RawConnection) -> Void
+
+    /// `http://127.0.0.1:PORT`
+    package let base: String
+    private let descriptor: Int32
+
+    package init(_ script: @escaping Script) throws {
+        let (socket, port) = try Self.open()
+        descriptor = socket
+        base = "http://127.0.0.1:\(port)"
+        Thread.detachNewThread { Self.run(on: socket, script) }
+    }
+
+    /// Answers the first request of every connection with these bytes, then closes.
+    package convenience init(answering answer: String) throws {
+        try self.init { connection in
+            guard connection.readHead() != nil else { return }
+            connection.write(answer)
+        }
+    }
+
+    /// A port of this machine that nobody listens on: it was free a moment ago.
+    package static func refusedURL() throws -> String {
+        let (socket, port) = try open()
+        close(socket)
+        return "http://127.0.0.1:\(port)/"
+    }
+
+    // Wakes the thread in `accept`, which closes the socket.
+    deinit { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    private static func run(on socket: Int32, _ script: @escaping Script) {
+        while true {
+            let accepted = accept(socket, nil, nil)
+            guard accepted >= 0 else { break }
+            Thread.detachNewThread {
+                let connection = RawConnection(accepted)
+                script(connection)
+                connection.end()
+            }
+        }
+        close(socket)
+    }
+
+    private static func open() throws -> (socket: Int32, port: UInt16) {
+        let socket = socket(AF_INET, streamSocket, 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var length = size
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(socket, pointer, size) == 0 && listen(socket, 16) == 0
+                    && getsockname(socket, pointer, &length) == 0
+            }
+        }
+        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        return (socket, UInt16(bigEndian: address.sin_port))
+    }
+}
+
+/// One connection to a ``RawServer``, used by its script's thread alone.
+package final class RawConnection {
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+
+    fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// The next request's head, with its blank line; `nil` when the client has closed.
+    package func readHead() -> String? {
+        let end = Array("\r\n\r\n".utf8)
+        while true {
+            if let range = received.firstRange(of: end) {
+                defer { received.removeSubrange(..<range.upperBound) }
+                return String(decoding: received[..<range.upperBound], as: UTF8.self)
+            }
+            guard receive() else { return nil }
+        }
+    }
+
+    /// Everything until the client closes its side.
+    package func readRest() -> [UInt8] {
+        while receive() {}
+        defer { received = [] }
+        return received
+    }
+
+    @discardableResult
+    package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+    /// Blocks while the client does not read; `false` when it has gone.
+    @discardableResult
+    package func write(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, noSignal) }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    fileprivate func end() { close(descriptor) }
+
+    private func receive() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { return false }
+        received += buffer[..<count]
+        return true
+    }
+}
