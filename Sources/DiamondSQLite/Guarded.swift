@@ -1,17 +1,19 @@
 #if canImport(Darwin)
-package import Darwin
+public import Darwin
 #else
-package import Glibc
+public import Glibc
 #endif
 
 /// State behind a lock: the only way to it is the closure that holds the lock.
 ///
 /// A plain platform lock on purpose: ThreadSanitizer reports false races on `Synchronization.Mutex` on Linux. Never
-/// call out of the closure to code that could come back. Inlinable, because a request takes some twenty locks, and a
-/// generic call to another module costs more than the lock.
+/// call out of the closure to code that could come back.
+///
+/// Inlinable, because a request takes some twenty locks, and a generic call to another module costs more than the lock.
+/// `public`, because Swift 6.3 inlines nothing that is `package`; no product offers this module.
 ///
 /// `@unchecked Sendable`: the state is touched only in `withLock`, while the lock is held.
-package struct Guarded<State>: @unchecked Sendable {
+public struct Guarded<State>: @unchecked Sendable {
     #if canImport(Darwin)
     @usableFromInline typealias Lock = os_unfair_lock_s
     #else
@@ -32,7 +34,7 @@ package struct Guarded<State>: @unchecked Sendable {
 
     @usableFromInline let storage: ManagedBuffer<State, Lock>
 
-    @inlinable package init(_ state: sending State) {
+    @inlinable public init(_ state: sending State) {
         storage = Storage.create(minimumCapacity: 1) { _ in state }
         storage.withUnsafeMutablePointerToElements { lock in
             lock.initialize(to: Lock())
@@ -43,7 +45,7 @@ package struct Guarded<State>: @unchecked Sendable {
     }
 
     /// Runs `body` with the state, alone.
-    @inlinable package func withLock<Result: ~Copyable, Failure: Error>(
+    @inlinable public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try storage.withUnsafeMutablePointers { (state, lock) throws(Failure) in

@@ -4,6 +4,9 @@ import Foundation
 package enum Effort {
     package static let isSoaking = ProcessInfo.processInfo.environment["DIAMOND_SOAK"] != nil
 
+    /// Whether this process runs nothing but tests that measure it.
+    package static let isAlone = ProcessInfo.processInfo.environment["DIAMOND_ALONE"] != nil
+
     package static func rounds(_ quick: Int, soaking: Int) -> Int { isSoaking ? soaking : quick }
 
     /// The seed of this run's random choices; `DIAMOND_SEED` repeats one.

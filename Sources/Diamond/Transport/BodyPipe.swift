@@ -2,7 +2,7 @@ import DiamondSQLite
 import Foundation
 
 /// Where a body's producer and its one consumer meet: bounded, and without a thread of its own.
-final class BodyPipe: Sendable {
+struct BodyPipe: Sendable {
     /// What the producer is to do after a piece.
     enum Demand { case more, pause, stop }
 
@@ -38,6 +38,11 @@ final class BodyPipe: Sendable {
             state.onResume = onResume
             state.onStop = onStop
         }
+    }
+
+    /// Lets go of those to tell: the producer has ended, or nobody can ask it any more.
+    func disconnect() {
+        state.withLock { ($0.onResume, $0.onStop) = (nil, nil) }
     }
 
     func yield(_ data: Data) -> Demand { data.withUnsafeBytes { yield(bytes: $0) } }

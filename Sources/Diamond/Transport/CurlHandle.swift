@@ -2,10 +2,19 @@
 import CDiamondCurl
 import Foundation
 
-/// An easy handle of libcurl with what never changes set, and the callbacks that lead back to its transfer.
-enum CurlHandle {
-    static func make() -> UnsafeMutableRawPointer? {
+/// An easy handle of libcurl, used for one exchange after another.
+///
+/// What never changes is set once, and of a request only what differs from the one before: most differ in the URL alone.
+final class CurlHandle {
+    let easy: UnsafeMutableRawPointer
+    var names = CurlNames()
+    private var setup: CurlSetup?
+    private var fields: UnsafeMutablePointer<curl_slist>?
+
+    /// `nil` when the memory is gone.
+    init?() {
         guard let easy = curl_easy_init() else { return nil }
+        self.easy = easy
         diamond_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
         diamond_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         diamond_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -13,41 +22,23 @@ enum CurlHandle {
         diamond_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         diamond_curl_only_http(easy)
         diamond_curl_quick_exit(easy)
-        diamond_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION, receiveHeader)
-        diamond_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION, receiveBody)
-        diamond_curl_set_data_callback(easy, CURLOPT_READFUNCTION, sendBody)
-        diamond_curl_set_seek_callback(easy, rewindBody)
-        diamond_curl_set_begin_callback(easy, begin)
-        return easy
+        CurlCallbacks.install(on: easy)
     }
 
-    private static func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
-        context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+    deinit {
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(fields)
     }
 
-    private static let begin: diamond_curl_begin_callback = { context, _, _, _, _ in
-        CurlHandle.transfer(context)?.mayBegin() == true ? 0 : 1
-    }
-
-    private static let receiveHeader: diamond_curl_data_callback = { bytes, size, count, context in
-        guard let transfer = CurlHandle.transfer(context) else { return 0 }
-        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return transfer.receiveHeader(line) ? line.count : 0
-    }
-
-    private static let receiveBody: diamond_curl_data_callback = { bytes, size, count, context in
-        guard let transfer = CurlHandle.transfer(context) else { return 0 }
-        return transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
-    }
-
-    private static let sendBody: diamond_curl_data_callback = { bytes, size, count, context in
-        guard let transfer = CurlHandle.transfer(context) else { return diamond_curl_abort_reading }
-        return transfer.sendBody(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
-    }
-
-    private static let rewindBody: diamond_curl_seek_callback = { context, offset, origin in
-        guard origin == SEEK_SET, let transfer = CurlHandle.transfer(context) else { return CURL_SEEKFUNC_CANTSEEK }
-        return transfer.rewindBody(to: Int(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
+    /// Sets up a request. `context` is what the callbacks get.
+    func prepare(_ request: TransportRequest, context: UnsafeMutableRawPointer) {
+        diamond_curl_set_text(easy, CURLOPT_URL, request.url)
+        diamond_curl_set_context(easy, context)
+        let setup = CurlSetup(request)
+        guard !setup.isSame(as: self.setup) else { return }
+        let fields = setup.apply(to: easy)
+        curl_slist_free_all(self.fields)
+        (self.setup, self.fields) = (setup, fields)
     }
 }
 #endif

@@ -10,7 +10,7 @@ struct CurlHead {
     private var isInField = false
 
     /// Adds a line; `true` when the head of the final response is complete, or that of a switch to another protocol.
-    mutating func add(_ line: UnsafeRawBufferPointer) -> Bool {
+    mutating func add(_ line: UnsafeRawBufferPointer, names: inout CurlNames) -> Bool {
         let content = line.trimmed
         if line.first == 0x20 || line.first == 0x09 {
             unfold(content)
@@ -19,7 +19,7 @@ struct CurlHead {
         } else if content.starts(with: "HTTP/".utf8) {
             begin(content)
         } else {
-            addField(content)
+            addField(content, &names)
         }
         return false
     }
@@ -37,19 +37,25 @@ struct CurlHead {
         fields[fields.endIndex - 1] = field
     }
 
+    /// Bytes on the wire, where the server tells.
+    var contentLength: Int? { value(.contentLength).flatMap { Int($0) } }
+
     /// The headers; where libcurl decodes the body, without what described the coded one.
     func fields(decoded: Bool) -> HTTPFields {
-        guard decoded, let coding = fields[.contentEncoding], coding.lowercased() != "identity" else { return fields }
+        guard decoded, let coding = value(.contentEncoding), coding.lowercased() != "identity" else { return fields }
         var fields = fields
         fields[.contentEncoding] = nil
         fields[.contentLength] = nil
         return fields
     }
 
-    private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>) {
+    // The first of its name: the subscript of HTTPFields joins them all, which takes a microsecond.
+    private func value(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
+
+    private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>, _ names: inout CurlNames) {
         isInField = false
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
-            let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+            let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
         else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed
         fields.append(HTTPField(name: name, value: Self.text(value)))
@@ -58,6 +64,7 @@ struct CurlHead {
 
     // UTF-8 where it is that, else ISO-8859-1, as header values were once defined to be.
     private static func text(_ value: Slice<UnsafeRawBufferPointer>) -> String {
+        if value.allSatisfy({ $0 < 0x80 }) { return String(decoding: value, as: UTF8.self) }
         if let text = String(validating: value, as: UTF8.self) { return text }
         return String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
     }

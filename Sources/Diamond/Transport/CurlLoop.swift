@@ -23,10 +23,17 @@ final class CurlLoop: @unchecked Sendable {
         var phase = Phase.idle
         var commands: [Command] = []
         var multi: UnsafeMutableRawPointer?
+        /// Whether the thread waits, or is about to: awake it looks for commands by itself, and a wake-up costs a system
+        /// call on either side.
+        var isAsleep = false
         var onStopped: [@Sendable () -> Void] = []
 
         // Under the lock, because the handle is gone once the thread has taken it back.
-        func wake() { if let multi { curl_multi_wakeup(multi) } }
+        mutating func wake() {
+            guard isAsleep, let multi else { return }
+            isAsleep = false
+            curl_multi_wakeup(multi)
+        }
     }
 
     private let state = Guarded(State())
@@ -37,7 +44,7 @@ final class CurlLoop: @unchecked Sendable {
             guard state.phase != .stopped else { return Phase.stopped }
             defer { state.phase = .running }
             state.commands.append(command)
-            if state.commands.count == 1 { state.wake() }
+            state.wake()
             return state.phase
         }
         if phase == .idle { startThread() }
@@ -75,7 +82,7 @@ final class CurlLoop: @unchecked Sendable {
         while let commands = nextCommands() {
             for command in commands { session.obey(command) }
             session.perform()
-            session.wait()
+            if mayWait() { session.wait() }
         }
         session.end()
         let (unstarted, waiters) = state.withLock { state in
@@ -90,10 +97,18 @@ final class CurlLoop: @unchecked Sendable {
     /// `nil` when the loop is to end.
     private func nextCommands() -> [Command]? {
         state.withLock { state in
+            state.isAsleep = false
             guard state.phase == .running else { return nil }
-            guard !state.commands.isEmpty else { return [] }
-            defer { state.commands.removeAll(keepingCapacity: true) }
+            defer { state.commands = [] }
             return state.commands
+        }
+    }
+
+    /// Whether there is nothing to do but wait. From then on a command wakes the thread.
+    private func mayWait() -> Bool {
+        state.withLock { state in
+            state.isAsleep = state.commands.isEmpty && state.phase == .running
+            return state.isAsleep
         }
     }
 }

@@ -6,7 +6,7 @@ import Foundation
 final class CurlSession {
     let multi: UnsafeMutableRawPointer
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    private var idle: [UnsafeMutableRawPointer] = []
+    private var idle: [CurlHandle] = []
     /// Transfers whose head came in this pass: their callers are woken after it, so that a small response is whole.
     private var arrived: [CurlTransfer] = []
     /// No transfer's deadline is before this.
@@ -35,7 +35,7 @@ final class CurlSession {
     func obey(_ command: CurlLoop.Command) {
         switch command {
         case .start(let transfer): start(transfer)
-        case .cancel(let transfer): if let handle = transfer.handle { release(handle, transfer) }
+        case .cancel(let transfer): release(transfer)
         case .resume(let transfer): resume(transfer)
         }
     }
@@ -43,14 +43,14 @@ final class CurlSession {
     private func start(_ transfer: CurlTransfer) {
         guard !transfer.reception.isOver else { return }
         if let refusal = transfer.request.refusal { return transfer.reception.resolve(.failure(refusal)) }
-        guard let handle = idle.popLast() ?? CurlHandle.make() else {
+        guard let handle = idle.popLast() ?? CurlHandle() else {
             return transfer.reception.resolve(.failure(CurlFailure.noMemory))
         }
         transfer.attach(to: handle) { [unowned self, unowned transfer] in arrived.append(transfer) }
-        running[handle] = transfer
+        running[handle.easy] = transfer
         // Where nothing tells when the request is sent, it counts as sent from here.
         if diamond_curl_tells_beginning() == 0 { _ = transfer.mayBegin() }
-        curl_multi_add_handle(multi, handle)
+        curl_multi_add_handle(multi, handle.easy)
         watch(transfer)
     }
 
@@ -58,7 +58,7 @@ final class CurlSession {
         guard let handle = transfer.handle else { return }
         transfer.isHeldBack = false
         watch(transfer)
-        curl_easy_pause(handle, CURLPAUSE_CONT)
+        curl_easy_pause(handle.easy, CURLPAUSE_CONT)
     }
 
     // MARK: A pass
@@ -77,16 +77,16 @@ final class CurlSession {
 
     private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
         guard let transfer = running[handle] else { return }
-        release(handle, transfer)
+        release(transfer)
         transfer.end(CurlFailure.error(result, transfer: transfer))
         arrived.append(transfer)
     }
 
-    private func release(_ handle: UnsafeMutableRawPointer, _ transfer: CurlTransfer) {
-        guard running.removeValue(forKey: handle) != nil else { return }
-        curl_multi_remove_handle(multi, handle)
+    private func release(_ transfer: CurlTransfer) {
+        guard let handle = transfer.handle, running.removeValue(forKey: handle.easy) != nil else { return }
+        curl_multi_remove_handle(multi, handle.easy)
         transfer.detach()
-        if idle.count < Self.idleHandles { idle.append(handle) } else { curl_easy_cleanup(handle) }
+        if idle.count < Self.idleHandles { idle.append(handle) }
     }
 
     /// Sleeps until a socket, a timer, a deadline or a command wants something.
@@ -109,31 +109,30 @@ final class CurlSession {
         let now = ContinuousClock.now
         guard nextDeadline <= now else { return }
         nextDeadline = .distantFuture
-        for (handle, transfer) in running {
+        for transfer in running.values {
             guard let timeout = transfer.request.timeout, !transfer.isHeldBack else { continue }
             let deadline = transfer.lastProgress + timeout
             guard deadline <= now else {
                 nextDeadline = min(nextDeadline, deadline)
                 continue
             }
-            end(transfer, handle, CurlFailure.timedOut(transfer))
+            end(transfer, CurlFailure.timedOut(transfer))
         }
     }
 
     // MARK: The end
 
     func end() {
-        for (handle, transfer) in running { end(transfer, handle, CurlFailure.closed(transfer)) }
+        for transfer in running.values { end(transfer, CurlFailure.closed(transfer)) }
     }
 
-    private func end(_ transfer: CurlTransfer, _ handle: UnsafeMutableRawPointer, _ error: TransportError) {
-        release(handle, transfer)
+    private func end(_ transfer: CurlTransfer, _ error: TransportError) {
+        release(transfer)
         transfer.end(error)
         transfer.deliver()
     }
 
     func free() {
-        for handle in idle { curl_easy_cleanup(handle) }
         idle = []
         curl_multi_cleanup(multi)
     }

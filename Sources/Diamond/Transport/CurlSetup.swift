@@ -2,76 +2,85 @@
 import CDiamondCurl
 import HTTPTypes
 
-/// What of a request is set on an easy handle: everything that may differ from the request before.
+/// What of a request is set on an easy handle, but for its URL.
 struct CurlSetup {
-    private let request: TransportRequest
-    private let handle: UnsafeMutableRawPointer
+    private let method: HTTPRequest.Method
+    private let headers: HTTPFields
+    /// Bytes to send, -1 for unknown, `nil` for no body at all. Methods that are expected to carry one say that theirs
+    /// is empty (RFC 9110 section 8.6).
+    private let uploadLength: Int64?
+    private let connectTimeout: Duration?
 
-    init(_ request: TransportRequest, handle: UnsafeMutableRawPointer) {
-        self.request = request
-        self.handle = handle
+    init(_ request: TransportRequest) {
+        method = request.method
+        headers = request.headers
+        connectTimeout = request.connectTimeout
+        uploadLength =
+            switch request.body {
+            case .none: [.post, .put, .patch, .query].contains(request.method) ? 0 : nil
+            case .bytes(let data): Int64(data.count)
+            case .stream(let length, _): length ?? -1
+            }
+    }
+
+    /// Whether a handle that is set up for `other` is set up for this, to the byte: equal headers may differ in case.
+    func isSame(as other: CurlSetup?) -> Bool {
+        guard let other, method == other.method, uploadLength == other.uploadLength else { return false }
+        guard connectTimeout == other.connectTimeout else { return false }
+        return headers.elementsEqual(other.headers) { field, other in
+            field.name.rawName == other.name.rawName && field.value.utf8.elementsEqual(other.value.utf8)
+        }
     }
 
     /// Whether libcurl asks for a content coding and removes it. Ranges count coded bytes, so they ask for none.
-    static func decodes(_ request: TransportRequest) -> Bool {
-        request.headers[.acceptEncoding] == nil && request.headers[.range] == nil
+    static func decodes(_ request: TransportRequest) -> Bool { decodes(request.headers) }
+
+    private static func decodes(_ headers: HTTPFields) -> Bool {
+        !headers.contains(.acceptEncoding) && !headers.contains(.range)
     }
 
-    /// - Returns: the list of headers, to be freed after the exchange.
-    func apply(context: UnsafeMutableRawPointer) -> UnsafeMutablePointer<curl_slist>? {
-        diamond_curl_set_text(handle, CURLOPT_URL, request.url)
-        diamond_curl_set_text(handle, CURLOPT_ACCEPT_ENCODING, Self.decodes(request) ? "" : nil)
-        let connectTimeout = request.connectTimeout.map { max(1, $0.milliseconds) } ?? 0
-        diamond_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout))
-        diamond_curl_set_context(handle, context)
-        let mustBeFresh = diamond_curl_tells_beginning() == 0 && !request.method.isIdempotent
-        diamond_curl_set_long(handle, CURLOPT_FRESH_CONNECT, mustBeFresh ? 1 : 0)
-        setMethod()
+    /// - Returns: the list of headers, to be freed after the next one has been set.
+    func apply(to easy: UnsafeMutableRawPointer) -> UnsafeMutablePointer<curl_slist>? {
+        diamond_curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, Self.decodes(headers) ? "" : nil)
+        let connectTimeout = connectTimeout.map { max(1, $0.milliseconds) } ?? 0
+        diamond_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout))
+        let mustBeFresh = diamond_curl_tells_beginning() == 0 && !method.isIdempotent
+        diamond_curl_set_long(easy, CURLOPT_FRESH_CONNECT, mustBeFresh ? 1 : 0)
+        setMethod(on: easy)
         let fields = list()
-        diamond_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields.map { UnsafeMutableRawPointer($0) })
+        diamond_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields.map { UnsafeMutableRawPointer($0) })
         return fields
     }
 
     // MARK: Method and body
 
-    private func setMethod() {
+    private func setMethod(on easy: UnsafeMutableRawPointer) {
         // GET clears whatever the request before has set.
-        diamond_curl_set_long(handle, CURLOPT_HTTPGET, 1)
-        let method = request.method
-        if let length = uploadLength {
-            diamond_curl_set_long(handle, CURLOPT_POST, 1)
-            diamond_curl_set_pointer(handle, CURLOPT_POSTFIELDS, nil)
-            diamond_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(length))
+        diamond_curl_set_long(easy, CURLOPT_HTTPGET, 1)
+        if let uploadLength {
+            diamond_curl_set_long(easy, CURLOPT_POST, 1)
+            diamond_curl_set_pointer(easy, CURLOPT_POSTFIELDS, nil)
+            diamond_curl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(uploadLength))
         } else if method == .head {
-            diamond_curl_set_long(handle, CURLOPT_NOBODY, 1)
+            diamond_curl_set_long(easy, CURLOPT_NOBODY, 1)
         }
         let isPlain = uploadLength == nil ? method == .get || method == .head : method == .post
-        diamond_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, isPlain ? nil : method.rawValue)
-    }
-
-    /// Bytes to send, -1 for unknown, `nil` for no body at all. Methods that are expected to carry one say that theirs
-    /// is empty (RFC 9110 section 8.6).
-    private var uploadLength: Int64? {
-        switch request.body {
-        case .none: [.post, .put, .patch, .query].contains(request.method) ? 0 : nil
-        case .bytes(let data): Int64(data.count)
-        case .stream(let length, _): length ?? -1
-        }
+        diamond_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, isPlain ? nil : method.rawValue)
     }
 
     // MARK: Headers
 
     private func list() -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
-        for field in request.headers where field.name != .contentLength && field.name != .transferEncoding {
+        for field in headers where field.name != .contentLength && field.name != .transferEncoding {
             // Without a value, libcurl takes "Name:" for a removal and "Name;" for the header.
             let line = field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
             list = curl_slist_append(list, line)
         }
-        if request.headers[.accept] == nil { list = curl_slist_append(list, "Accept:") }
-        guard let length = uploadLength else { return list }
-        if request.headers[.contentType] == nil { list = curl_slist_append(list, "Content-Type:") }
-        if length < 0 { list = curl_slist_append(list, "Transfer-Encoding: chunked") }
+        if !headers.contains(.accept) { list = curl_slist_append(list, "Accept:") }
+        guard let uploadLength else { return list }
+        if !headers.contains(.contentType) { list = curl_slist_append(list, "Content-Type:") }
+        if uploadLength < 0 { list = curl_slist_append(list, "Transfer-Encoding: chunked") }
         // A server that ignores it costs a second.
         return curl_slist_append(list, "Expect:")
     }

@@ -18,20 +18,21 @@ extension CurlTransfer {
 
     /// `false` ends the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-        lastProgress = .now
-        guard !isHeadHere, head.add(line), let handle else { return true }
+        // The end of a head, an interim one's too.
+        if line.count <= 2 { lastProgress = .now }
+        guard !isHeadHere, let handle, head.add(line, names: &handle.names) else { return true }
         guard head.status != 101 else {
             refuse("the server switched to a protocol nobody asked for")
             return false
         }
         let fields = head.fields(decoded: CurlSetup.decodes(request))
-        if let length = fields[.contentLength].flatMap({ Int($0) }) { pipe.reserve(length) }
+        if let length = head.contentLength { pipe.reserve(length) }
         take(
             TransportResponse(
                 status: HTTPResponse.Status(code: head.status),
                 headers: fields,
                 body: BodyStream(pipe),
-                version: CurlHead.version(diamond_curl_get_long(handle, CURLINFO_HTTP_VERSION))
+                version: CurlHead.version(diamond_curl_get_long(handle.easy, CURLINFO_HTTP_VERSION))
             )
         )
         return true
@@ -64,7 +65,7 @@ extension CurlTransfer {
         }
     }
 
-    func rewindBody(to offset: Int) -> Bool { upload?.rewind(to: offset) ?? false }
+    func rewindBody(to offset: Int) -> Bool { upload?.rewind(to: offset) ?? true }
 
     private func refuse(_ reason: String) {
         failure = TransportError(.badResponse, "\(reason): check that it speaks HTTP", requestMayHaveBeenSent: true)

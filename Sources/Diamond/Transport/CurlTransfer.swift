@@ -14,7 +14,7 @@ final class CurlTransfer: @unchecked Sendable {
     private let loop: CurlLoop
 
     // The loop's.
-    private(set) var handle: UnsafeMutableRawPointer?
+    private(set) var handle: CurlHandle?
     private(set) var upload: CurlUpload?
     var lastProgress = ContinuousClock.now
     /// Whether the transfer waits for its consumer, or for something to upload: no timeout counts.
@@ -26,7 +26,6 @@ final class CurlTransfer: @unchecked Sendable {
     var head = CurlHead()
     private(set) var isHeadHere = false
     private var outcome: Reception.Outcome?
-    private var fields: UnsafeMutablePointer<curl_slist>?
     private var onHead: () -> Void = {}
 
     init(_ request: TransportRequest, loop: CurlLoop) {
@@ -47,23 +46,21 @@ final class CurlTransfer: @unchecked Sendable {
     /// Sets the handle up.
     ///
     /// - Parameter onHead: called when the head of the response, or a failure in its stead, is ready to be delivered.
-    func attach(to handle: UnsafeMutableRawPointer, onHead: @escaping () -> Void) {
+    func attach(to handle: CurlHandle, onHead: @escaping () -> Void) {
         self.handle = handle
         self.onHead = onHead
-        let resume: @Sendable () -> Void = { [weak self, loop] in
-            if let self { loop.add(.resume(self)) }
-        }
+        let resume: @Sendable () -> Void = { [self] in loop.add(.resume(self)) }
         upload = CurlUpload(request.body, resume: resume)
-        fields = CurlSetup(request, handle: handle).apply(context: Unmanaged.passUnretained(self).toOpaque())
-        pipe.connect(onResume: resume, onStop: { [weak self] in self?.cancel() })
+        handle.prepare(request, context: Unmanaged.passUnretained(self).toOpaque())
+        pipe.connect(onResume: resume, onStop: { [self] in cancel() })
     }
 
     func detach() {
         handle = nil
         onHead = {}
-        curl_slist_free_all(fields)
-        fields = nil
+        pipe.disconnect()
         upload?.stop()
+        upload = nil
     }
 
     func take(_ response: TransportResponse) {

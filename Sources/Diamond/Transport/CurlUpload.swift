@@ -22,14 +22,15 @@ final class CurlUpload {
     /// Bytes in memory that are gone already.
     private var offset = 0
 
+    /// `nil` where there is no body.
+    ///
     /// - Parameter resume: called, from any thread, when there is something to send after a `wait`.
-    init(_ body: TransportBody, resume: @escaping @Sendable () -> Void) {
-        source =
-            switch body {
-            case .none: .bytes(Data())
-            case .bytes(let data): .bytes(data)
-            case .stream(let length, let make): .stream(UploadFeeder(make(), length: length, resume: resume))
-            }
+    init?(_ body: TransportBody, resume: @escaping @Sendable () -> Void) {
+        switch body {
+        case .none: return nil
+        case .bytes(let data): source = .bytes(data)
+        case .stream(let length, let make): source = .stream(UploadFeeder(make(), length: length, resume: resume))
+        }
     }
 
     func read(into target: UnsafeMutableRawBufferPointer) -> Reading {

@@ -3,7 +3,7 @@ import DiamondSQLite
 /// The one who waits for the head of a response: told once, by the first of answer, failure and cancellation.
 ///
 /// It also knows whether the request may be at the server, because a cancellation from any thread has to say so at once.
-final class Reception: Sendable {
+struct Reception: Sendable {
     typealias Outcome = Result<TransportResponse, TransportError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 

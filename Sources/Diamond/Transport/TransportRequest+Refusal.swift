@@ -7,7 +7,8 @@ extension TransportRequest {
             return TransportError(.badURL, "the URL cannot be sent: give an http or https URL")
         }
         guard method != .head || body.isNone else {
-            return TransportError(.badRequestBody, "a HEAD request carries no body: leave it out, or use another method")
+            return TransportError(
+                .badRequestBody, "a HEAD request carries no body: leave it out, or use another method")
         }
         return nil
     }

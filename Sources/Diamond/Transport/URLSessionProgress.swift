@@ -55,7 +55,9 @@ struct URLSessionProgress {
 
     /// The body was promised longer than it came.
     func truncation(_ error: (any Error)?) -> TransportError? {
-        guard let expectedLength, receivedLength < expectedLength, error == nil || receivedLength > 0 else { return nil }
+        guard let expectedLength, receivedLength < expectedLength, error == nil || receivedLength > 0 else {
+            return nil
+        }
         let message = "the body ended before its length: try again"
         return TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
     }

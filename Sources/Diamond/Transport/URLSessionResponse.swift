@@ -36,7 +36,10 @@ enum URLSessionResponse {
         case .timedOut: (.timedOut, "no answer in time: try again, or allow more time", true)
         case .badURL: (.badURL, "the URL cannot be sent: give an http or https URL", false)
         case .dataLengthExceedsMaximum:
-            (.badRequestBody, "URLSession sends no body with GET: use another method, or the transport over libcurl", false)
+            (
+                .badRequestBody, "URLSession sends no body with GET: use another method, or the transport over libcurl",
+                false
+            )
         case .cannotFindHost, .dnsLookupFailed:
             (.cannotResolveHost, "the name cannot be resolved: check it, and the network", false)
         case .cannotConnectToHost, .notConnectedToInternet:

@@ -23,7 +23,9 @@ import FoundationNetworking
 /// - A body that is read more slowly than it comes is held in memory.
 /// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body with a broken coding or without
 ///   its last chunk. A reset in a body of known length is `truncatedBody`.
-/// - An exchange canceled while its host's name is being looked up holds up the others until the look-up ends.
+/// - An exchange canceled while its host's name is being looked up holds up every other exchange of the process over
+///   URLSession until the look-up ends.
+/// - A POST is repeated when a kept connection turns out to be closed.
 public final class URLSessionTransport: Transport {
     private let session: URLSession
     private let exchanges = URLSessionExchanges()

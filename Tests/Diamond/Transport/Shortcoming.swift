@@ -18,7 +18,8 @@ enum Shortcoming: String {
     case unseenConnection = """
         does not tell when a connection stands: connectTimeout is not kept, and what was canceled may have been sent
         """
-    case lookUpGivenUp = "holds up every exchange after one canceled in a name look-up, until the look-up ends"
+    case lookUpGivenUp =
+        "holds up every exchange of the process after one canceled in a name look-up, until the look-up ends"
     case repeatedRequest = "repeats a POST when a kept connection turns out to be closed"
     case slowReading = "holds a body that is read more slowly than it comes in memory"
     case streamedUpload = "holds the body of a request in memory whole, and sends its length even when none is known"

@@ -59,7 +59,9 @@ import Testing
     func `is decoded, and its head tells nothing of the coding`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let (head, body) = try await transport.get(server.url("wire/gzip"))
-            #expect(String(decoding: body, as: UTF8.self) == #"{"words":["fair","fair","fair","and","fair","fair","fair"]}"#)
+            #expect(
+                String(decoding: body, as: UTF8.self) == #"{"words":["fair","fair","fair","and","fair","fair","fair"]}"#
+            )
             #expect(head.headers[.contentEncoding] == nil)
             #expect(head.headers[.contentLength] == nil)
         }

@@ -58,7 +58,8 @@ import Testing
             await withTaskGroup { group in
                 for _ in 0..<20 {
                     group.addTask {
-                        let code = await transport.failure(of: TransportRequest(url: server.url("wire/bytes/100")))?.code
+                        let code = await transport.failure(of: TransportRequest(url: server.url("wire/bytes/100")))?
+                            .code
                         #expect(code == nil || code == .closed)
                     }
                 }

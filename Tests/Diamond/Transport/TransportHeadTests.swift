@@ -72,7 +72,8 @@ import Testing
     @Test(arguments: TransportKind.allCases)
     func `comes after interim ones`(kind: TransportKind) async throws {
         let server = try RawServer(
-            answering: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX-Name: a\r\nContent-Length: 2\r\n\r\nhi"
+            answering:
+                "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX-Name: a\r\nContent-Length: 2\r\n\r\nhi"
         )
         try await kind.run { transport, _ in
             let (head, body) = try await transport.get(server.base)

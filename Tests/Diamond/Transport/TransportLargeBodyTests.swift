@@ -5,8 +5,11 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// One after another, because what they measure is the whole process.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `A body of 100 MiB` {
+/// One after another and beside no other test, because what they measure is the whole process.
+@Suite(
+    .serialized, .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
+    .timeLimit(.minutes(5))) struct `A body of 100 MiB`
+{
     private static let count = 100 << 20
 
     @Test(arguments: TransportKind.allCases, ["", "?chunked=1"])

@@ -26,7 +26,9 @@ import Testing
     func `may be a slice of other bytes`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
             let slice = Pattern.bytes(count: 600_000).dropFirst(256).prefix(500_000)
-            for body in [TransportBody.bytes(slice), .stream(length: nil) { Pieces([slice.prefix(7), slice.dropFirst(7)]) }] {
+            for body in [
+                TransportBody.bytes(slice), .stream(length: nil) { Pieces([slice.prefix(7), slice.dropFirst(7)]) },
+            ] {
                 let receipt = try Receipt(try await transport.exchange(Self.put(server.url("wire/upload"), body)).body)
                 #expect(receipt.checksum == Pattern.checksum(count: 500_000))
             }

@@ -1,0 +1,44 @@
+#if Curl && canImport(CDiamondCurl)
+import CDiamondCurl
+import Foundation
+
+/// The callbacks of an easy handle, which lead back to its transfer.
+enum CurlCallbacks {
+    static func install(on easy: UnsafeMutableRawPointer) {
+        diamond_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION, receiveHeader)
+        diamond_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION, receiveBody)
+        diamond_curl_set_data_callback(easy, CURLOPT_READFUNCTION, sendBody)
+        diamond_curl_set_seek_callback(easy, rewindBody)
+        diamond_curl_set_begin_callback(easy, begin)
+    }
+
+    private static func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
+        context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static let begin: diamond_curl_begin_callback = { context, _, _, _, _ in
+        CurlCallbacks.transfer(context)?.mayBegin() == true ? 0 : 1
+    }
+
+    private static let receiveHeader: diamond_curl_data_callback = { bytes, size, count, context in
+        guard let transfer = CurlCallbacks.transfer(context) else { return 0 }
+        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return transfer.receiveHeader(line) ? line.count : 0
+    }
+
+    private static let receiveBody: diamond_curl_data_callback = { bytes, size, count, context in
+        guard let transfer = CurlCallbacks.transfer(context) else { return 0 }
+        return transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+
+    private static let sendBody: diamond_curl_data_callback = { bytes, size, count, context in
+        guard let transfer = CurlCallbacks.transfer(context) else { return diamond_curl_abort_reading }
+        return transfer.sendBody(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+    }
+
+    private static let rewindBody: diamond_curl_seek_callback = { context, offset, origin in
+        guard origin == SEEK_SET, let transfer = CurlCallbacks.transfer(context) else { return CURL_SEEKFUNC_CANTSEEK }
+        return transfer.rewindBody(to: Int(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
+    }
+}
+#endif

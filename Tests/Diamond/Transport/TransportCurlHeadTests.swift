@@ -1,0 +1,54 @@
+#if Curl && os(Linux)
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A head from libcurl` {
+    /// The head after these lines; `nil` when it is not complete with the last.
+    private func head(_ lines: [String]) -> CurlHead? {
+        var (head, names) = (CurlHead(), CurlNames())
+        var isComplete = false
+        for line in lines { isComplete = Array("\(line)\r\n".utf8).withUnsafeBytes { head.add($0, names: &names) } }
+        return isComplete ? head : nil
+    }
+
+    private func fields(_ lines: [String]) -> [String]? {
+        head(["HTTP/1.1 200 OK"] + lines + [""])?.fields(decoded: true).map { "\($0.name.rawName)=\($0.value)" }
+    }
+
+    @Test(arguments: [("HTTP/1.1 200 OK", 200), ("HTTP/2 204", 204), ("HTTP/1.0 599 ", 599), ("HTTP/1.1 404", 404)])
+    func `has the status of its first line`(line: String, status: Int) {
+        #expect(head([line, ""])?.status == status)
+    }
+
+    @Test func `is complete after the final response's blank line only`() {
+        let interim = ["HTTP/1.1 103 Early Hints", "Link: a", ""]
+        #expect(head(interim) == nil)
+        let final = head(interim + ["HTTP/1.1 200 OK", "A: b", ""])
+        #expect(final?.fields(decoded: false).map(\.name.rawName) == ["A"])
+        #expect(head(["HTTP/1.1 nonsense", ""]) == nil)
+        #expect(head(["HTTP/1.1 200 OK", "A: b"]) == nil)
+        #expect(head(["HTTP/1.1 200 OK", " "]) == nil)
+    }
+
+    @Test(arguments: [
+        (["A: b", " c", "\t d: e"], ["A=b c d: e"]),
+        ([" c: d", "A: b"], ["A=b"]),
+        (["A: b", "no name", " c", "D: e"], ["A=b", "D=e"]),
+        (["A : b", "B B: c", ": d", "E:", "F:g", "G:  h  "], ["E=", "F=g", "G=h"]),
+        (["A: b: c", "A: d"], ["A=b: c", "A=d"]),
+    ])
+    func `takes lines for fields that are some`(lines: [String], expected: [String]) {
+        #expect(fields(lines) == expected)
+    }
+
+    @Test func `tells nothing of a coding that was removed`() {
+        let lines = ["Content-Encoding: gzip", "Content-Length: 5", "A: b"]
+        #expect(fields(lines) == ["A=b"])
+        #expect(fields(["Content-Encoding: identity", "Content-Length: 5"])?.count == 2)
+        #expect(head(["HTTP/1.1 200 OK"] + lines + [""])?.fields(decoded: false).count == 3)
+    }
+}
+#endif

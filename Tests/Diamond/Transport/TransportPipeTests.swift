@@ -1,0 +1,131 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `A body's pipe` {
+    private static let error = TransportError(.connectionLost, "broken")
+
+    @Test func `hands on what is there, then the end`() async throws {
+        let pipe = BodyPipe()
+        #expect(pipe.yield(Data("a".utf8)) == .more)
+        #expect(pipe.yield(Data("b".utf8)) == .more)
+        #expect(try await pipe.next() == Data("ab".utf8))
+        pipe.finish(nil)
+        #expect(try await pipe.next() == nil)
+        #expect(try await pipe.next() == nil)
+    }
+
+    @Test func `hands on what is there before a failure`() async throws {
+        let pipe = BodyPipe()
+        _ = pipe.yield(Data("a".utf8))
+        pipe.finish(Self.error)
+        #expect(try await pipe.next() == Data("a".utf8))
+        await #expect { try await pipe.next() } throws: { ($0 as? TransportError)?.code == .connectionLost }
+    }
+
+    @Test func `wakes the one who waits with a piece, and with the end`() async throws {
+        let pipe = BodyPipe()
+        async let first = pipe.next()
+        _ = pipe.yield(Data())
+        _ = pipe.yield(Data("a".utf8))
+        #expect(try await first == Data("a".utf8))
+        async let second = pipe.next()
+        pipe.finish(nil)
+        #expect(try await second == nil)
+    }
+
+    @Test func `pauses its producer at the mark, and resumes it once it is drained`() async throws {
+        let (pipe, resumptions) = (BodyPipe(highWater: 4), Guarded(0))
+        pipe.connect(onResume: { resumptions.withLock { $0 += 1 } }, onStop: {})
+        #expect(pipe.yield(Data("abc".utf8)) == .more)
+        #expect(!pipe.isFull)
+        #expect(pipe.yield(Data("d".utf8)) == .pause)
+        #expect(pipe.isFull)
+        #expect(pipe.yield(Data("e".utf8)) == .pause)
+        #expect(resumptions.withLock { $0 } == 0)
+        #expect(try await pipe.next() == Data("abcde".utf8))
+        #expect(!pipe.isFull)
+        #expect(resumptions.withLock { $0 } == 1)
+        _ = pipe.yield(Data("f".utf8))
+        _ = try await pipe.next()
+        #expect(resumptions.withLock { $0 } == 1)
+    }
+
+    @Test func `ends once: the first end counts`() async throws {
+        let pipe = BodyPipe()
+        pipe.finish(nil)
+        pipe.finish(Self.error)
+        pipe.abandon()
+        #expect(pipe.yield(Data("late".utf8)) == .stop)
+        #expect(try await pipe.next() == nil)
+    }
+
+    @Test func `stops its producer, once, when nobody reads any more`() async {
+        let (pipe, stops) = (BodyPipe(), Guarded(0))
+        pipe.connect(onResume: {}, onStop: { stops.withLock { $0 += 1 } })
+        pipe.abandon()
+        pipe.abandon()
+        #expect(stops.withLock { $0 } == 1)
+        #expect(pipe.yield(Data("a".utf8)) == .stop)
+        await #expect { try await pipe.next() } throws: { ($0 as? TransportError)?.code == .cancelled }
+    }
+
+    @Test func `does not stop a producer that has finished`() {
+        let (pipe, stops) = (BodyPipe(), Guarded(0))
+        pipe.connect(onResume: {}, onStop: { stops.withLock { $0 += 1 } })
+        pipe.finish(nil)
+        pipe.abandon()
+        #expect(stops.withLock { $0 } == 0)
+    }
+
+    @Test func `stops its producer when its reader is canceled`() async {
+        let (pipe, isStopped) = (BodyPipe(), Gate())
+        pipe.connect(onResume: {}, onStop: { isStopped.open() })
+        let reader = Task { try await pipe.next() }
+        reader.cancel()
+        await #expect { try await reader.value } throws: { ($0 as? TransportError)?.code == .cancelled }
+        await isStopped.wait()
+        #expect(pipe.yield(Data("a".utf8)) == .stop)
+    }
+
+    @Test func `collects all, pausing nobody`() async throws {
+        let (pipe, isResumed) = (BodyPipe(highWater: 2), Gate())
+        pipe.connect(onResume: { isResumed.open() }, onStop: {})
+        #expect(pipe.yield(Data("ab".utf8)) == .pause)
+        async let all = pipe.collect(limit: 6)
+        await isResumed.wait()
+        #expect(pipe.yield(Data("cdef".utf8)) == .more)
+        pipe.finish(nil)
+        #expect(try await all == Data("abcdef".utf8))
+    }
+
+    @Test func `collects no more than the limit, and stops its producer there`() async {
+        let (pipe, stops) = (BodyPipe(highWater: 1), Guarded(0))
+        let isResumed = Gate()
+        pipe.connect(onResume: { isResumed.open() }, onStop: { stops.withLock { $0 += 1 } })
+        _ = pipe.yield(Data("a".utf8))
+        let all = Task { try await pipe.collect(limit: 3) }
+        await isResumed.wait()
+        #expect(pipe.yield(Data("bcd".utf8)) == .stop)
+        await #expect { try await all.value } throws: { ($0 as? TransportError)?.code == .bodyTooLarge }
+        #expect(stops.withLock { $0 } == 1)
+    }
+
+    @Test func `takes what comes from one thread while another reads`() async throws {
+        let pipe = BodyPipe(highWater: 1000)
+        let room = Room()
+        pipe.connect(onResume: { room.open() }, onStop: {})
+        Task {
+            for index in 0..<2000 {
+                if pipe.yield(Pattern.bytes(from: index * 100, count: 100)) == .pause { await room.wait() }
+            }
+            pipe.finish(nil)
+        }
+        var all = Data()
+        while let piece = try await pipe.next() { all += piece }
+        #expect(all == Pattern.bytes(count: 200_000))
+    }
+}
