@@ -100,7 +100,7 @@ import Testing
         let parameters: Parameters = [
             "country": JSONValue(country), "page": JSONValue(page), "big": JSONValue(UInt64.max),
         ]
-        #expect(parameters == ["country": "DE", "page": 2, "big": .number(18_446_744_073_709_551_615)])
+        #expect(parameters == ["country": "DE", "page": 2, "big": .number(18_446_744_073_709_551_616)])
         #expect(try RequestBody.json(encoding: ["a": [1, 2]]) == .json(["a": [1, 2]]))
     }
 
