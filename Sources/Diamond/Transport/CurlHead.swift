@@ -52,9 +52,12 @@ struct CurlHead {
     // The first of its name: the subscript of HTTPFields joins them all, which takes a microsecond.
     private func value(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
 
+    // A server in earnest sends a few dozen; HTTPFields traps at 65,536. What comes after these is passed over.
+    private static let mostFields = 10_000
+
     private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>, _ names: inout CurlNames) {
         isInField = false
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+        guard fields.count < Self.mostFields, let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
         else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed
