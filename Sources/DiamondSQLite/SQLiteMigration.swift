@@ -6,7 +6,11 @@ struct SQLiteMigration {
     private var newest: Int64 { Int64(configuration.migrations.count) }
 
     /// Refuses a file that this program cannot use.
-    func check(_ handle: SQLiteHandle) throws(SQLiteError) { _ = try version(SQLiteConnection(handle: handle)) }
+    func check(_ handle: SQLiteHandle) throws(SQLiteError) {
+        // A name of its own: lent as a temporary, it crashes the optimizer of Swift 6.3.
+        let connection = SQLiteConnection(handle: handle)
+        _ = try version(connection)
+    }
 
     /// Runs the missing scripts in one transaction; a newer file is refused untouched.
     func run(on handle: SQLiteHandle) throws(SQLiteError) {

@@ -25,14 +25,14 @@ private struct DiskGet {
         store = Store(directory: directory)
         // Nothing in memory: every look-up is the disk tier's.
         cache = try Cache(store, memoryCapacity: 0)
-        entries = (0..<Self.entryCount).map(Self.entry)
+        entries = (0..<Self.entryCount).compactMap(Self.entry)
         for (index, entry) in entries.enumerated() {
             cache.store(entry)
             if index % 1000 == 999 { await cache.flush() }
         }
     }
 
-    private static func entry(_ number: Int) -> CacheEntry {
+    private static func entry(_ number: Int) -> CacheEntry? {
         var generator = SystemRandomNumberGenerator()
         let url = "https://api.example.com/v1/cities?country=DE&page=\(number)&perPage=50"
         let headers = """
@@ -44,8 +44,10 @@ private struct DiskGet {
             ETag: "\(number)"
 
             """
+        let digest = Data((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
+        guard let key = RequestKey(stored: digest) else { return nil }
         return CacheEntry(
-            key: RequestKey(stored: Data((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })),
+            key: key,
             request: Array("GET\n\(url)\naccept: application/json\n".utf8),
             url: url,
             method: "GET",
