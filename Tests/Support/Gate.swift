@@ -20,6 +20,8 @@ package final class Gate: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    package var isOpen: Bool { state.withLock { $0.isOpen } }
+
     /// Returns when the gate is open; cancellation does not open it.
     package func wait() async {
         await withCheckedContinuation { waiter in

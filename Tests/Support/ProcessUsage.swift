@@ -15,6 +15,9 @@ package enum ProcessUsage {
         return Set(all.filter { self.name(ofThread: $0) == name }.compactMap { Int($0) })
     }
 
+    /// The name of the thread that asks.
+    package static var threadName: String? { name(ofThread: "../../thread-self") }
+
     private static func name(ofThread thread: String) -> String? {
         let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
         return text?.trimmingCharacters(in: .newlines)

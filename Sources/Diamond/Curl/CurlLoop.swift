@@ -15,6 +15,8 @@ final class CurlLoop: @unchecked Sendable {
         case cancel(CurlTransfer)
         /// Go on with a transfer that was paused by its consumer or for want of something to upload.
         case resume(CurlTransfer)
+        /// Go on with a task that prefers this thread.
+        case run(UnownedJob)
     }
 
     private enum Phase { case idle, running, stopped }
@@ -48,7 +50,7 @@ final class CurlLoop: @unchecked Sendable {
             return state.phase
         }
         if phase == .idle { startThread() }
-        if phase == .stopped, case .start(let transfer) = command { Self.refuse(transfer) }
+        if phase == .stopped { refuse(command) }
     }
 
     /// Ends every transfer and the thread, then calls `completion`.
@@ -63,8 +65,13 @@ final class CurlLoop: @unchecked Sendable {
         if isOver { completion() }
     }
 
-    private static func refuse(_ transfer: CurlTransfer) {
-        transfer.reception.resolve(.failure(CurlFailure.closed(transfer)))
+    /// What becomes of a command when the thread is gone.
+    private func refuse(_ command: Command) {
+        switch command {
+        case .start(let transfer): transfer.reception.resolve(.failure(CurlFailure.closed(transfer)))
+        case .run(let job): DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        case .cancel, .resume: break
+        }
     }
 
     // MARK: The thread
@@ -79,28 +86,47 @@ final class CurlLoop: @unchecked Sendable {
     private func run() {
         let session = CurlSession()
         state.withLock { $0.multi = session.multi }
-        while let commands = nextCommands() {
-            for command in commands { session.obey(command) }
+        var commands: [Command] = []
+        while takeCommands(into: &commands) {
+            // What tasks ask for goes out in the same pass.
+            if carryOut(commands, session), takeCommands(into: &commands) { carryOut(commands, session) }
             session.perform()
             if mayWait() { session.wait() }
         }
         session.end()
-        let (unstarted, waiters) = state.withLock { state in
+        let (left, waiters) = state.withLock { state in
             defer { (state.commands, state.onStopped, state.multi) = ([], [], nil) }
             return (state.commands, state.onStopped)
         }
         session.free()
-        for case .start(let transfer) in unstarted { Self.refuse(transfer) }
+        for command in left { refuse(command) }
         for waiter in waiters { waiter() }
     }
 
-    /// `nil` when the loop is to end.
-    private func nextCommands() -> [Command]? {
-        state.withLock { state in
+    /// - Returns: whether a task ran.
+    @discardableResult private func carryOut(_ commands: [Command], _ session: CurlSession) -> Bool {
+        var hasRun = false
+        for command in commands {
+            switch command {
+            case .start(let transfer): session.start(transfer)
+            case .cancel(let transfer): session.release(transfer)
+            case .resume(let transfer): session.resume(transfer)
+            case .run(let job):
+                job.runSynchronously(on: asUnownedTaskExecutor())
+                hasRun = true
+            }
+        }
+        return hasRun
+    }
+
+    /// Takes what there is to do, and leaves the room of what is done; `false` when the loop is to end.
+    private func takeCommands(into batch: inout [Command]) -> Bool {
+        batch.removeAll(keepingCapacity: true)
+        return state.withLock { state in
             state.isAsleep = false
-            guard state.phase == .running else { return nil }
-            defer { state.commands = [] }
-            return state.commands
+            guard state.phase == .running else { return false }
+            swap(&state.commands, &batch)
+            return true
         }
     }
 
@@ -111,5 +137,9 @@ final class CurlLoop: @unchecked Sendable {
             return state.isAsleep
         }
     }
+}
+
+extension CurlLoop: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) { add(.run(UnownedJob(job))) }
 }
 #endif

@@ -12,6 +12,9 @@ final class CurlSession {
     /// No transfer's deadline is before this.
     private var nextDeadline = ContinuousClock.Instant.distantFuture
 
+    /// The longest wait in milliseconds. Without a descriptor for the wake-up, commands are looked for instead.
+    private let longestWait: Int64
+
     private static let idleHandles = 256
     // Once a process: older libraries do not guard it themselves.
     private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
@@ -19,6 +22,7 @@ final class CurlSession {
     init() {
         _ = Self.isLibraryReady
         multi = Self.makeMulti()
+        longestWait = curl_multi_wakeup(multi) == CURLM_OK ? 60_000 : 10
         diamond_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 256)
     }
 
@@ -32,21 +36,13 @@ final class CurlSession {
 
     // MARK: Commands
 
-    func obey(_ command: CurlLoop.Command) {
-        switch command {
-        case .start(let transfer): start(transfer)
-        case .cancel(let transfer): release(transfer)
-        case .resume(let transfer): resume(transfer)
-        }
-    }
-
-    private func start(_ transfer: CurlTransfer) {
+    func start(_ transfer: CurlTransfer) {
         guard !transfer.reception.isOver else { return }
         if let refusal = transfer.request.refusal { return transfer.reception.resolve(.failure(refusal)) }
         guard let handle = idle.popLast() ?? CurlHandle() else {
             return transfer.reception.resolve(.failure(CurlFailure.noMemory))
         }
-        transfer.attach(to: handle) { [unowned self, unowned transfer] in arrived.append(transfer) }
+        transfer.attach(to: handle, of: self)
         running[handle.easy] = transfer
         // Where nothing tells when the request is sent, it counts as sent from here.
         if diamond_curl_tells_beginning() == 0 { _ = transfer.mayBegin() }
@@ -54,7 +50,7 @@ final class CurlSession {
         watch(transfer)
     }
 
-    private func resume(_ transfer: CurlTransfer) {
+    func resume(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle else { return }
         transfer.isHeldBack = false
         watch(transfer)
@@ -82,7 +78,10 @@ final class CurlSession {
         arrived.append(transfer)
     }
 
-    private func release(_ transfer: CurlTransfer) {
+    /// The head of a response is here.
+    func arrive(_ transfer: CurlTransfer) { arrived.append(transfer) }
+
+    func release(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle, running.removeValue(forKey: handle.easy) != nil else { return }
         curl_multi_remove_handle(multi, handle.easy)
         transfer.detach()
@@ -91,8 +90,8 @@ final class CurlSession {
 
     /// Sleeps until a socket, a timer, a deadline or a command wants something.
     func wait() {
-        let left = nextDeadline == .distantFuture ? 60_000 : max(0, (nextDeadline - .now).milliseconds + 1)
-        curl_multi_poll(multi, nil, 0, Int32(min(left, 60_000)), nil)
+        let left = nextDeadline == .distantFuture ? longestWait : max(0, (nextDeadline - .now).milliseconds + 1)
+        curl_multi_poll(multi, nil, 0, Int32(min(left, longestWait)), nil)
     }
 
     // MARK: Deadlines

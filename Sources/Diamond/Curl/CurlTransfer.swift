@@ -26,7 +26,7 @@ final class CurlTransfer: @unchecked Sendable {
     var head = CurlHead()
     private(set) var isHeadHere = false
     private var outcome: Reception.Outcome?
-    private var onHead: () -> Void = {}
+    private unowned(unsafe) var session: CurlSession?
 
     init(_ request: TransportRequest, loop: CurlLoop) {
         self.request = request
@@ -38,17 +38,17 @@ final class CurlTransfer: @unchecked Sendable {
     /// Frees the caller at once; the wire follows.
     func cancel() {
         reception.cancel()
+        // The head may have just been taken: then the body is what is canceled.
+        pipe.finish(.cancelled(requestMayHaveBeenSent: true))
         loop.add(.cancel(self))
     }
 
     // MARK: The loop's side
 
-    /// Sets the handle up.
-    ///
-    /// - Parameter onHead: called when the head of the response, or a failure in its stead, is ready to be delivered.
-    func attach(to handle: CurlHandle, onHead: @escaping () -> Void) {
+    /// Sets the handle up. The session is told when the head of the response is ready to be delivered.
+    func attach(to handle: CurlHandle, of session: CurlSession) {
         self.handle = handle
-        self.onHead = onHead
+        self.session = session
         let resume: @Sendable () -> Void = { [self] in loop.add(.resume(self)) }
         upload = CurlUpload(request.body, resume: resume)
         handle.prepare(request, context: Unmanaged.passUnretained(self).toOpaque())
@@ -57,7 +57,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     func detach() {
         handle = nil
-        onHead = {}
+        session = nil
         pipe.disconnect()
         upload?.stop()
         upload = nil
@@ -66,7 +66,7 @@ final class CurlTransfer: @unchecked Sendable {
     func take(_ response: TransportResponse) {
         isHeadHere = true
         outcome = .success(response)
-        onHead()
+        session?.arrive(self)
     }
 
     /// The exchange is over; the one who waits for the head is told by ``deliver()``.

@@ -6,10 +6,13 @@ struct BodyPipe: Sendable {
     /// What the producer is to do after a piece.
     enum Demand { case more, pause, stop }
 
+    // Unsafe: the state resumes it once, and a checked one costs an allocation.
+    fileprivate typealias Waiter = UnsafeContinuation<Void, Never>
+
     fileprivate struct State {
         var buffer = Data()
         var end: End?
-        var waiter: CheckedContinuation<Void, Never>?
+        var waiter: Waiter?
         /// Set once the whole body is wanted: the waiter is woken at its end only, and nothing pauses.
         var limit: Int?
         var isPaused = false
@@ -49,7 +52,7 @@ struct BodyPipe: Sendable {
 
     /// Takes a piece, whatever it returns; `pause` and `stop` are about the next one.
     func yield(bytes: UnsafeRawBufferPointer) -> Demand {
-        let (demand, waiter) = state.withLock { state -> (Demand, CheckedContinuation<Void, Never>?) in
+        let (demand, waiter) = state.withLock { state -> (Demand, Waiter?) in
             guard state.end == nil else { return (.stop, nil) }
             if let start = bytes.baseAddress {
                 state.buffer.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
@@ -72,7 +75,7 @@ struct BodyPipe: Sendable {
     /// Ends the body; only the first end counts.
     func finish(_ error: TransportError?) {
         let waiter = state.withLock { state in
-            guard state.end == nil else { return nil as CheckedContinuation<Void, Never>? }
+            guard state.end == nil else { return nil as Waiter? }
             state.end = error.map(End.failed) ?? .complete
             (state.onResume, state.onStop) = (nil, nil)
             return state.takeWaiter()
@@ -115,7 +118,7 @@ struct BodyPipe: Sendable {
 
     private func wait() async {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
+            await withUnsafeContinuation { waiter in
                 let mustWait = state.withLock { state in
                     guard !state.hasNews else { return false }
                     state.waiter = waiter
@@ -124,14 +127,14 @@ struct BodyPipe: Sendable {
                 if !mustWait { waiter.resume() }
             }
         } onCancel: {
-            stop(TransportError(.cancelled, "the request was canceled", requestMayHaveBeenSent: true))
+            stop(.cancelled(requestMayHaveBeenSent: true))
         }
     }
 
     private func stop(_ error: TransportError) {
         let (onStop, waiter) = state.withLock { state in
             guard state.end == nil else {
-                return (nil as (@Sendable () -> Void)?, nil as CheckedContinuation<Void, Never>?)
+                return (nil as (@Sendable () -> Void)?, nil as Waiter?)
             }
             defer { (state.onResume, state.onStop) = (nil, nil) }
             state.end = .failed(error)
@@ -146,7 +149,7 @@ struct BodyPipe: Sendable {
 extension BodyPipe.State {
     fileprivate typealias Outcome<Value> = Result<Value, TransportError>
 
-    fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+    fileprivate mutating func takeWaiter() -> BodyPipe.Waiter? {
         defer { waiter = nil }
         return waiter
     }

@@ -5,7 +5,8 @@ import DiamondSQLite
 /// It also knows whether the request may be at the server, because a cancellation from any thread has to say so at once.
 struct Reception: Sendable {
     typealias Outcome = Result<TransportResponse, TransportError>
-    typealias Waiter = CheckedContinuation<Outcome, Never>
+    // Unsafe: the state below resumes it once, and a checked one costs an allocation and calls that cannot be inlined.
+    typealias Waiter = UnsafeContinuation<Outcome, Never>
 
     private struct State {
         var waiter: Waiter?
@@ -32,9 +33,7 @@ struct Reception: Sendable {
     func resolve(_ outcome: Outcome) { settle { _ in outcome } }
 
     func cancel() {
-        settle { isSent in
-            .failure(TransportError(.cancelled, "the request was canceled", requestMayHaveBeenSent: isSent))
-        }
+        settle { isSent in .failure(.cancelled(requestMayHaveBeenSent: isSent)) }
     }
 
     private func settle(_ make: (_ isSent: Bool) -> Outcome) {

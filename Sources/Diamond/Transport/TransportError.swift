@@ -46,5 +46,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    static func cancelled(requestMayHaveBeenSent isSent: Bool) -> TransportError {
+        TransportError(.cancelled, "the request was canceled", requestMayHaveBeenSent: isSent)
+    }
+
     public var description: String { "\(message) (\(code))" }
 }

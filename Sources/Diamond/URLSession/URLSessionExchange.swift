@@ -39,12 +39,16 @@ final class URLSessionExchange: Sendable {
     /// Frees the caller at once; the wire follows.
     func cancel() {
         reception.cancel()
+        // The head may have just been taken: then the body is what is canceled.
+        pipe.finish(.cancelled(requestMayHaveBeenSent: true))
         cancelTask()
     }
 
     func fail(_ code: TransportError.Code, _ message: String) {
-        cancelTask()
+        let task = progress.withLock { $0.task }
+        // Before the task is canceled, which the session tells as an end of its own.
         end(TransportError(code, message, requestMayHaveBeenSent: reception.isSent))
+        control.async { task?.cancel() }
     }
 
     private func cancelTask() {

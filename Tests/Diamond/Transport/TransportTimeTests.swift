@@ -4,7 +4,12 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A transport's timeout` {
+/// Alone, because Foundation on Linux runs every URLSession of the process on one thread: a name look-up of another test
+/// would count as a standstill.
+@Suite(
+    .serialized, .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .timeLimit(.minutes(1))
+)
+struct `A transport's timeout` {
     private static let timeout = Duration.milliseconds(300)
     /// Where an exchange has to go on for the test to pass: more than a busy machine ever stands still.
     private static let patience = Duration.seconds(2)

@@ -9,7 +9,10 @@ extension Benchmark {
     static let sessions = [8, 64].map { width in
         Benchmark(
             name: "urlsession-\(width)",
-            method: "requests a second of CurlTransport, \(width) at a time, to the faster of two ways over URLSession",
+            method: """
+                requests a second of CurlTransport by tasks on its executor, \(width) at a time, to the faster of two ways \
+                over URLSession
+                """,
             unit: "x URLSession",
             target: .atLeast(8),
             measure: { try await Nginx.with { try await SessionRequests.speedup(width, $0.url) } }
@@ -26,7 +29,9 @@ private enum SessionRequests {
         for send in [{ try await wrapped.fetch(url) }, { try await plain.fetch(url) }] as [Send] {
             let race = Race(
                 rounds: 5,
-                ours: { try await Load.run(count, width: width) { try await transport.fetch(url) } },
+                ours: {
+                    try await Load.run(count, width: width, on: transport.executor) { try await transport.fetch(url) }
+                },
                 peer: { try await Load.run(count, width: width, send) }
             )
             ratios.append(1 / (try await race.ratio(of: \.wall)))

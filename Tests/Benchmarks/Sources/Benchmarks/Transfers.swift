@@ -4,28 +4,49 @@ import Foundation
 import HTTPTypes
 
 extension Benchmark {
-    static let transfers = [1, 8, 64].map { width in
+    /// On both sides the program's own code runs on the thread of the exchanges.
+    static let transfers = widths.map { width in
         Benchmark(
             name: "curl-\(width)",
-            method:
-                "processor time of a request over CurlTransport, \(width) at a time, to C on libcurl's multi interface",
+            method: """
+                processor time of a request over CurlTransport by tasks on its executor, \(width) at a time, to C on \
+                libcurl's multi interface in one thread
+                """,
             unit: "x C",
             target: .atMost(1.5),
-            measure: { try await Nginx.with { try await Transfers.ratio(width, $0.url) } }
+            measure: { try await Nginx.with { try await Transfers.ratio(width, $0.url, isHanded: false) } }
         )
     }
+
+    /// On both sides requests and answers go from one thread to another.
+    static let handedTransfers = widths.map { width in
+        Benchmark(
+            name: "curl-handed-\(width)",
+            method: """
+                processor time of a request over CurlTransport by tasks anywhere, \(width) at a time, to C on libcurl's \
+                multi interface with one thread that asks and one that sends
+                """,
+            unit: "x C",
+            target: .atMost(1.5),
+            measure: { try await Nginx.with { try await Transfers.ratio(width, $0.url, isHanded: true) } }
+        )
+    }
+
+    private static let widths = [1, 8, 64]
 }
 
 private enum Transfers {
-    static func ratio(_ width: Int, _ url: String) async throws -> Double {
+    static func ratio(_ width: Int, _ url: String, isHanded: Bool) async throws -> Double {
         let count = 6400
         let transport = CurlTransport()
         guard let peer = curl_peer_open() else { throw Failure("libcurl does not start") }
         defer { curl_peer_close(peer) }
+        let executor = isHanded ? nil : transport.executor
         let race = Race(
-            ours: { try await Load.run(count, width: width) { try await transport.fetch(url) } },
+            ours: { try await Load.run(count, width: width, on: executor) { try await transport.fetch(url) } },
             peer: {
-                guard curl_peer_run(peer, url, Int32(count), Int32(width), Nginx.bodySize) == count else {
+                let size = Nginx.bodySize
+                guard curl_peer_run(peer, url, Int32(count), Int32(width), size, isHanded) == count else {
                     throw Failure("not every request of C was answered")
                 }
             }

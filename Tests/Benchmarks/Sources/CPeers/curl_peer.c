@@ -94,6 +94,8 @@ static void finish(job *job, exchange *exchange, CURLcode result) {
     *exchange = (struct exchange){.easy = exchange->easy};
 }
 
+// MARK: One thread: who asks and who sends are the same.
+
 static void *work(void *context) {
     job *job = context;
     CURLM *multi = job->peer->multi;
@@ -115,11 +117,134 @@ static void *work(void *context) {
     return NULL;
 }
 
-int curl_peer_run(curl_peer *peer, const char *url, int count, int width, size_t body_size) {
+// MARK: Two threads: one asks and takes the answers, the other one sends.
+
+/// What goes from one thread to the other: numbers of exchanges.
+typedef struct {
+    pthread_mutex_t lock;
+    pthread_cond_t some;
+    int items[max_width], count;
+    bool is_watched;
+} mailbox;
+
+typedef struct {
+    job *job;
+    mailbox requests, answers;
+    bool is_over;
+} handover;
+
+static void open_mailbox(mailbox *box) {
+    pthread_mutex_init(&box->lock, NULL);
+    pthread_cond_init(&box->some, NULL);
+}
+
+static void close_mailbox(mailbox *box) {
+    pthread_cond_destroy(&box->some);
+    pthread_mutex_destroy(&box->lock);
+}
+
+/// Takes all there is, under the lock.
+static int take(mailbox *box, int *items) {
+    int count = box->count;
+    memcpy(items, box->items, sizeof(int) * (size_t)count);
+    box->count = 0;
+    return count;
+}
+
+static void ask(handover *self, int number) {
+    mailbox *box = &self->requests;
+    pthread_mutex_lock(&box->lock);
+    box->items[box->count++] = number;
+    bool must_wake = box->is_watched;
+    box->is_watched = false;
+    pthread_mutex_unlock(&box->lock);
+    if (must_wake) curl_multi_wakeup(self->job->peer->multi);
+}
+
+static void answer(handover *self, int number) {
+    mailbox *box = &self->answers;
+    pthread_mutex_lock(&box->lock);
+    box->items[box->count++] = number;
+    pthread_cond_signal(&box->some);
+    pthread_mutex_unlock(&box->lock);
+}
+
+static int await_answers(handover *self, int *items) {
+    mailbox *box = &self->answers;
+    pthread_mutex_lock(&box->lock);
+    while (!box->count) pthread_cond_wait(&box->some, &box->lock);
+    int count = take(box, items);
+    pthread_mutex_unlock(&box->lock);
+    return count;
+}
+
+/// The requests there are; with none, the next one wakes the thread.
+static int next_requests(handover *self, int *items, bool *is_over) {
+    mailbox *box = &self->requests;
+    pthread_mutex_lock(&box->lock);
+    int count = take(box, items);
+    box->is_watched = !count;
+    *is_over = self->is_over;
+    pthread_mutex_unlock(&box->lock);
+    return count;
+}
+
+static void *send_asked(void *context) {
+    handover *self = context;
+    job *job = self->job;
+    CURLM *multi = job->peer->multi;
+    int items[max_width], running = 0, left = 0;
+    for (bool is_over = false;;) {
+        int count = next_requests(self, items, &is_over);
+        if (is_over) return NULL;
+        if (!count) curl_multi_poll(multi, NULL, 0, 60000, NULL);
+        for (int index = 0; index < count; index++) start(job, &job->peer->exchanges[items[index]]);
+        curl_multi_perform(multi, &running);
+        for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
+            if (message->msg != CURLMSG_DONE) continue;
+            exchange *exchange = NULL;
+            CURLcode result = message->data.result;
+            curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&exchange);
+            finish(job, exchange, result);
+            answer(self, (int)(exchange - job->peer->exchanges));
+        }
+    }
+}
+
+static void end(handover *self) {
+    pthread_mutex_lock(&self->requests.lock);
+    self->is_over = true;
+    pthread_mutex_unlock(&self->requests.lock);
+    curl_multi_wakeup(self->job->peer->multi);
+}
+
+static void *ask_and_take(void *context) {
+    job *job = context;
+    handover self = {.job = job};
+    pthread_t sender;
+    open_mailbox(&self.requests);
+    open_mailbox(&self.answers);
+    if (pthread_create(&sender, NULL, send_asked, &self) == 0) {
+        int items[max_width], started = 0;
+        for (; started < job->width && started < job->count; started++) ask(&self, started);
+        for (int done = 0; done < job->count;) {
+            int count = await_answers(&self, items);
+            done += count;
+            for (int index = 0; index < count && started < job->count; index++, started++) ask(&self, items[index]);
+        }
+        end(&self);
+        pthread_join(sender, NULL);
+    }
+    close_mailbox(&self.requests);
+    close_mailbox(&self.answers);
+    return NULL;
+}
+
+int curl_peer_run(curl_peer *peer, const char *url, int count, int width, size_t body_size, bool is_handed) {
     job job = {.peer = peer, .url = url, .count = count, .width = width < max_width ? width : max_width,
                .body_size = body_size};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, work, &job) != 0) return 0;
+    if (pthread_create(&thread, NULL, is_handed ? ask_and_take : work, &job) != 0) return 0;
     pthread_join(thread, NULL);
     return job.answered;
 }

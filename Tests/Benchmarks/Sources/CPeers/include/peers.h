@@ -31,9 +31,9 @@ void disk_peer_close(disk_peer *peer);
 typedef struct curl_peer curl_peer;
 
 curl_peer *curl_peer_open(void);
-/// Sends `count` requests for `url`, `width` at a time, on a thread of its own; returns how many were answered with 200
-/// and `body_size` bytes.
-int curl_peer_run(curl_peer *peer, const char *url, int count, int width, size_t body_size);
+/// Sends `count` requests for `url`, `width` at a time, on a thread of its own, or, where `is_handed`, from one thread to
+/// another and back; returns how many were answered with 200 and `body_size` bytes.
+int curl_peer_run(curl_peer *peer, const char *url, int count, int width, size_t body_size, bool is_handed);
 void curl_peer_close(curl_peer *peer);
 
 #endif
