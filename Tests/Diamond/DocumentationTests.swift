@@ -38,9 +38,9 @@ import Testing
             let items: [City]
         }
 
-        let engine = Engine()  // the cache is in the platform's directory for caches
+        let engine = Engine()  // the cache is in the platform's directory for caches, as cachectl's
 
-        var request = Request("https://api.example.com/cities", parameters: ["country": "DE", "page": 1])
+        var request = Request("http://127.0.0.1:8080/cities", parameters: ["country": "DE", "page": 1])
         request.cache = .automatic(maxAge: .seconds(60))  // where the server does not say how long
 
         let response = try await engine.send(request)
@@ -51,6 +51,7 @@ import Testing
         print(try await connection.response.source)
 
         try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
+        await engine.close()  // before the program ends: what was stored a moment ago reaches the disk
     }
 
     private func landingPage() async throws {

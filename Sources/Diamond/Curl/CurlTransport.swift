@@ -28,9 +28,7 @@ public final class CurlTransport: Transport {
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         let transfer = CurlTransfer(request, loop: loop)
         let outcome = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                if transfer.reception.expect(waiter) { loop.add(.start(transfer)) }
-            }
+            await transfer.reception.outcome { loop.add(.start(transfer)) }
         } onCancel: {
             transfer.cancel()
         }

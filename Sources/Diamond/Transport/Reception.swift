@@ -6,11 +6,12 @@ import DiamondSQLite
 struct Reception: Sendable {
     typealias Outcome = Result<TransportResponse, TransportError>
     // Unsafe: the state below resumes it once, and a checked one costs an allocation and calls that cannot be inlined.
-    typealias Waiter = UnsafeContinuation<Outcome, Never>
+    typealias Waiter = UnsafeContinuation<Void, Never>
 
     private struct State {
         var waiter: Waiter?
-        /// What came before there was one to tell.
+        /// Taken once it is here, under the lock and not out of the continuation, whose hand-over ThreadSanitizer cannot
+        /// see on Linux.
         var outcome: Outcome?
         var isOver = false
         var isSent = false
@@ -18,15 +19,19 @@ struct Reception: Sendable {
 
     private let state = Guarded(State())
 
-    /// Takes the one who waits; `false` when the outcome was known before.
-    func expect(_ waiter: Waiter) -> Bool {
-        let outcome = state.withLock { state in
-            if !state.isOver { state.waiter = waiter }
-            defer { state.outcome = nil }
-            return state.outcome
+    /// Waits for the outcome. `start` is called where there is something to wait for.
+    func outcome(_ start: () -> Void) async -> Outcome {
+        await withUnsafeContinuation { (waiter: Waiter) in
+            let isOver = state.withLock { state in
+                if !state.isOver { state.waiter = waiter }
+                return state.isOver
+            }
+            if isOver { waiter.resume() } else { start() }
         }
-        if let outcome { waiter.resume(returning: outcome) }
-        return outcome == nil
+        return state.withLock { state in
+            defer { state.outcome = nil }
+            return state.outcome ?? .failure(.cancelled(requestMayHaveBeenSent: state.isSent))
+        }
     }
 
     /// Tells the one who waits; only the first outcome counts.
@@ -37,15 +42,14 @@ struct Reception: Sendable {
     }
 
     private func settle(_ make: (_ isSent: Bool) -> Outcome) {
-        let (waiter, outcome) = state.withLock { state -> (Waiter?, Outcome?) in
-            guard !state.isOver else { return (nil, nil) }
+        let waiter = state.withLock { state -> Waiter? in
+            guard !state.isOver else { return nil }
             state.isOver = true
-            let outcome = make(state.isSent)
-            if state.waiter == nil { state.outcome = outcome }
+            state.outcome = make(state.isSent)
             defer { state.waiter = nil }
-            return (state.waiter, outcome)
+            return state.waiter
         }
-        if let outcome { waiter?.resume(returning: outcome) }
+        waiter?.resume()
     }
 
     /// Says that the request is about to be sent; `false` when nobody waits for its answer any more.

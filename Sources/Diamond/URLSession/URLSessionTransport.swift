@@ -52,8 +52,7 @@ public final class URLSessionTransport: Transport {
         let urlRequest = try await URLSessionRequest.make(from: request)
         let exchange = URLSessionExchange(request, control: control)
         let outcome = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                guard exchange.reception.expect(waiter) else { return }
+            await exchange.reception.outcome {
                 exchange.watch()
                 control.async { [exchanges, session] in exchanges.start(exchange, urlRequest, on: session) }
             }
