@@ -84,7 +84,7 @@ struct Passage: Sendable {
             if let date = headers[.lastModified] { request.headers[.ifModifiedSince] = date }
         }
         do throws(RequestError) {
-            if let body = try wire.body?.encoded() { request.body = .bytes(body) }
+            if let body = try wire.body?.encoded(wire.encoding) { request.body = .bytes(body) }
         } catch {
             throw ConnectionError(error)
         }

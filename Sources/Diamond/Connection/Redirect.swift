@@ -16,6 +16,7 @@ enum Redirect {
         else { return nil }
         var next = Request(target, method: request.method, headers: request.headers, body: request.body, cache: cache)
         next.timeout = timeout
+        next.encoding = request.encoding
         if becomesGet(response.status.code, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil

@@ -41,7 +41,7 @@ package struct CanonicalForm {
         line("path", request.url.path)
         addQuery(request.url.queryItems + request.parameterItems)
         addHeaders(request.headers, hasBody: request.body != nil)
-        if let body = request.body { try addBody(body, contentType: request.headers[.contentType]) }
+        if let body = request.body { try addBody(body, of: request) }
     }
 
     package var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -76,11 +76,11 @@ package struct CanonicalForm {
         }
     }
 
-    private mutating func addBody(_ body: RequestBody, contentType: String?) throws(RequestError) {
-        line("type", contentType ?? "")
+    private mutating func addBody(_ body: RequestBody, of request: WireRequest) throws(RequestError) {
+        line("type", request.headers[.contentType] ?? "")
         switch body {
         case .json(let value): try addJSON(value)
-        case .form(let parameters): addForm(try parameters.items())
+        case .form(let parameters): addForm(try parameters.items(request.encoding))
         case .bytes(let data, _): addBytes(data)
         }
     }

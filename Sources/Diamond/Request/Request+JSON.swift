@@ -37,6 +37,8 @@ extension Request {
         if let method = try form.string("method") { self.method = try Self.method(method, form) }
         if let value = form.take("parameters") { parameters = try Parameters(written: value, key: "parameters") }
         if let name = try form.string("destination") { destination = try form.choice(name, for: "destination") }
+        if let name = try form.string("arrays") { encoding.arrays = try form.choice(name, for: "arrays") }
+        if let name = try form.string("objects") { encoding.objects = try form.choice(name, for: "objects") }
         if let value = form.take("headers") { headers = try HTTPFields(written: value, key: "headers") }
         if let value = form.take("body") { body = try RequestBody(written: value) }
         if let name = try form.string("policy") { cache.mode = try form.choice(name, for: "policy") }
@@ -63,6 +65,8 @@ extension Request {
         var members: [String: JSONValue] = ["version": 1, "method": .string(method.rawValue), "url": .string(url)]
         if !parameters.isEmpty { members["parameters"] = parameters.written }
         if destination != .automatic { members["destination"] = .string(destination.rawValue) }
+        if encoding.arrays != .repeated { members["arrays"] = .string(encoding.arrays.rawValue) }
+        if encoding.objects != .brackets { members["objects"] = .string(encoding.objects.rawValue) }
         if !headers.isEmpty { members["headers"] = headers.written }
         if let body { members["body"] = body.written }
         if cache.mode != .automatic { members["policy"] = .string(cache.mode.rawValue) }

@@ -19,6 +19,8 @@ public struct Request: Hashable, Sendable {
     public var parameters: Parameters
     /// Where ``parameters`` go.
     public var destination: ParameterDestination
+    /// How arrays and objects among ``parameters``, and in a form, are written.
+    public var encoding: ParameterEncoding
     public var headers: HTTPFields
     /// `nil` sends no body; empty bytes send an empty one.
     public var body: RequestBody?
@@ -47,6 +49,7 @@ public struct Request: Hashable, Sendable {
         self.cache = cache
         self.timeout = timeout?.bounded
         destination = .automatic
+        encoding = .standard
     }
 
     public init(

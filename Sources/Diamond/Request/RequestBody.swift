@@ -41,10 +41,10 @@ public enum RequestBody: Hashable, Sendable {
     }
 
     /// The bytes to send.
-    func encoded() throws(RequestError) -> Data {
+    func encoded(_ encoding: ParameterEncoding) throws(RequestError) -> Data {
         switch self {
         case .json(let value): Data(try value.written())
-        case .form(let parameters): Data(try parameters.items().joinedQuery)
+        case .form(let parameters): Data(try parameters.items(encoding).joinedQuery)
         case .bytes(let data, _): data
         }
     }

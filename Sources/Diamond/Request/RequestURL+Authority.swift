@@ -1,3 +1,5 @@
+import Foundation
+
 extension RequestURL.Parser {
     /// Host and port of an authority without its user info (RFC 3986 section 3.2).
     func splitPort(
@@ -24,11 +26,9 @@ extension RequestURL.Parser {
     private func host(_ host: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
         guard !host.isEmpty else { throw failure("it has no host") }
         guard host.first != UInt8(ascii: "[") else { return try address(host) }
-        guard host.allSatisfy({ $0 < 0x80 }) else {
-            throw failure("its host is not ASCII: write an international name in its xn-- form")
-        }
+        let name = try host.allSatisfy { $0 < 0x80 } ? host : international(host)[...]
         let dash = UInt8(ascii: "-"), dot = UInt8(ascii: "."), line = UInt8(ascii: "_")
-        let lower = host.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+        let lower = name.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
         let isName = lower.allSatisfy { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
@@ -38,13 +38,25 @@ extension RequestURL.Parser {
         return lower
     }
 
-    private func address(_ literal: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
-        let inner = literal.dropFirst().dropLast()
-        let isAddress = literal.last == UInt8(ascii: "]") && inner.contains(UInt8(ascii: ":"))
-        let isPlain = inner.allSatisfy {
-            Hex.value(of: $0) != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
+    /// An international name in its ASCII form, as far as Foundation knows it (UTS 46, not transitional: RFC 5891).
+    private func international(_ host: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
+        let prefix = "http://"
+        let isPlain = !host.contains { $0 < 0x80 && PercentEncoding.isReserved($0) }
+        let text = String(validating: host, as: UTF8.self)
+        let ascii = isPlain ? text.flatMap { URL(string: prefix + $0 + "/") }?.absoluteString : nil
+        guard let ascii, ascii.hasPrefix(prefix), ascii.hasSuffix("/"), !ascii.contains("%") else {
+            throw failure("its host is no international name: write it in its xn-- form")
         }
-        guard isAddress, isPlain else { throw failure("what stands in brackets is not an IPv6 address") }
-        return literal.map { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) ? $0 | 0x20 : $0 }
+        return Array(ascii.utf8.dropFirst(prefix.utf8.count).dropLast())
+    }
+
+    /// An address in brackets, in the one form of RFC 5952.
+    private func address(_ literal: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
+        let isClosed = literal.last == UInt8(ascii: "]")
+        let text = String(decoding: literal.dropFirst().dropLast(), as: UTF8.self)
+        guard isClosed, let address = IPv6Address(text) else {
+            throw failure("what stands in brackets is not an IPv6 address without a zone")
+        }
+        return Array("[\(address)]".utf8)
     }
 }

@@ -12,12 +12,14 @@ struct WireRequest {
     var parameterItems: [QueryItem] = []
     var headers: HTTPFields
     var body: RequestBody?
+    let encoding: ParameterEncoding
 
     init(_ request: Request) throws(RequestError) {
         method = request.method
         url = try RequestURL(request.url)
         headers = request.headers
         body = request.body
+        encoding = request.encoding
         try place(request.parameters, at: request.effectiveDestination)
         if let userInfo = url.userInfo, headers[.authorization] == nil {
             headers[.authorization] = BasicCredentials.header(userInfo)
@@ -27,7 +29,7 @@ struct WireRequest {
 
     private mutating func place(_ parameters: Parameters, at destination: ParameterDestination) throws(RequestError) {
         guard !parameters.isEmpty else { return }
-        guard destination != .query else { return parameterItems = try parameters.items() }
+        guard destination != .query else { return parameterItems = try parameters.items(encoding) }
         guard body == nil else {
             throw RequestError(.malformedParameter, "the request has a body already: send its parameters in the query")
         }

@@ -9,6 +9,16 @@ import Testing
         ("http://example.com:443/", "http://example.com:443/"),
         ("http://example.com:/", "http://example.com/"),
         ("http://[2001:DB8::1]:8080/x", "http://[2001:db8::1]:8080/x"),
+        ("http://[2001:0DB8:0:0:1:0:0:1]/", "http://[2001:db8::1:0:0:1]/"),
+        ("http://[2001:db8:0:1:1:1:1:1]/", "http://[2001:db8:0:1:1:1:1:1]/"),
+        ("http://[0:0:0:0:0:0:0:0]/", "http://[::]/"),
+        ("http://[1::]/", "http://[1::]/"),
+        ("http://[::FFFF:c000:0280]/", "http://[::ffff:192.0.2.128]/"),
+        ("http://[64:ff9b::192.0.2.33]/", "http://[64:ff9b::c000:221]/"),
+        ("http://BÜCHER.example:8080/", "http://xn--bcher-kva.example:8080/"),
+        ("https://faß.de", "https://xn--fa-hia.de/"),
+        ("https://例え.テスト/", "https://xn--r8jz45g.xn--zckzah/"),
+        ("http://h./", "http://h./"),
         ("http://h/a/./b/../c", "http://h/a/c"),
         ("http://h/..//a", "http://h//a"),
         ("http://h/a/..", "http://h/"),
@@ -39,7 +49,10 @@ import Testing
         ("http://h/%zz", "write %25"), ("http://h/%4", "write %25"), ("http://h/\u{1}", "write %01"),
         ("http://h/?q=\"", "write %22"), ("http://[::1/", "not an IPv6 address"),
         ("http://[v]/", "not an IPv6 address"),
-        ("http://bücher.de/", "xn--"), ("http://a b/", "no name has"), ("http://h\\x/", "no name has"),
+        ("http://[::1%25eth0]/", "without a zone"), ("http://[1:2:3]/", "not an IPv6 address"),
+        ("http://[1::2::3]/", "not an IPv6 address"), ("http://[::1.2.3.256]/", "not an IPv6 address"),
+        ("http://[1:2:3:4:5:6:7::8:9]/", "not an IPv6 address"), ("http://[::12345]/", "not an IPv6 address"),
+        ("http://a\u{AD}\u{200B}b..\u{2028}/", "xn--"), ("http://\u{FFFD}/", "xn--"), ("http://a b/", "no name has"), ("http://h\\x/", "no name has"),
     ]) func `that is malformed is refused with the remedy`(text: String, remedy: String) {
         let error = #expect(throws: RequestError.self) { try RequestURL(text) }
         #expect(error?.code == .malformedURL)
