@@ -12,6 +12,7 @@ CREATE TABLE entry (
     request       TEXT    NOT NULL,     -- the canonical form; credentials only as keyed digests
     url           TEXT    NOT NULL,     -- for people: secrets masked
     method        TEXT    NOT NULL,
+    identity      TEXT,                 -- on whose behalf, NULL where nobody's in particular
     status        INTEGER NOT NULL CHECK (status BETWEEN 100 AND 999),
     headers       BLOB    NOT NULL,     -- "Name: value" lines, in the order received
     stored_at     INTEGER NOT NULL CHECK (stored_at >= 0),  -- when the response arrived, or was last validated
@@ -27,6 +28,9 @@ CREATE UNIQUE INDEX entry_by_key ON entry (key_prefix);
 
 -- Listing, and evicting the oldest.
 CREATE INDEX entry_by_age ON entry (stored_at);
+
+-- Forgetting all that one identity has.
+CREATE INDEX entry_by_identity ON entry (identity) WHERE identity IS NOT NULL;
 
 -- A body in chunks; chunk n of entry e has the id e * 1048576 + n, so that one range of rowids is one body.
 CREATE TABLE body (

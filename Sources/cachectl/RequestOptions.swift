@@ -34,6 +34,11 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Freshness where the server gives none.", valueName: "SECONDS"))
     var maxAge: Double?
 
+    @Option(
+        help: ArgumentHelp(
+            "On whose behalf it is sent: takes the place of credentials in the key.", valueName: "NAME"))
+    var identity: String?
+
     @Option(help: ArgumentHelp("The longest time without progress.", valueName: "SECONDS"))
     var timeout: Double?
 
@@ -47,6 +52,7 @@ struct RequestOptions: ParsableArguments {
             if jsonBody != nil, method == nil, request.method == .get { request.method = .post }
             if let policy { request.cache.mode = try Self.mode(policy) }
             if let maxAge { request.cache.maxAge = try Self.duration(maxAge, "--max-age") }
+            if let identity { request.identity = identity }
             if let timeout { request.timeout = try Self.duration(timeout, "--timeout") }
             return request
         } catch {

@@ -7,6 +7,9 @@ import HTTPTypes
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sends a request: the body to standard output, where it came from to standard error.",
+        discussion: """
+            A secret that a request file names is taken from the environment: github-token from GITHUB_TOKEN.
+            """,
         aliases: ["get"]
     )
 
@@ -15,7 +18,9 @@ struct Send: AsyncParsableCommand {
 
     func run() async throws {
         let request = try options.request()
-        let engine = Engine(Engine.Configuration(store: store.location))
+        var configuration = Engine.Configuration(store: store.location)
+        configuration.credentials = EnvironmentSecrets()
+        let engine = Engine(configuration)
         let observation = engine.activity.observe { event in
             if case .cacheFailed(let reason) = event { Output.note("cachectl: not cached: \(reason)") }
         }

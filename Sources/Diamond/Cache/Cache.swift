@@ -143,6 +143,19 @@ extension Cache {
         return try write { (connection) throws(SQLiteError) in try CacheTable.delete(key, on: connection) } > 0
     }
 
+    /// Erases what was stored on behalf of one identity, for every process of the store.
+    ///
+    /// - Returns: how many entries there were.
+    @discardableResult
+    public func forget(identity: String) async throws(CacheError) -> Int {
+        await flush()
+        // It holds no identities; what others had in it comes back from disk.
+        defer { memory.removeAll() }
+        return try write { (connection) throws(SQLiteError) in
+            try CacheTable.delete(identity: identity, on: connection)
+        }
+    }
+
     /// A page of entries, the newest first.
     package func list(limit: Int, offset: Int = 0) throws(CacheError) -> [CacheListing] {
         try read { (connection) throws(SQLiteError) in

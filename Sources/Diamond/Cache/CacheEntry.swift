@@ -8,13 +8,23 @@ package struct CacheEntry: Sendable {
     /// For people: secrets masked.
     package var url: String
     package var method: String
+    /// On whose behalf it was asked for; `nil` where nobody's in particular.
+    package var identity: String?
     package var stored: StoredResponse
 
-    package init(key: RequestKey, request: [UInt8], url: String, method: String, stored: StoredResponse) {
+    package init(
+        key: RequestKey,
+        request: [UInt8],
+        url: String,
+        method: String,
+        identity: String? = nil,
+        stored: StoredResponse
+    ) {
         self.key = key
         self.request = request
         self.url = url
         self.method = method
+        self.identity = identity
         self.stored = stored
     }
 }

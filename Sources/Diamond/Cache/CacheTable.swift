@@ -79,11 +79,11 @@ enum CacheTable {
     ) throws(SQLiteError) -> Int64 {
         let statement = try connection.statement(
             """
-            INSERT INTO entry (key_prefix, key, request, url, method, status, headers, stored_at, initial_age, lifetime,
-                flags, body_size, body_digest)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,
+                lifetime, flags, body_size, body_digest)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (key_prefix) DO UPDATE SET key = excluded.key, request = excluded.request, url = excluded.url,
-                method = excluded.method, status = excluded.status, headers = excluded.headers,
+                method = excluded.method, identity = excluded.identity, status = excluded.status, headers = excluded.headers,
                 stored_at = excluded.stored_at, initial_age = excluded.initial_age, lifetime = excluded.lifetime,
                 flags = excluded.flags, body_size = excluded.body_size, body_digest = excluded.body_digest
             RETURNING id
@@ -94,9 +94,10 @@ enum CacheTable {
         try statement.bind(String(decoding: entry.request, as: UTF8.self), at: 3)
         try statement.bind(entry.url, at: 4)
         try statement.bind(entry.method, at: 5)
-        try bind(entry.stored, to: statement, from: 6)
-        try statement.bind(Int64(entry.stored.body.count), at: 12)
-        try statement.bind(BodyDigest.digest(of: entry.stored.body), at: 13)
+        try statement.bind(entry.identity, at: 6)
+        try bind(entry.stored, to: statement, from: 7)
+        try statement.bind(Int64(entry.stored.body.count), at: 13)
+        try statement.bind(BodyDigest.digest(of: entry.stored.body), at: 14)
         let id = try statement.step() ? statement.int64(0) : 0
         // RETURNING gives its row before the statement has ended; it has to end before the transaction can.
         _ = try statement.step()
@@ -166,6 +167,13 @@ enum CacheTable {
         let statement = try connection.statement("DELETE FROM entry WHERE key_prefix = ? AND key = ?")
         try statement.bind(key.prefix, at: 1)
         try statement.bind(key.bytes, at: 2)
+        try statement.run()
+        return connection.changes
+    }
+
+    static func delete(identity: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        let statement = try connection.statement("DELETE FROM entry WHERE identity = ?")
+        try statement.bind(identity, at: 1)
         try statement.run()
         return connection.changes
     }

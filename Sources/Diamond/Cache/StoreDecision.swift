@@ -9,11 +9,22 @@ struct StoreDecision {
     /// Statuses that may be kept without a word from the server (RFC 9110 section 15.1), less 206.
     private static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
-    init(method: HTTPRequest.Method, status: Int, headers: HTTPFields, body: Data, sentAt: Int64, receivedAt: Int64) {
+    /// - Parameter isSelecting: whether a header, in lower case, is a part of the key.
+    init(
+        method: HTTPRequest.Method,
+        status: Int,
+        headers: HTTPFields,
+        body: Data,
+        sentAt: Int64,
+        receivedAt: Int64,
+        isSelecting: (String) -> Bool = { !KeyRules.nonSelectingHeaders.contains($0) }
+    ) {
         let control = CacheControl(headers)
         let freshness = Freshness(headers: headers, sentAt: sentAt, receivedAt: receivedAt)
         let isKept = Self.cacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        guard method == .get || method == .query, isKept, !control.noStore, Self.canSelect(headers) else {
+        guard method == .get || method == .query, isKept, !control.noStore,
+            Self.canSelect(headers, isSelecting)
+        else {
             stored = nil
             return
         }
@@ -61,11 +72,11 @@ struct StoreDecision {
 
     // Every selecting header is in the key, so that Vary is obeyed by it. What is not in the key cannot be selected by;
     // Accept-Encoding can, because bodies are stored decoded.
-    private static func canSelect(_ headers: HTTPFields) -> Bool {
+    private static func canSelect(_ headers: HTTPFields, _ isSelecting: (String) -> Bool) -> Bool {
         let names = headers[values: .vary].flatMap { $0.split(separator: ",") }
         return names.allSatisfy { name in
             let name = name.lowercased().filter { !$0.isWhitespace }
-            return name == "accept-encoding" || (name != "*" && !KeyRules.nonSelectingHeaders.contains(name))
+            return name == "accept-encoding" || (name != "*" && isSelecting(name))
         }
     }
 }

@@ -16,6 +16,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let connectionLost = Code(description: "connectionLost")
         /// What the server sent is not HTTP, or leads nowhere (a redirect without an end).
         public static let badResponse = Code(description: "badResponse")
+        /// A secret of the request is not known, or the engine's ``CredentialProvider`` failed.
+        public static let noCredential = Code(description: "noCredential")
         /// The body is larger than the engine allows.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The connection was started without an engine, or the engine was closed.

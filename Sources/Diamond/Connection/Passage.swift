@@ -14,12 +14,15 @@ struct Passage: Sendable {
     /// The request's policy, with its own `Cache-Control` taken into account.
     let policy: CachePolicy
     let timeout: Duration?
-    /// The URL that is sent, without user info.
+    /// The URL that is sent, without user info and without secrets that are filled in later.
     let url: String
     /// `nil` when the cache is neither read nor written.
     let identity: Identity?
+    /// What ``Forgotten`` counted when it set out.
+    let epoch: Int
 
-    init(_ request: Request, rules: KeyRules?) throws(ConnectionError) {
+    init(_ request: Request, rules: KeyRules?, at epoch: Int = 0) throws(ConnectionError) {
+        self.epoch = epoch
         do throws(RequestError) {
             wire = try WireRequest(request)
             policy = Self.policy(of: request)
@@ -37,7 +40,8 @@ struct Passage: Sendable {
         _ rules: KeyRules?
     ) throws(RequestError) -> Identity? {
         let isCacheable = [.get, .head, .query].contains(wire.method) && !isForTheServerAlone(wire.headers)
-        guard let rules, policy.mode != .noStore, isCacheable else { return nil }
+        let isAnonymous = wire.identity == nil && !wire.namedCredentials.isEmpty
+        guard let rules, policy.mode != .noStore, isCacheable, !isAnonymous else { return nil }
         let form = try CanonicalForm(of: wire, rules: rules)
         return Identity(key: form.key, canonicalForm: form.bytes, printableURL: wire.printableURL(rules))
     }
@@ -71,12 +75,19 @@ struct Passage: Sendable {
             request: identity.canonicalForm,
             url: identity.printableURL,
             method: wire.method == .head ? "GET" : wire.method.rawValue,
+            identity: wire.identity,
             stored: stored
         )
     }
 
     /// What goes on the wire, with the stored response's validators where there are some (RFC 9111 section 4.3.1).
-    func transportRequest(validators stored: StoredResponse?) throws(ConnectionError) -> TransportRequest {
+    ///
+    /// - Parameter wire: the request with its secrets filled in.
+    func transportRequest(
+        _ wire: WireRequest,
+        validators stored: StoredResponse?
+    ) throws(ConnectionError) -> TransportRequest {
+        let url = wire.url.text(adding: wire.parameterItems)
         var request = TransportRequest(method: wire.method, url: url, headers: wire.headers, timeout: timeout)
         if let stored {
             let headers = stored.headers
@@ -88,15 +99,6 @@ struct Passage: Sendable {
         } catch {
             throw ConnectionError(error)
         }
-        return request
-    }
-}
-
-extension Request {
-    /// With the headers that it does not set itself.
-    func adding(_ defaults: HTTPFields) -> Request {
-        var request = self
-        for field in defaults where headers[field.name] == nil { request.headers.append(field) }
         return request
     }
 }

@@ -10,21 +10,22 @@ struct Pipeline: Sendable {
     let cache: Cache?
     let activity: Activity
     let refreshes = Refreshes()
+    let forgotten = Forgotten()
     /// Milliseconds since 1970.
     let now: @Sendable () -> Int64
-    /// Sent with every request that does not set them itself.
-    let headers: HTTPFields
+    let environment: Environment
     let bodyLimit: Int
     let redirectLimit: Int
 
     func response(to request: Request) async throws(ConnectionError) -> Response {
         // Once, before the first hop: what a redirect to another origin takes away stays away.
-        var request = request.adding(headers)
+        var request = try await environment.resolve(request)
         for _ in 0...redirectLimit {
-            let passage = try Passage(request, rules: cache?.rules)
+            let passage = try Passage(request, rules: cache == nil ? nil : environment.rules, at: forgotten.count)
             let response = try await answer(passage)
             let next = Redirect.next(
                 after: passage.wire,
+                rules: environment.rules,
                 cache: request.cache,
                 timeout: request.timeout,
                 response: response
@@ -35,8 +36,11 @@ struct Pipeline: Sendable {
         throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
     }
 
-    func key(of request: Request) throws(RequestError) -> RequestKey {
-        try CanonicalForm(of: request.adding(headers), rules: cache?.rules ?? KeyRules()).key
+    func key(of request: Request) async throws(ConnectionError) -> RequestKey {
+        let request = try await environment.resolve(request)
+        do { return try CanonicalForm(of: request, rules: environment.rules).key } catch {
+            throw ConnectionError(error)
+        }
     }
 
     private func answer(_ passage: Passage) async throws(ConnectionError) -> Response {
@@ -104,7 +108,7 @@ struct Pipeline: Sendable {
         validators stored: StoredResponse?
     ) async throws(ConnectionError) -> Flight.Arrival {
         let flight = Flight(transport: transport, activity: activity, now: now, bodyLimit: bodyLimit)
-        let request = try passage.transportRequest(validators: stored)
+        let request = try passage.transportRequest(try await environment.fill(passage.wire), validators: stored)
         do {
             return try await flight.fly(request)
         } catch {
@@ -121,9 +125,12 @@ struct Pipeline: Sendable {
             headers: arrival.headers,
             body: arrival.body,
             sentAt: arrival.sentAt,
-            receivedAt: arrival.receivedAt
+            receivedAt: arrival.receivedAt,
+            isSelecting: environment.rules.adding(passage.wire.rules).isSelecting
         )
-        if let stored = decision.stored, let entry = passage.entry(stored) { cache?.store(entry) }
+        if let stored = decision.stored, let entry = passage.entry(stored), !forgotten.has(passage) {
+            cache?.store(entry)
+        }
         return response(from: arrival, passage)
     }
 
@@ -134,7 +141,7 @@ struct Pipeline: Sendable {
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt
         )
-        guard let confirmed = decision.stored, let entry = passage.entry(confirmed) else {
+        guard let confirmed = decision.stored, let entry = passage.entry(confirmed), !forgotten.has(passage) else {
             if let key = passage.identity?.key { cache?.forget(key) }
             return serve(stored, from: .revalidated, passage)
         }

@@ -7,8 +7,13 @@ enum Redirect {
     ///
     /// 303 becomes a GET without body, and so do 301 and 302 after a POST, as every browser does; 307 and 308 repeat
     /// method and body. To another origin, credentials do not go along.
-    static func next(after request: WireRequest, cache: CachePolicy, timeout: Duration?, response: Response) -> Request?
-    {
+    static func next(
+        after request: WireRequest,
+        rules: KeyRules,
+        cache: CachePolicy,
+        timeout: Duration?,
+        response: Response
+    ) -> Request? {
         guard [301, 302, 303, 307, 308].contains(response.status.code), let location = response.headers[.location],
             let base = URL(string: request.url.text(adding: request.parameterItems)),
             let target = URL(string: location, relativeTo: base)?.absoluteString,
@@ -17,6 +22,10 @@ enum Redirect {
         var next = Request(target, method: request.method, headers: request.headers, body: request.body, cache: cache)
         next.timeout = timeout
         next.encoding = request.encoding
+        next.rules = request.rules
+        next.identity = request.identity
+        let isSameOrigin = url.origin == request.url.origin
+        if isSameOrigin { next.credentials = request.headerCredentials }
         if becomesGet(response.status.code, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil
@@ -24,7 +33,7 @@ enum Redirect {
                 next.headers[name] = nil
             }
         }
-        if url.origin != request.url.origin { next.headers.removeCredentials() }
+        if !isSameOrigin { next.headers.removeCredentials(rules.adding(request.rules)) }
         return next
     }
 
@@ -34,7 +43,7 @@ enum Redirect {
 }
 
 extension HTTPFields {
-    fileprivate mutating func removeCredentials() {
-        for name in Set(map(\.name)) where KeyRules.isCredential(name) { self[name] = nil }
+    fileprivate mutating func removeCredentials(_ rules: KeyRules) {
+        for name in Set(map(\.name)) where rules.isCredential(name) { self[name] = nil }
     }
 }

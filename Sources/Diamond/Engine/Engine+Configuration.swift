@@ -8,6 +8,12 @@ extension Engine {
         public var store: Store?
         /// What puts bytes on the wire; `nil` for the platform's: libcurl on Linux, URLSession elsewhere.
         public var transport: (any Transport)?
+        /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`.
+        public var baseURL: String?
+        /// What of requests does not count, and what of them is secret, beside their own rules.
+        public var rules = IdentityRules()
+        /// Names identities and knows secrets; `nil` for neither.
+        public var credentials: (any CredentialProvider)?
         /// Sent with every request that does not set them itself. They are part of what is keyed.
         public var headers: HTTPFields = [.userAgent: "Diamond"]
         /// Bytes the memory tier keeps.

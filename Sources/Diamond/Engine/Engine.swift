@@ -31,7 +31,12 @@ public final class Engine: Sendable {
             cache: cache,
             activity: activity,
             now: { Int64(now().timeIntervalSince1970 * 1000) },
-            headers: configuration.headers,
+            environment: Environment(
+                baseURL: configuration.baseURL,
+                headers: configuration.headers,
+                rules: (cache?.rules ?? KeyRules()).adding(configuration.rules),
+                provider: configuration.credentials
+            ),
             bodyLimit: configuration.bodyLimit,
             redirectLimit: max(0, configuration.redirectLimit)
         )
@@ -57,18 +62,29 @@ public final class Engine: Sendable {
         try await pipeline.response(to: request)
     }
 
-    /// The identity of a request as this engine sends it, its own headers included.
+    /// The identity of a request as this engine sends it: with its base URL, headers, rules, and the identity that its
+    /// credential provider names.
     ///
-    /// - Throws: ``RequestError`` where the request cannot be sent.
-    public func key(of request: Request) throws(RequestError) -> RequestKey {
-        try pipeline.key(of: request)
+    /// - Throws: ``ConnectionError`` where the request cannot be sent.
+    public func key(of request: Request) async throws(ConnectionError) -> RequestKey {
+        try await pipeline.key(of: request)
     }
 
     /// Erases what is stored for a request; `false` where there was nothing.
     @discardableResult
     public func purge(_ request: Request) async throws -> Bool {
-        let key = try key(of: request)
+        let key = try await key(of: request)
         return try await cache?.purge(key) ?? false
+    }
+
+    /// Forgets what an identity has: its entries are erased, for every process of the store. For a logout; what is under
+    /// way on its behalf is returned to those who wait, and stored no more.
+    ///
+    /// - Returns: how many entries there were.
+    @discardableResult
+    public func forget(identity: String) async throws(CacheError) -> Int {
+        pipeline.forgotten.add(identity)
+        return try await cache?.forget(identity: identity) ?? 0
     }
 
     /// Makes a connection of a request, ready to be given dependencies and enqueued.

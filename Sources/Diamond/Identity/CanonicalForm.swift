@@ -9,6 +9,8 @@ import HTTPTypes
 ///
 /// ```
 /// diamond 1                              the version
+/// identity user-42                       on whose behalf, in place of the credentials; percent-encoded
+/// cache-key cities                       a key of the app's own, in place of all below that is no credential
 /// method GET                             HEAD counts as GET
 /// origin https://api.example.com         lower case; the port unless it is the scheme's own
 /// path /cities                           dot segments removed, percent-encoding in one form
@@ -16,6 +18,7 @@ import HTTPTypes
 /// secret-query token DIGEST              each secret parameter, keyed digest
 /// header accept application/json         each selecting header, sorted by name; equal names keep their order
 /// secret-header authorization DIGEST     each credential, keyed digest; the URL's user info is one
+/// credential header authorization token  each named secret: its place, and its name
 /// type application/json                  the body's Content-Type, where there is a body
 /// json {"a":1}                           a JSON body by RFC 8785 (secret-json and a digest with credentials), or
 /// field a=1                              each item of a form, sorted like the query, or
@@ -27,20 +30,28 @@ import HTTPTypes
 package struct CanonicalForm {
     package private(set) var bytes: [UInt8] = []
     private let rules: KeyRules
+    private let hasIdentity: Bool
+    private let hasCacheKey: Bool
 
     package init(of request: Request, rules: KeyRules) throws(RequestError) {
         try self.init(of: WireRequest(request), rules: rules)
     }
 
     init(of request: WireRequest, rules: KeyRules) throws(RequestError) {
-        self.rules = rules
+        self.rules = rules.adding(request.rules)
+        hasIdentity = request.identity != nil
+        hasCacheKey = request.cacheKey != nil
         bytes.reserveCapacity(384)
         line("diamond", "1")
-        line("method", request.method == .head ? "GET" : request.method.rawValue)
-        line("origin", request.url.origin)
-        line("path", request.url.path)
-        addQuery(request.url.queryItems + request.parameterItems)
+        if let identity = request.identity { line("identity", PercentEncoding.encode(identity.utf8)) }
+        if let key = request.cacheKey {
+            line("cache-key", PercentEncoding.encode(key.utf8))
+        } else {
+            addTarget(request)
+        }
+        addItems(request.url.queryItems + request.parameterItems, "query", secret: "secret-query")
         addHeaders(request.headers, hasBody: request.body != nil)
+        addCredentials(request.namedCredentials)
         if let body = request.body { try addBody(body, of: request) }
     }
 
@@ -50,53 +61,70 @@ package struct CanonicalForm {
 
     // MARK: Sections
 
-    private mutating func addQuery(_ items: [QueryItem]) {
-        let sorted = items.stablySorted
-        for item in sorted where !isSecret(item) { line("query", item.bytes) }
-        for item in sorted where isSecret(item) {
-            line("secret-query", item.name + [0x20] + rules.digest(of: item.bytes).utf8)
+    private mutating func addTarget(_ request: WireRequest) {
+        line("method", request.method == .head ? "GET" : request.method.rawValue)
+        line("origin", request.url.origin)
+        line("path", request.url.path)
+    }
+
+    /// Items of a query or a form, the secret ones behind the others.
+    private mutating func addItems(_ items: [QueryItem], _ tag: StaticString, secret secretTag: StaticString) {
+        let sorted = items.filter { !rules.isIgnored(parameter: $0.name) }.stablySorted
+        if !hasCacheKey { for item in sorted where !isSecret(item) { line(tag, item.bytes) } }
+        for item in sorted where isSecret(item) && !(hasIdentity && rules.isReplaced(parameter: item.name)) {
+            line(secretTag, item.name + [0x20] + rules.digest(of: item.bytes).utf8)
         }
     }
 
     private func isSecret(_ item: QueryItem) -> Bool { item.value != nil && rules.isSecret(parameter: item.name) }
 
     private mutating func addHeaders(_ headers: HTTPFields, hasBody: Bool) {
-        let selecting = headers.map { field in
-            (name: field.name.canonicalName, value: field.value, isSecret: KeyRules.isCredential(field.name))
-        }.filter { field in
-            !KeyRules.nonSelectingHeaders.contains(field.name) && !(hasBody && field.name == "content-type")
+        let selecting = headers.filter { field in
+            rules.isSelecting(field.name.canonicalName) && !(hasBody && field.name == .contentType)
+                && !(hasIdentity && rules.isReplaced(field.name))
         }
-        let order = selecting.indices.sorted { (selecting[$0].name, $0) < (selecting[$1].name, $1) }
+        let order = selecting.indices.sorted {
+            (selecting[$0].name.canonicalName, $0) < (selecting[$1].name.canonicalName, $1)
+        }
         for field in order.map({ selecting[$0] }) {
-            if field.isSecret {
-                line("secret-header", "\(field.name) \(rules.digest(of: field.value.utf8))")
-            } else {
-                line("header", "\(field.name) \(field.value)")
+            if rules.isCredential(field.name) {
+                line("secret-header", "\(field.name.canonicalName) \(rules.digest(of: field.value.utf8))")
+            } else if !hasCacheKey {
+                line("header", "\(field.name.canonicalName) \(field.value)")
             }
         }
     }
 
-    private mutating func addBody(_ body: RequestBody, of request: WireRequest) throws(RequestError) {
-        line("type", request.headers[.contentType] ?? "")
-        switch body {
-        case .json(let value): try addJSON(value)
-        case .form(let parameters): addForm(try parameters.items(request.encoding))
-        case .bytes(let data, _): addBytes(data)
+    private mutating func addCredentials(_ credentials: [Credential]) {
+        let lines = credentials.map { credential in
+            let secret = PercentEncoding.encode((credential.secret.name ?? "").utf8)
+            switch credential.place {
+            case .header(let name, let prefix):
+                return Array("header \(name.canonicalName) ".utf8) + PercentEncoding.encode(prefix.utf8) + secret
+            case .parameter(let name):
+                return Array("parameter ".utf8) + PercentEncoding.encode(name.utf8) + [0x20] + secret
+            }
         }
+        for content in lines.sorted(by: { $0.lexicographicallyPrecedes($1) }) { line("credential", content) }
     }
 
-    private mutating func addForm(_ items: [QueryItem]) {
-        let sorted = items.stablySorted
-        for item in sorted where !isSecret(item) { line("field", item.bytes) }
-        for item in sorted where isSecret(item) {
-            line("secret-field", item.name + [0x20] + rules.digest(of: item.bytes).utf8)
+    private mutating func addBody(_ body: RequestBody, of request: WireRequest) throws(RequestError) {
+        if !hasCacheKey { line("type", request.headers[.contentType] ?? "") }
+        switch body {
+        case .json(let value): try addJSON(value)
+        case .form(let parameters):
+            addItems(try parameters.items(request.encoding), "field", secret: "secret-field")
+        case .bytes(let data, _): if !hasCacheKey { addBytes(data) }
         }
     }
 
     private mutating func addJSON(_ value: JSONValue) throws(RequestError) {
+        let value = value.removing(rules.own)
+        let isSecret = value.hasMember(where: rules.isSecret)
+        guard isSecret || !hasCacheKey else { return }
         var writer = JSONWriter()
         do { try writer.write(value) } catch { throw RequestError(error) }
-        guard !value.hasSecretMember else { return line("secret-json", rules.digest(of: writer.bytes)) }
+        guard !isSecret else { return line("secret-json", rules.digest(of: writer.bytes)) }
         guard writer.isCanonical else { return addBytes(Data(writer.bytes)) }
         line("json", writer.bytes)
     }
@@ -116,12 +144,18 @@ package struct CanonicalForm {
 }
 
 extension JSONValue {
-    /// Whether the name of a member, at any depth, says that its value is a credential.
-    fileprivate var hasSecretMember: Bool {
+    /// Whether there is such a name of a member, at any depth.
+    fileprivate func hasMember(where isMatch: (String) -> Bool) -> Bool {
         switch self {
-        case .array(let values): values.contains(where: \.hasSecretMember)
-        case .object(let members): members.contains { KeyRules.isSecret($0.key) || $0.value.hasSecretMember }
+        case .array(let values): values.contains { $0.hasMember(where: isMatch) }
+        case .object(let members): members.contains { isMatch($0.key) || $0.value.hasMember(where: isMatch) }
         default: false
         }
+    }
+
+    /// Without the members at the top that do not count.
+    fileprivate func removing(_ rules: IdentityRules) -> JSONValue {
+        guard !rules.ignoring.isEmpty, case .object(let members) = self else { return self }
+        return .object(members.filter { !rules.isIgnored($0.key) })
     }
 }

@@ -7,8 +7,15 @@ package struct KeyRules: Sendable {
     /// The store's key for the digests that stand for credentials. Random by default: keys made with it mean
     /// something to this process only.
     package var secret: SymmetricKey
+    /// The engine's and the request's own, beside what stands here.
+    package var own: IdentityRules
 
-    package init(secret: SymmetricKey = SymmetricKey(size: .bits256)) { self.secret = secret }
+    package init(secret: SymmetricKey = SymmetricKey(size: .bits256), own: IdentityRules = IdentityRules()) {
+        self.secret = secret
+        self.own = own
+    }
+
+    package func adding(_ rules: IdentityRules) -> KeyRules { KeyRules(secret: secret, own: own.union(rules)) }
 
     /// Words in the names of headers, parameters and members of JSON bodies whose values are credentials. Rather one too
     /// many: such a value still separates requests, only as a keyed digest, and does not go to another origin.
@@ -35,21 +42,47 @@ package struct KeyRules: Sendable {
         "x-b3-sampled", "x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context",
     ]
 
+    /// Whether a header may tell answers apart.
+    func isSelecting(_ header: String) -> Bool {
+        !Self.nonSelectingHeaders.contains(header) && !own.isNonSelecting(header)
+    }
+
     /// Whether a header's value is a credential: it goes to no other origin and into no key in clear.
-    static func isCredential(_ name: HTTPField.Name) -> Bool {
-        secretHeaderWords.contains { name.canonicalName.contains($0) }
+    func isCredential(_ name: HTTPField.Name) -> Bool {
+        Self.secretHeaderWords.contains { name.canonicalName.contains($0) } || own.isSecret(name.canonicalName)
+    }
+
+    /// Whether an identity takes the place of a header: where it is a credential for certain, not by its name alone.
+    func isReplaced(_ name: HTTPField.Name) -> Bool {
+        name == .authorization || name == .cookie || own.isSecret(name.canonicalName)
     }
 
     /// Whether a name of a member or a parameter, as it is before encoding, says that the value is a credential.
-    static func isSecret(_ name: some StringProtocol) -> Bool {
-        let name = name.lowercased()
-        return secretNames.contains(name) || secretWords.contains { name.contains($0) }
+    func isSecret(_ name: some StringProtocol) -> Bool {
+        let lower = name.lowercased()
+        return Self.secretNames.contains(lower) || Self.secretWords.contains { lower.contains($0) }
+            || own.isSecret(name)
     }
 
     /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
-    func isSecret(parameter name: [UInt8]) -> Bool {
-        let text = String(decoding: name, as: UTF8.self).removingPercentEncoding ?? ""
-        return text.split(whereSeparator: { $0 == "[" || $0 == "]" }).contains(where: Self.isSecret)
+    func isSecret(parameter name: [UInt8]) -> Bool { Self.words(name).contains(where: isSecret) }
+
+    /// Whether an identity takes the place of a parameter: where it was named as a secret.
+    func isReplaced(parameter name: [UInt8]) -> Bool {
+        !own.secrets.isEmpty && Self.words(name).contains(where: own.isSecret)
+    }
+
+    func isIgnored(parameter name: [UInt8]) -> Bool {
+        !own.ignoring.isEmpty && own.isIgnored(Self.decoded(name))
+    }
+
+    private static func decoded(_ name: [UInt8]) -> String {
+        let text = String(decoding: name, as: UTF8.self)
+        return text.removingPercentEncoding ?? text
+    }
+
+    private static func words(_ name: [UInt8]) -> [Substring] {
+        decoded(name).split { $0 == "[" || $0 == "]" }
     }
 
     /// A keyed digest that stands for a credential: equal for equal credentials in one store, and of no use outside.

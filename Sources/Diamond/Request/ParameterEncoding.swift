@@ -82,7 +82,8 @@ private struct ItemWriter {
         for (index, value) in values.enumerated() {
             if index > 0 { joined.append(UInt8(ascii: ",")) }
             guard value.isScalar, let bytes = try Self.scalar(value) else {
-                let message = "the parameter '\(name)' holds \(value.kind), which commas cannot join: encode arrays as json"
+                let message =
+                    "the parameter '\(name)' holds \(value.kind), which commas cannot join: encode arrays as json"
                 throw RequestError(.malformedParameter, message)
             }
             joined += bytes

@@ -6,12 +6,15 @@ import HTTPTypes
 /// ```json
 /// {"version": 1, "method": "GET", "url": "https://api.example.com/cities",
 ///  "parameters": [["country", "DE"], ["page", 2]], "headers": [["Accept", "application/json"]],
-///  "body": {"json": {"a": 1}}, "policy": "automatic", "maxAge": 60, "timeout": 30}
+///  "body": {"json": {"a": 1}}, "policy": "automatic", "maxAge": 60, "timeout": 30,
+///  "credentials": [{"header": "Authorization", "prefix": "Bearer ", "secret": "github-token"}],
+///  "identity": "user-42", "ignoring": ["utm_*"]}
 /// ```
 ///
 /// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is one
 /// of `{"json": …}`, `{"form": …}`, `{"text": …}` and `{"base64": …}`, the last two with an optional `contentType`.
-/// `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever. An unknown key is an error.
+/// `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever. Further keys are `destination`, `arrays`,
+/// `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
 extension Request {
     /// Reads the written form.
     ///
@@ -24,9 +27,9 @@ extension Request {
     /// The written form, keys sorted, what stands at its default left out. Credentials in headers and parameters are
     /// written as they are.
     ///
-    /// - Throws: ``RequestError`` for a number that is not finite.
+    /// - Throws: ``RequestError`` for a number that is not finite, and for a secret without a name.
     public func json() throws(RequestError) -> Data {
-        Data(try written.written())
+        Data(try written().written())
     }
 
     private init(written: JSONValue) throws(RequestError) {
@@ -44,7 +47,17 @@ extension Request {
         if let name = try form.string("policy") { cache.mode = try form.choice(name, for: "policy") }
         cache.maxAge = try form.duration("maxAge", default: nil)
         timeout = try form.duration("timeout", default: Self.defaultTimeout)
+        try readIdentity(&form)
         try form.finish()
+    }
+
+    private mutating func readIdentity(_ form: inout WrittenObject) throws(RequestError) {
+        for value in try form.array("credentials") { credentials.append(try Credential(written: value)) }
+        identity = try form.string("identity")
+        cacheKey = try form.string("cacheKey")
+        rules.ignoring = try form.strings("ignoring")
+        rules.nonSelecting = try form.strings("nonSelecting")
+        rules.secrets = try form.strings("secrets")
     }
 
     private static func checkVersion(_ form: inout WrittenObject) throws(RequestError) {
@@ -61,7 +74,7 @@ extension Request {
         return method
     }
 
-    private var written: JSONValue {
+    private func written() throws(RequestError) -> JSONValue {
         var members: [String: JSONValue] = ["version": 1, "method": .string(method.rawValue), "url": .string(url)]
         if !parameters.isEmpty { members["parameters"] = parameters.written }
         if destination != .automatic { members["destination"] = .string(destination.rawValue) }
@@ -72,7 +85,18 @@ extension Request {
         if cache.mode != .automatic { members["policy"] = .string(cache.mode.rawValue) }
         if let maxAge = cache.maxAge { members["maxAge"] = .number(maxAge.writtenSeconds) }
         if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.writtenSeconds) } ?? .null }
+        try writeIdentity(into: &members)
         return .object(members)
+    }
+
+    private func writeIdentity(into members: inout [String: JSONValue]) throws(RequestError) {
+        var written: [JSONValue] = []
+        for credential in credentials { written.append(try credential.written()) }
+        if !written.isEmpty { members["credentials"] = .array(written) }
+        if let identity { members["identity"] = .string(identity) }
+        if let cacheKey { members["cacheKey"] = .string(cacheKey) }
+        let lists = ["ignoring": rules.ignoring, "nonSelecting": rules.nonSelecting, "secrets": rules.secrets]
+        for (key, names) in lists where !names.isEmpty { members[key] = .array(names.map { .string($0) }) }
     }
 }
 
@@ -84,7 +108,7 @@ extension Request: Codable {
 
     /// Writes the written form with any encoder.
     public func encode(to encoder: any Encoder) throws {
-        try written.encode(to: encoder)
+        try written().encode(to: encoder)
     }
 }
 

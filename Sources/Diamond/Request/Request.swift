@@ -25,6 +25,17 @@ public struct Request: Hashable, Sendable {
     /// `nil` sends no body; empty bytes send an empty one.
     public var body: RequestBody?
     public var cache: CachePolicy
+    /// Secrets to be filled in, with their places.
+    public var credentials: [Credential] = []
+    /// On whose behalf it is sent, such as `"user-42"`: takes the place of the credentials in what identifies the
+    /// request, so that users stay apart and a rotated token finds what an older one has stored. `nil` asks the engine's
+    /// ``CredentialProvider``.
+    public var identity: String?
+    /// Takes the place of method, URL, parameters, headers and body in what identifies the request; credentials and
+    /// identity still separate.
+    public var cacheKey: String?
+    /// Beside the engine's.
+    public var rules = IdentityRules()
     /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever. Kept in whole
     /// milliseconds, a hundred years at most. There is no limit on the whole.
     public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
@@ -80,4 +91,15 @@ extension Request: CustomStringConvertible, CustomDebugStringConvertible {
     /// Method and URL without what may be secret: no user info, query, parameter, header or body.
     public var description: String { "\(method.rawValue) \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())" }
     public var debugDescription: String { description }
+}
+
+extension Request: CustomReflectable {
+    /// Names, without the values that may be secret.
+    public var customMirror: Mirror {
+        let shown: KeyValuePairs<String, Any> = [
+            "request": description, "parameters": parameters.map(\.name), "headers": headers.map(\.name.rawName),
+            "credentials": credentials, "identity": identity as Any, "cacheKey": cacheKey as Any, "cache": cache,
+        ]
+        return Mirror(self, children: shown)
+    }
 }

@@ -13,6 +13,12 @@ struct WireRequest {
     var headers: HTTPFields
     var body: RequestBody?
     let encoding: ParameterEncoding
+    /// The request's own, and the names of what held secrets without a name.
+    private(set) var rules: IdentityRules
+    /// Credentials by name, to be filled in where the request is sent.
+    private(set) var namedCredentials: [Credential] = []
+    let identity: String?
+    let cacheKey: String?
 
     init(_ request: Request) throws(RequestError) {
         method = request.method
@@ -20,10 +26,14 @@ struct WireRequest {
         headers = request.headers
         body = request.body
         encoding = request.encoding
+        rules = request.rules
+        identity = request.identity
+        cacheKey = request.cacheKey
         try place(request.parameters, at: request.effectiveDestination)
         if let userInfo = url.userInfo, headers[.authorization] == nil {
             headers[.authorization] = BasicCredentials.header(userInfo)
         }
+        for credential in request.credentials { try place(credential) }
         if let contentType = body?.contentType, headers[.contentType] == nil { headers[.contentType] = contentType }
     }
 
@@ -34,6 +44,36 @@ struct WireRequest {
             throw RequestError(.malformedParameter, "the request has a body already: send its parameters in the query")
         }
         body = destination == .json ? .json(parameters.object) : .form(parameters)
+    }
+}
+
+extension WireRequest {
+    /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
+    var headerCredentials: [Credential] {
+        namedCredentials.filter { if case .header = $0.place { true } else { false } }
+    }
+
+    private mutating func place(_ credential: Credential) throws(RequestError) {
+        switch credential.secret.content {
+        case .named:
+            if case .header(let name, _) = credential.place { headers[name] = nil }
+            namedCredentials.append(credential)
+        case .value(let value): try fill(credential, with: value)
+        }
+    }
+
+    /// Puts a secret's value in its place, and remembers the name as a secret one.
+    mutating func fill(_ credential: Credential, with value: String) throws(RequestError) {
+        switch credential.place {
+        case .header(let name, let prefix):
+            headers[name] = nil
+            headers.append(try HTTPField(checking: name.rawName, prefix + value))
+            rules.secrets.append(name.rawName)
+        case .parameter(let name):
+            let encoded = PercentEncoding.encode(value.utf8)
+            parameterItems.append(QueryItem(name: PercentEncoding.encode(name.utf8), value: encoded))
+            rules.secrets.append(name)
+        }
     }
 }
 

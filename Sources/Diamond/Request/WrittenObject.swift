@@ -19,6 +19,20 @@ struct WrittenObject {
         return text
     }
 
+    /// An array; an absent key is an empty one.
+    mutating func array(_ key: String) throws(RequestError) -> [JSONValue] {
+        guard let value = take(key) else { return [] }
+        guard case .array(let values) = value else { throw failure(key, "is \(value.kind): write an array, […]") }
+        return values
+    }
+
+    mutating func strings(_ key: String) throws(RequestError) -> [String] {
+        try array(key).map { value throws(RequestError) in
+            guard case .string(let text) = value else { throw failure(key, "holds \(value.kind): write text only") }
+            return text
+        }
+    }
+
     /// Seconds; `null` is no limit, an absent key `default`.
     mutating func duration(_ key: String, default: Duration?) throws(RequestError) -> Duration? {
         switch take(key) {

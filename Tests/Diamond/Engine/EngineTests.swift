@@ -113,7 +113,8 @@ import Testing
     @Test func `purges what is stored for a request`() async throws {
         let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]), clock: clock)
         _ = try await engine.send(Request("http://h/?a=1&b=2"))
-        #expect(try engine.key(of: Request("http://h/?a=1&b=2")) == engine.key(of: Request("http://h/?b=2&a=1")))
+        let (one, other) = (Request("http://h/?a=1&b=2"), Request("http://h/?b=2&a=1"))
+        #expect(try await engine.key(of: one) == engine.key(of: other))
         #expect(try await engine.purge(Request("http://h/?b=2&a=1")))
         #expect(try await !engine.purge(Request("http://h/?b=2&a=1")))
         #expect(try await engine.send(Request("http://h/?a=1&b=2")).source == .network)

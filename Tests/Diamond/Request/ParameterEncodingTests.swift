@@ -11,28 +11,32 @@ import Testing
         String(decoding: try parameters.items(encoding).joinedQuery, as: UTF8.self)
     }
 
-    @Test(arguments: [
-        (.standard, "a=1&a=x%2Cy&a=true&o%5Bb%5D=1&o%5Bc%5D=2&o%5Bc%5D=3"),
-        (
-            ParameterEncoding(arrays: .brackets),
-            "a%5B%5D=1&a%5B%5D=x%2Cy&a%5B%5D=true&o%5Bb%5D=1&o%5Bc%5D%5B%5D=2&o%5Bc%5D%5B%5D=3"
-        ),
-        (ParameterEncoding(arrays: .comma), "a=1,x%2Cy,true&o%5Bb%5D=1&o%5Bc%5D=2,3"),
-        (
-            ParameterEncoding(arrays: .json, objects: .json),
-            "a=%5B1%2C%22x%2Cy%22%2Ctrue%5D&o=%7B%22b%22%3A1%2C%22c%22%3A%5B2%2C3%5D%7D"
-        ),
-    ] as [(ParameterEncoding, String)]) func `writes arrays and objects as chosen`(
-        encoding: ParameterEncoding, text: String
-    ) throws {
+    @Test(
+        arguments: [
+            (.standard, "a=1&a=x%2Cy&a=true&o%5Bb%5D=1&o%5Bc%5D=2&o%5Bc%5D=3"),
+            (
+                ParameterEncoding(arrays: .brackets),
+                "a%5B%5D=1&a%5B%5D=x%2Cy&a%5B%5D=true&o%5Bb%5D=1&o%5Bc%5D%5B%5D=2&o%5Bc%5D%5B%5D=3"
+            ),
+            (ParameterEncoding(arrays: .comma), "a=1,x%2Cy,true&o%5Bb%5D=1&o%5Bc%5D=2,3"),
+            (
+                ParameterEncoding(arrays: .json, objects: .json),
+                "a=%5B1%2C%22x%2Cy%22%2Ctrue%5D&o=%7B%22b%22%3A1%2C%22c%22%3A%5B2%2C3%5D%7D"
+            ),
+        ] as [(ParameterEncoding, String)]) func `writes arrays and objects as chosen`(
+            encoding: ParameterEncoding, text: String
+        ) throws
+    {
         #expect(try query(Self.nested, encoding) == text)
     }
 
-    @Test(arguments: [
-        (.repeated, ""), (.brackets, ""), (.comma, "a="), (.json, "a=%5B%5D"),
-    ] as [(ParameterEncoding.Arrays, String)]) func `says what an empty array sends`(
-        arrays: ParameterEncoding.Arrays, text: String
-    ) throws {
+    @Test(
+        arguments: [
+            (.repeated, ""), (.brackets, ""), (.comma, "a="), (.json, "a=%5B%5D"),
+        ] as [(ParameterEncoding.Arrays, String)]) func `says what an empty array sends`(
+            arrays: ParameterEncoding.Arrays, text: String
+        ) throws
+    {
         #expect(try query(["a": []], ParameterEncoding(arrays: arrays)) == text)
     }
 

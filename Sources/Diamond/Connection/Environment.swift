@@ -1,0 +1,62 @@
+import Foundation
+import HTTPTypes
+
+/// What an engine adds to every request: before it is keyed its base URL, headers and identity, when it is sent the
+/// values of its secrets.
+struct Environment: Sendable {
+    /// What relative URLs are resolved against.
+    var baseURL: String?
+    /// Sent with every request that does not set them itself.
+    var headers: HTTPFields = [:]
+    /// The engine's own, and the store's key.
+    var rules = KeyRules()
+    var provider: (any CredentialProvider)?
+
+    /// The request as it is keyed, persisted and sent.
+    func resolve(_ request: Request) async throws(ConnectionError) -> Request {
+        var request = request
+        do throws(RequestError) {
+            if let baseURL { request.url = try RequestURL.resolve(request.url, against: baseURL) }
+        } catch {
+            throw ConnectionError(error)
+        }
+        for field in headers where request.headers[field.name] == nil { request.headers.append(field) }
+        if request.identity == nil { request.identity = try await identity(of: request) }
+        return request
+    }
+
+    private func identity(of request: Request) async throws(ConnectionError) -> String? {
+        do {
+            return try await provider?.identity(for: request)
+        } catch {
+            let message = "the credential provider could not say for whom the request is: see the cause"
+            throw ConnectionError(.noCredential, message, cause: error)
+        }
+    }
+
+    /// The request with its named secrets filled in, as it goes on the wire and nowhere else.
+    func fill(_ wire: WireRequest) async throws(ConnectionError) -> WireRequest {
+        guard !wire.namedCredentials.isEmpty else { return wire }
+        var filled = wire
+        for credential in wire.namedCredentials {
+            let value = try await value(of: credential.secret.name ?? "", for: wire.identity)
+            do { try filled.fill(credential, with: value) } catch { throw ConnectionError(error) }
+        }
+        return filled
+    }
+
+    private func value(of name: String, for identity: String?) async throws(ConnectionError) -> String {
+        let value: String?
+        do {
+            value = try await provider?.secret(name, for: identity)
+        } catch {
+            let message = "the credential provider failed on the secret '\(name)': see the cause"
+            throw ConnectionError(.noCredential, message.printable, cause: error)
+        }
+        guard let value else {
+            let message = "the secret '\(name)' is not known: give the engine a credential provider that knows it"
+            throw ConnectionError(.noCredential, message.printable)
+        }
+        return value
+    }
+}

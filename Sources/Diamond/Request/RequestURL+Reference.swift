@@ -1,0 +1,23 @@
+extension RequestURL {
+    /// The absolute URL of a reference (RFC 3986 section 5.2): an absolute one as it is; `/a` from the base's root; `a`
+    /// beside the base's last segment, so that a base usually ends with `/`; `?a` and nothing on the base's path.
+    static func resolve(_ reference: String, against base: String) throws(RequestError) -> String {
+        guard !hasScheme(reference) else { return reference }
+        let base = try RequestURL(base)
+        let authority = base.userInfo.map { String(decoding: $0, as: UTF8.self) + "@" } ?? ""
+        let origin = base.origin.replacing("://", with: "://\(authority)", maxReplacements: 1)
+        let path = String(decoding: base.path, as: UTF8.self)
+        guard !reference.hasPrefix("//") else { return "\(base.scheme):\(reference)" }
+        guard !reference.hasPrefix("/") else { return origin + reference }
+        guard let first = reference.first, first != "?", first != "#" else { return origin + path + reference }
+        return origin + path[...(path.lastIndex(of: "/") ?? path.startIndex)] + reference
+    }
+
+    /// Whether it begins with a scheme (section 3.1), and so is no reference.
+    private static func hasScheme(_ text: String) -> Bool {
+        guard let colon = text.firstIndex(of: ":"), let first = text.first, first.isASCII, first.isLetter else {
+            return false
+        }
+        return text[..<colon].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+    }
+}

@@ -1,0 +1,256 @@
+import Diamond
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `An engine, for several users,` {
+    private let temporary = TemporaryStore()
+    private let transport = StubTransport { request throws(TransportError) in
+        .stub(headers: [.cacheControl: "max-age=60"], body: "for \(request.url) \(request.headers)")
+    }
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private static let name = HTTPField.Name("X-Whatever") ?? .cookie
+
+    /// How users tell who they are.
+    enum Way: CaseIterable {
+        case authorization, cookie, userInfo, parameter, listedHeader, unnamedSecret, form
+
+        func request(_ user: String) -> Request {
+            var request = Request("http://h/me")
+            switch self {
+            case .authorization: request.headers[.authorization] = "Bearer \(user)"
+            case .cookie: request.headers[.cookie] = "session=\(user)"
+            case .userInfo: request.url = "http://\(user):pw@h/me"
+            case .parameter: request.parameters = ["access_token": .string(user)]
+            case .listedHeader:
+                request.headers[name] = user
+                request.rules.secrets = ["x-whatever"]
+            case .unnamedSecret: request.credentials = [.header(name, .unnamed(user))]
+            case .form:
+                request.method = .query
+                request.body = .form(["whatever": .string(user)])
+                request.rules.secrets = ["whatever"]
+            }
+            return request
+        }
+    }
+
+    @Test(arguments: Way.allCases) func `never answers one with what is another's`(way: Way) async throws {
+        let first = engine()
+        let alice = try await first.send(way.request("alice-s3cret"))
+        #expect(try await first.send(way.request("bob-s3cret")).source == .network)
+        #expect(try await first.send(way.request("alice-s3cret")).source == .cache)
+        await first.close()
+        let second = engine()
+        #expect(try await second.send(way.request("carol-s3cret")).source == .network)
+        let again = try await second.send(way.request("alice-s3cret"))
+        #expect(again.source == .cache)
+        #expect(again.body == alice.body)
+        await second.close()
+    }
+
+    @Test(arguments: Way.allCases) func `finds with an identity what an older token has stored`(way: Way) async throws {
+        let engine = engine()
+        var (old, new, other) = (way.request("old"), way.request("new"), way.request("new"))
+        (old.identity, new.identity, other.identity) = ("user-42", "user-42", "user-43")
+        #expect(try await engine.send(old).source == .network)
+        // A parameter that only its name gives away may be something else: it still separates.
+        #expect(try await engine.send(new).source == (way == .parameter ? .network : .cache))
+        #expect(try await engine.send(other).source == .network)
+        await engine.close()
+    }
+
+    @Test func `stores nothing that a named secret without an identity has brought`() async throws {
+        let engine = engine { $0.credentials = KnownSecrets(["token": "s3cret"]) }
+        var request = Request("http://h/me")
+        request.credentials = [.bearer(.secret("token"))]
+        for _ in 0..<2 { #expect(try await engine.send(request).source == .network) }
+        #expect(transport.requests.map { $0.headers[.authorization] } == ["Bearer s3cret", "Bearer s3cret"])
+        #expect(try await engine.cache?.purge() == 0)
+        await engine.close()
+    }
+
+    @Test func `asks its provider for whom a request is, before it looks`() async throws {
+        let provider = KnownSecrets(["a/token": "s3cret-a", "b/token": "s3cret-b"], identity: "a")
+        let engine = engine { $0.credentials = provider }
+        var request = Request("http://h/me")
+        request.credentials = [.bearer(.secret("token")), .parameter("key", .secret("token"))]
+        #expect(try await engine.send(request).source == .network)
+        #expect(try await engine.send(request).source == .cache)
+        provider.signIn("b")
+        #expect(try await engine.send(request).source == .network)
+        #expect(transport.requests.map { $0.headers[.authorization] } == ["Bearer s3cret-a", "Bearer s3cret-b"])
+        #expect(transport.requests.map(\.url) == ["http://h/me?key=s3cret-a", "http://h/me?key=s3cret-b"])
+        await engine.close()
+        // What the server sends back is its own affair; here the stub repeats what it was asked, so only keys and URLs.
+        let secret = try await engine.cache?.purge()
+        #expect(secret == 2)
+    }
+
+    @Test func `keeps no byte of a secret in the store, its log or its answers' URLs`() async throws {
+        let quiet = StubTransport(headers: [.cacheControl: "max-age=60", .setCookie: "session=s3cret"])
+        let engine = engine {
+            $0.transport = quiet
+            $0.credentials = KnownSecrets(["token": "s3cret-named"], identity: "user-42")
+        }
+        var named = Request("http://h/named", parameters: ["a": 1])
+        named.credentials = [.bearer(.secret("token")), .parameter("api_key", .secret("token"))]
+        var unnamed = Request("http://me:s3cret-info@h/unnamed", parameters: ["password": "s3cret-parameter"])
+        unnamed.credentials = [.header(Self.name, prefix: "Key ", .unnamed("s3cret-value"))]
+        for request in [named, unnamed] {
+            let response = try await engine.send(request)
+            #expect(!response.url.contains("s3cret-named") && !response.url.contains("s3cret-info"))
+        }
+        #expect(quiet.requests.allSatisfy { "\($0.url) \($0.headers)".contains("s3cret") })
+        await engine.cache?.flush()
+        let bytes = try temporary.bytes()
+        #expect(bytes.count > 0)
+        #expect(bytes.firstRange(of: Data("s3cret".utf8)) == nil)
+        #expect(bytes.firstRange(of: Data("credential header authorization".utf8)) != nil)
+        await engine.close()
+    }
+
+    @Test func `forgets what an identity has, and only that`() async throws {
+        let engine = engine()
+        var (own, other) = (Request("http://h/me"), Request("http://h/me"))
+        (own.identity, other.identity) = ("user-42", "user-43")
+        for request in [own, other, Request("http://h/me")] { _ = try await engine.send(request) }
+        #expect(try await engine.forget(identity: "user-42") == 1)
+        #expect(try await engine.send(other).source == .cache)
+        #expect(try await engine.send(Request("http://h/me")).source == .cache)
+        #expect(try await engine.send(own).source == .network)
+        await engine.close()
+    }
+
+    @Test func `does not store what was under way for an identity when it was forgotten`() async throws {
+        let (hasCome, mayGo) = (Gate(), Gate())
+        let slow = StubTransport { _ throws(TransportError) in
+            hasCome.open()
+            await mayGo.wait()
+            return .stub(headers: [.cacheControl: "max-age=60"])
+        }
+        let engine = engine { $0.transport = slow }
+        var request = Request("http://h/me")
+        request.identity = "user-42"
+        let task = Task { [request] in try await engine.send(request) }
+        await hasCome.wait()
+        try await engine.forget(identity: "user-42")
+        mayGo.open()
+        #expect(try await task.value.source == .network)
+        #expect(try await engine.send(request).source == .network)
+        // Asked anew after it was forgotten, it is stored again.
+        #expect(try await engine.send(request).source == .cache)
+        await engine.close()
+    }
+
+    @Test(arguments: [nil, KnownSecrets()] as [KnownSecrets?])
+    func `names a secret that nobody knows, and sends nothing`(provider: KnownSecrets?) async throws {
+        let engine = engine { $0.credentials = provider }
+        var request = Request("http://h/me")
+        request.credentials = [.bearer(.secret("github-token"))]
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+        #expect(error?.code == .noCredential)
+        #expect(error?.message.contains("'github-token'") == true)
+        #expect(transport.requests.isEmpty)
+        await engine.close()
+    }
+
+    @Test(arguments: [("http://h/b", "Bearer s3cret"), ("http://other/b", nil), ("https://h/b", nil)])
+    func `takes a secret along to its own origin only`(target: String, expected: String?) async throws {
+        let redirecting = StubTransport { request throws(TransportError) in
+            request.url == "http://h/a" ? .stub(status: 302, headers: [.location: target]) : .stub()
+        }
+        let engine = engine {
+            $0.transport = redirecting
+            $0.credentials = KnownSecrets(["token": "s3cret"], identity: "me")
+        }
+        var request = Request("http://h/a", headers: [Self.name: "s3cret"])
+        request.credentials = [.bearer(.secret("token"))]
+        request.rules.secrets = ["X-Whatever"]
+        _ = try await engine.send(request)
+        #expect(redirecting.requests.count == 2)
+        #expect(redirecting.requests.last?.headers[.authorization] == expected)
+        #expect(redirecting.requests.last?.headers[Self.name] == (expected == nil ? nil : "s3cret"))
+        await engine.close()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `An engine's environment` {
+    private let temporary = TemporaryStore()
+    private let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    @Test(arguments: [
+        ("cities", "http://h/v1/cities"), ("/cities", "http://h/cities"), ("?a=1", "http://h/v1/?a=1"),
+        ("../x", "http://h/x"), ("//other/x", "http://other/x"), ("https://o/x", "https://o/x"), ("", "http://h/v1/"),
+        ("a:b", nil), ("./a:b", "http://h/v1/a:b"),
+    ]) func `resolves URLs against its base`(url: String, resolved: String?) async throws {
+        let engine = engine { $0.baseURL = "HTTP://h:80/v1/" }
+        if let resolved {
+            _ = try await engine.send(Request(url))
+            #expect(transport.requests.map(\.url) == [resolved])
+            #expect(try await engine.send(Request(resolved)).source == .cache)
+        } else {
+            await #expect(throws: ConnectionError.self) { try await engine.send(Request(url)) }
+        }
+        await engine.close()
+    }
+
+    @Test func `has rules that go with each request's own`() async throws {
+        let engine = engine { $0.rules = IdentityRules(ignoring: ["utm_*", "_"], nonSelecting: ["X-Trace"]) }
+        let trace = try #require(HTTPField.Name("X-Trace"))
+        var request = Request("http://h/?utm_source=a&_=1&a=1", headers: [trace: "1"])
+        #expect(try await engine.send(request).source == .network)
+        request = Request("http://h/?utm_medium=b&a=1", parameters: ["_": 2], headers: [trace: "2"])
+        #expect(try await engine.send(request).source == .cache)
+        request = Request("http://h/?a=1&t=5")
+        #expect(try await engine.send(request).source == .network)
+        request.parameters["t2"] = 7
+        request.rules.ignoring = ["t*"]
+        #expect(try await engine.send(request).source == .cache)
+        // It is sent all the same.
+        #expect(transport.requests.map(\.url) == ["http://h/?utm_source=a&_=1&a=1", "http://h/?a=1&t=5"])
+        await engine.close()
+    }
+
+    @Test func `stores nothing that varies by a header which does not select`() async throws {
+        let trace = try #require(HTTPField.Name("X-Trace"))
+        let varying = StubTransport(headers: [.cacheControl: "max-age=60", .vary: "x-trace"])
+        let engine = engine {
+            $0.transport = varying
+            $0.rules.nonSelecting = ["X-Trace"]
+        }
+        for value in ["1", "2"] {
+            #expect(try await engine.send(Request("http://h/", headers: [trace: value])).source == .network)
+        }
+        await engine.close()
+    }
+
+    @Test func `takes a key of the app's own in place of the request, but for its credentials`() async throws {
+        let engine = engine { _ in }
+        var (one, other) = (Request("http://a/x?t=1"), Request("https://b/y", headers: [.acceptLanguage: "de"]))
+        (one.cacheKey, other.cacheKey) = ("cities", "cities")
+        #expect(try await engine.send(one).source == .network)
+        #expect(try await engine.send(other).source == .cache)
+        other.headers[.authorization] = "Bearer a"
+        #expect(try await engine.send(other).source == .network)
+        other.cacheKey = "towns"
+        #expect(try await engine.send(other).source == .network)
+        await engine.close()
+    }
+}

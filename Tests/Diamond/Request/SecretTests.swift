@@ -1,0 +1,68 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A secret` {
+    private static var request: Request {
+        var request = Request("http://h/", parameters: ["password": "s3cret"], headers: [.cookie: "s3cret"])
+        request.credentials = [.bearer(.unnamed("s3cret")), .parameter("key", .secret("maps"))]
+        return request
+    }
+
+    @Test func `shows its name or nothing, however it is looked at`() {
+        for secret in [Secret.secret("maps"), .unnamed("s3cret")] {
+            var dumped = ""
+            dump(secret, to: &dumped)
+            let shown = ["\(secret)", String(reflecting: secret), String(describing: Optional(secret)), dumped]
+            #expect(shown.allSatisfy { !$0.contains("s3cret") })
+            #expect(shown.allSatisfy { $0.contains(secret.name ?? "•••") })
+        }
+    }
+
+    @Test func `does not show where its request is looked at`() throws {
+        var dumped = ""
+        dump(Self.request, to: &dumped)
+        let shown = ["\(Self.request)", String(reflecting: Self.request), dumped, "\([Self.request])"]
+        #expect(shown.allSatisfy { !$0.contains("s3cret") }, "\(shown)")
+        #expect(dumped.contains("maps"))
+    }
+
+    @Test func `with a name is written by it`() throws {
+        var request = Request("http://h/")
+        request.credentials = [
+            .bearer(.secret("github-token")), .parameter("api_key", .secret("maps")), .header(.cookie, .secret("c")),
+        ]
+        let text = String(decoding: try request.json(), as: UTF8.self)
+        #expect(
+            text == """
+                {"credentials":[{"header":"Authorization","prefix":"Bearer ","secret":"github-token"},\
+                {"parameter":"api_key","secret":"maps"},{"header":"Cookie","secret":"c"}],"method":"GET",\
+                "url":"http://h/","version":1}
+                """
+        )
+        #expect(try Request(json: Data(text.utf8)) == request)
+    }
+
+    @Test func `without a name keeps its request from being written`() {
+        let error = #expect(throws: RequestError.self) { try Self.request.json() }
+        #expect(error?.code == .unnamedSecret)
+        #expect(error?.message.contains("s3cret") == false)
+        #expect(throws: (any Error).self) { try JSONEncoder().encode(Self.request) }
+    }
+
+    @Test(arguments: [
+        (#"{"url": "http://h/", "credentials": 1}"#, "write an array"),
+        (#"{"url": "http://h/", "credentials": [1]}"#, "write an object"),
+        (#"{"url": "http://h/", "credentials": [{"header": "A"}]}"#, "give the name of a secret"),
+        (#"{"url": "http://h/", "credentials": [{"secret": "a", "header": "A B"}]}"#, "has a character"),
+        (#"{"url": "http://h/", "credentials": [{"secret": "a", "parameter": "p", "header": "A"}]}"#, "not known here"),
+        (#"{"url": "http://h/", "credentials": [{"secret": "a", "value": "s3cret"}]}"#, "not known here"),
+        (#"{"url": "http://h/", "ignoring": "a"}"#, "write an array"),
+        (#"{"url": "http://h/", "ignoring": [1]}"#, "write text only"),
+    ]) func `is refused with the remedy where it is written wrongly`(text: String, remedy: String) {
+        let error = #expect(throws: RequestError.self) { try Request(json: Data(text.utf8)) }
+        #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
+    }
+}
