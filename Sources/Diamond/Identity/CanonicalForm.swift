@@ -114,14 +114,3 @@ package struct CanonicalForm {
         bytes.append(0x0A)
     }
 }
-
-extension JSONValue {
-    /// Whether the name of a member, at any depth, says that its value is a credential.
-    fileprivate var hasSecretMember: Bool {
-        switch self {
-        case .array(let values): values.contains(where: \.hasSecretMember)
-        case .object(let members): members.contains { KeyRules.isSecret($0.key) || $0.value.hasSecretMember }
-        default: false
-        }
-    }
-}
