@@ -12,7 +12,7 @@ struct Cachectl: AsyncParsableCommand {
 
             EXIT CODES
               0   done
-              1   nothing found
+              1   nothing found, or two requests differ
               2   the server answered with an error status, 400 or more
               3   no response: unreachable, timed out, broken
               4   the store cannot be opened or written

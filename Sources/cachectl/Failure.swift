@@ -5,6 +5,7 @@ import Diamond
 /// How a command ends when it does not end well; the numbers stand in `cachectl --help`.
 enum Failure {
     static let nothingFound = ExitCode(1)
+    static let different = ExitCode(1)
     static let errorStatus = ExitCode(2)
     static let noResponse = ExitCode(3)
     static let noStore = ExitCode(4)
@@ -22,7 +23,7 @@ enum Failure {
     static func report(_ error: RequestError) -> ExitCode { report(usage, error.message) }
 
     static func report(_ error: ConnectionError) -> ExitCode {
-        report(error.code == .badRequest ? usage : noResponse, error.message)
+        report([.badRequest, .noCredential].contains(error.code) ? usage : noResponse, error.message)
     }
 }
 #endif

@@ -7,19 +7,27 @@ struct Key: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints a request's canonical form and the key it makes.",
         discussion: """
-            Two requests with one key are the same to the cache. Credentials appear as digests keyed with the store's \
-            secret: with another store they, and the key, are others.
+            Two requests with one key are the same to the cache; given two, it prints where they differ and ends with 1. \
+            Credentials appear as digests keyed with the store's secret: with another store they, and the key, are others.
             """
     )
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var options: RequestOptions
 
+    @Argument(help: ArgumentHelp("Another request, to be compared.", valueName: "OTHER"))
+    var other: String?
+
+    @Flag(help: "Tells the rule behind each line, and what is in no line.")
+    var explain = false
+
     func run() throws {
         let request = try options.request()
         let rules = try rules()
+        if let other { return try compare(request, try options.request(other), rules) }
         do throws(RequestError) {
-            try show(CanonicalForm(of: request, rules: rules))
+            if explain { return show(try CanonicalForm.explanation(of: request, rules: rules)) }
+            show(try CanonicalForm(of: request, rules: rules))
         } catch {
             throw Failure.report(error)
         }
@@ -38,6 +46,49 @@ struct Key: ParsableCommand {
     private func show(_ form: CanonicalForm) {
         guard store.json else { return Output.line(form.text + "key \(form.key)") }
         Output.json(["canonicalForm": form.text, "key": form.key.description])
+    }
+
+    private func show(_ explanation: CanonicalForm.Explanation) {
+        let lines = explanation.lines.map { ["line": $0.text, "rule": $0.rule] }
+        let omissions = explanation.omissions.map { ["omitted": $0.what, "reason": $0.reason] }
+        guard !store.json else { return Output.json(["lines": lines, "omissions": omissions]) }
+        for line in explanation.lines { Output.line("\(line.text)\n    \(line.rule)") }
+        for omission in explanation.omissions { Output.line("(\(omission.what))\n    \(omission.reason)") }
+    }
+}
+
+extension Key {
+    /// Lines that only one of two forms has, `-` for the first and `+` for the second.
+    private func compare(_ one: Request, _ other: Request, _ rules: KeyRules) throws {
+        let forms: (CanonicalForm, CanonicalForm)
+        do throws(RequestError) {
+            forms = try (CanonicalForm(of: one, rules: rules), CanonicalForm(of: other, rules: rules))
+        } catch {
+            throw Failure.report(error)
+        }
+        let lines = (forms.0.lines, forms.1.lines)
+        let difference = lines.1.difference(from: lines.0)
+        let removed = difference.removals.map(\.line), added = difference.insertions.map(\.line)
+        if store.json {
+            Output.json(["onlyFirst": removed, "onlySecond": added])
+        } else {
+            for line in removed { Output.line("- \(line)") }
+            for line in added { Output.line("+ \(line)") }
+            if difference.isEmpty { Output.line("the same: key \(forms.0.key)") }
+        }
+        if !difference.isEmpty { throw Failure.different }
+    }
+}
+
+extension CanonicalForm {
+    fileprivate var lines: [String] { text.split(separator: "\n").map(String.init) }
+}
+
+extension CollectionDifference<String>.Change {
+    fileprivate var line: String {
+        switch self {
+        case .insert(_, let line, _), .remove(_, let line, _): line
+        }
     }
 }
 #endif

@@ -8,7 +8,8 @@ import HTTPTypes
 struct RequestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A URL; a file with a request as JSON; or - for one on standard input.", valueName: "URL|FILE"))
+            "A URL; a file with a request as JSON; - for one on standard input; or a whole curl command.",
+            valueName: "URL|FILE"))
     var source: String
 
     @Option(
@@ -42,9 +43,12 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The longest time without progress.", valueName: "SECONDS"))
     var timeout: Double?
 
-    func request() throws -> Request {
+    func request() throws -> Request { try request(source) }
+
+    /// The request of another source, with the same changes.
+    func request(_ source: String) throws -> Request {
         do throws(RequestError) {
-            var request = try base()
+            var request = try Self.base(source)
             for parameter in p { request.parameters.append(parsing: parameter) }
             if let method { request.method = try Self.method(method) }
             for header in headers { request.headers.append(try Self.field(header)) }
@@ -61,8 +65,9 @@ struct RequestOptions: ParsableArguments {
     }
 
     // A URL has its scheme; everything else is a file, so that a forgotten scheme is not taken for a relative URL.
-    private func base() throws(RequestError) -> Request {
-        guard source != "-" else { return try Request(json: try Self.input()) }
+    private static func base(_ source: String) throws(RequestError) -> Request {
+        guard source != "-" else { return try Request(json: try input()) }
+        guard !source.hasPrefix("curl ") else { return try Request(curl: source) }
         guard !source.contains("://") else { return Request(source) }
         guard let data = FileManager.default.contents(atPath: source) else {
             let shown = RequestURL.masked(Array(source.utf8))

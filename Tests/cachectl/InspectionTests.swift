@@ -108,6 +108,53 @@ import Testing
         )
     }
 
+    @Test func `explains each line of a canonical form, and what is in none`() async throws {
+        let file = try cachectl.file(
+            "request.json",
+            #"{"url": "http://h/?_=1&a=2", "headers": {"User-Agent": "me", "Cookie": "c"}, "ignoring": ["_"]}"#
+        )
+        let outcome = try await cachectl("key", file, "--identity", "user-42", "--explain")
+        #expect(
+            outcome.text == """
+                diamond 1
+                    the version of the form
+                identity user-42
+                    the identity takes the place of credentials
+                method GET
+                    as sent; HEAD counts as GET
+                origin http://h
+                    lower case, without the scheme's own port
+                path /
+                    dot segments removed, escapes in one form
+                query a=2
+                    an item of the query or a parameter, sorted by name
+                (header cookie)
+                    the identity stands for it
+                (header user-agent)
+                    does not select among answers
+                (parameter _)
+                    is ignored by the rules
+
+                """
+        )
+        let json = try await cachectl("key", file, "--explain", "--json")
+        let object = try #require(JSONSerialization.jsonObject(with: json.output) as? [String: [[String: String]]])
+        #expect(object["lines"]?.first == ["line": "diamond 1", "rule": "the version of the form"])
+        #expect(object["omissions"]?.count == 2)
+    }
+
+    @Test func `shows where two requests differ`() async throws {
+        let same = try await cachectl("key", "http://h/?a=1&b=2", "HTTP://H:80/?b=2&a=1")
+        #expect(same.status == 0)
+        #expect(same.text.hasPrefix("the same: key "))
+        let different = try await cachectl("key", "http://h/?a=1", "curl http://h/?a=2 -H 'Accept: text/plain'")
+        #expect(different.status == 1)
+        #expect(different.text == "- query a=1\n+ query a=2\n+ header accept text/plain\n")
+        let wrong = try await cachectl("key", "http://h/", "curl http://h/ --output")
+        #expect(wrong.status == 64)
+        #expect(wrong.errors.hasPrefix("cachectl: "))
+    }
+
     @Test func `tells its exit codes in its help`() async throws {
         let help = try await cachectl("--help").text
         for code in [

@@ -31,6 +31,30 @@ import Testing
         #expect(fromInput.errors.contains("from cache"))
     }
 
+    @Test func `sends a curl command`() async throws {
+        let command = "curl -G -d country=IS '\(try await cities())' -H 'Accept: application/json'"
+        let sent = try await cachectl("send", command)
+        #expect(sent.text.contains("Reykjav"))
+    }
+
+    @Test func `takes a named secret from the environment, and shows and keeps no byte of it`() async throws {
+        let url = try await SampleServer.shared.base + "/wire/echo?_maxAge=60"
+        let text =
+            #"{"url": "\#(url)", "identity": "me", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
+        let file = try cachectl.file("secret.json", text)
+        let missing = try await cachectl("send", file)
+        #expect(missing.status == 64)
+        #expect(missing.errors.contains("'api-token'"))
+        let sent = try await cachectl("send", file, environment: ["API_TOKEN": "s3cret-token"])
+        #expect(sent.status == 0)
+        // The server tells what it was sent: it arrived.
+        #expect(sent.text.contains("Bearer s3cret-token"))
+        for command in [["key", file], ["key", file, "--explain"], ["list"], ["list", "--json"], ["stats"]] {
+            let shown = try await cachectl(command, environment: ["API_TOKEN": "s3cret-token"])
+            #expect(!shown.text.contains("s3cret") && !shown.errors.contains("s3cret"))
+        }
+    }
+
     @Test func `prints JSON for programs, cookies masked`() async throws {
         let sent = try await cachectl("send", SampleServer.shared.base + "/wire/headers", "--json")
         let json = try #require(JSONSerialization.jsonObject(with: sent.output) as? [String: Any])

@@ -5,9 +5,24 @@ import Foundation
 struct Shell {
     let temporary = TemporaryStore()
 
-    func callAsFunction(_ arguments: String..., input: String = "") async throws -> BuiltTool.Outcome {
+    func callAsFunction(
+        _ arguments: String...,
+        input: String = "",
+        environment: [String: String] = [:]
+    ) async throws -> BuiltTool.Outcome {
+        try await self(arguments, input: input, environment: environment)
+    }
+
+    func callAsFunction(
+        _ arguments: [String],
+        input: String = "",
+        environment: [String: String] = [:]
+    ) async throws -> BuiltTool.Outcome {
         var tool = BuiltTool("cachectl")
-        tool.environment = ["DIAMOND_STORE": temporary.directory.path, "COLUMNS": "", "XDG_CACHE_HOME": "/nonexistent"]
+        tool.environment = environment
+        tool.environment.merge([
+            "DIAMOND_STORE": temporary.directory.path, "COLUMNS": "", "XDG_CACHE_HOME": "/nonexistent",
+        ]) { $1 }
         return try await tool.run(arguments, input: input)
     }
 

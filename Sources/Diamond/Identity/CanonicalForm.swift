@@ -120,7 +120,7 @@ package struct CanonicalForm {
 
     private mutating func addJSON(_ value: JSONValue) throws(RequestError) {
         let value = value.removing(rules.own)
-        let isSecret = value.hasMember(where: rules.isSecret)
+        let isSecret = value.hasSecretMember(rules)
         guard isSecret || !hasCacheKey else { return }
         var writer = JSONWriter()
         do { try writer.write(value) } catch { throw RequestError(error) }
@@ -140,22 +140,5 @@ package struct CanonicalForm {
         bytes.append(0x20)
         bytes.append(contentsOf: content)
         bytes.append(0x0A)
-    }
-}
-
-extension JSONValue {
-    /// Whether there is such a name of a member, at any depth.
-    fileprivate func hasMember(where isMatch: (String) -> Bool) -> Bool {
-        switch self {
-        case .array(let values): values.contains { $0.hasMember(where: isMatch) }
-        case .object(let members): members.contains { isMatch($0.key) || $0.value.hasMember(where: isMatch) }
-        default: false
-        }
-    }
-
-    /// Without the members at the top that do not count.
-    fileprivate func removing(_ rules: IdentityRules) -> JSONValue {
-        guard !rules.ignoring.isEmpty, case .object(let members) = self else { return self }
-        return .object(members.filter { !rules.isIgnored($0.key) })
     }
 }

@@ -7,6 +7,9 @@ extension String {
         return String(String.UnicodeScalarView(replaced)) + (isLong ? "…" : "")
     }
 
+    /// Whether no control character is in it.
+    var isPrintable: Bool { !unicodeScalars.contains(where: Self.controls.contains) }
+
     /// C0, DEL and C1 controls, and Unicode's line ends.
     private static let controls: Set<Unicode.Scalar> = Set(
         (Array(0..<0x20) + Array(0x7F..<0xA0) + [0x2028, 0x2029]).compactMap { Unicode.Scalar(UInt32($0)) }

@@ -41,7 +41,7 @@ public enum RequestBody: Hashable, Sendable {
     }
 
     /// The bytes to send.
-    func encoded(_ encoding: ParameterEncoding) throws(RequestError) -> Data {
+    func encoded(_ encoding: ParameterEncoding = .standard) throws(RequestError) -> Data {
         switch self {
         case .json(let value): Data(try value.written())
         case .form(let parameters): Data(try parameters.items(encoding).joinedQuery)

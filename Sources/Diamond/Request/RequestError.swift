@@ -21,6 +21,8 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unnamedSecret = Code(description: "unnamedSecret")
         /// The method is not a token (RFC 9110 section 9.1).
         public static let malformedMethod = Code(description: "malformedMethod")
+        /// The text is not a `curl` command, or one that asks for what a request cannot do.
+        public static let malformedCurl = Code(description: "malformedCurl")
     }
 
     public var code: Code

@@ -1,0 +1,164 @@
+import Foundation
+import HTTPTypes
+
+/// A request as a `curl` command for a POSIX shell, put together piece by piece.
+struct CurlCommand {
+    private let request: WireRequest
+    /// What user info of the URL makes, if the request names no `Authorization` itself.
+    private let hasUserInfo: Bool
+    private let rules: KeyRules
+    private var variables = ShellVariables()
+    private var words = ["curl"]
+    /// What goes before a pipe into the command.
+    private var input: String?
+
+    init(_ request: Request) throws(RequestError) {
+        self.request = try WireRequest(request)
+        rules = KeyRules().adding(self.request.rules)
+        hasUserInfo = self.request.url.userInfo != nil && request.headers[.authorization] == nil
+    }
+
+    mutating func text() throws(RequestError) -> String {
+        try addMethod()
+        addURL()
+        if hasUserInfo { add("-u", "\"$\(variables.name(for: "USERINFO"))\"") }
+        for field in request.headers { try add(field) }
+        for credential in request.namedCredentials { add(credential) }
+        if let body = request.body { try add(body) }
+        return (input.map { "printf '\($0)' | " } ?? "") + words.joined(separator: " ")
+    }
+
+    private mutating func add(_ words: String...) { self.words += words }
+
+    private mutating func addMethod() throws(RequestError) {
+        let method = request.method
+        guard method != .head else { return try addHead() }
+        guard method != (request.body == nil ? .get : .post) else { return }
+        let isWord = method.rawValue.utf8.allSatisfy { ("A"..."Z").contains(Unicode.Scalar($0)) }
+        add("-X", isWord ? method.rawValue : ShellText(method.rawValue.utf8).quoted)
+    }
+
+    private mutating func addHead() throws(RequestError) {
+        guard request.body == nil else {
+            throw RequestError(.malformedRequest, "a HEAD request carries no body: leave it out, or use another method")
+        }
+        add("--head")
+    }
+
+    /// Dot segments are removed from it already, so that curl finds none to remove.
+    private mutating func addURL() {
+        let text = request.url.text(adding: request.parameterItems)
+        if text.utf8.contains(UInt8(ascii: "[")) || text.utf8.contains(UInt8(ascii: "]")) { add("--globoff") }
+        var word = ShellText()
+        let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        word.append(parts[0])
+        if parts.count == 2 { addItems(Array(parts[1]), after: "?", to: &word) }
+        addParameters(after: parts.count == 2 ? "&" : "?", to: &word)
+        add(word.quoted)
+    }
+
+    /// The items of a query or form, secret ones with a variable in place of the encoded value.
+    private mutating func addItems(_ items: [UInt8], after mark: String, to word: inout ShellText) {
+        var mark = mark
+        for item in items.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            let isSecret = name.count < item.count && rules.isSecret(parameter: Array(name))
+            word.append(mark.utf8 + (isSecret ? name + [UInt8(ascii: "=")] : item))
+            if isSecret { word.append(variable: variable(for: name)) }
+            mark = "&"
+        }
+    }
+
+    /// Named secrets that go to the query, each a variable under the secret's name.
+    private mutating func addParameters(after mark: String, to word: inout ShellText) {
+        var mark = mark
+        for credential in request.namedCredentials {
+            guard case .parameter(let name) = credential.place else { continue }
+            word.append(mark.utf8 + PercentEncoding.encode(name.utf8) + [UInt8(ascii: "=")])
+            word.append(variable: variables.name(for: credential.secret.name ?? name))
+            mark = "&"
+        }
+    }
+
+    private mutating func variable(for name: ArraySlice<UInt8>) -> String {
+        let name = String(decoding: name, as: UTF8.self)
+        return variables.name(for: name.removingPercentEncoding ?? name)
+    }
+
+    // MARK: Headers
+
+    private mutating func add(_ field: HTTPField) throws(RequestError) {
+        // The body makes the length; what a client names would be sent beside it.
+        guard field.name != .contentLength, field.name != .transferEncoding else { return }
+        guard field.name != .authorization || !hasUserInfo else { return }
+        guard !field.value.isEmpty else { return add("-H", ShellText("\(field.name.rawName);".utf8).quoted) }
+        guard field.value.replacing("\t", with: " ").isPrintable else {
+            throw RequestError(
+                .malformedHeader, "the value of the header \(field.name.rawName) has a control character: remove it")
+        }
+        add("-H", rules.isCredential(field.name) ? secret(field) : ShellText(line(field).utf8).quoted)
+    }
+
+    /// A named secret that goes to a header: a variable under the secret's name.
+    private mutating func add(_ credential: Credential) {
+        guard case .header(let name, let prefix) = credential.place else { return }
+        var word = ShellText("\(name.rawName): \(prefix)".utf8)
+        word.append(variable: variables.name(for: credential.secret.name ?? name.rawName))
+        add("-H", word.quoted)
+    }
+
+    private func line(_ field: HTTPField) -> String { "\(field.name.rawName): \(field.value)" }
+
+    private mutating func secret(_ field: HTTPField) -> String {
+        var word = ShellText("\(field.name.rawName): \(Self.scheme(of: field))".utf8)
+        word.append(variable: variables.name(for: field.name.rawName))
+        return word.quoted
+    }
+
+    /// The scheme of credentials with the blank behind it (RFC 9110 section 11.4); empty for a word that is none.
+    private static func scheme(of field: HTTPField) -> String {
+        guard [.authorization, .proxyAuthorization].contains(field.name) else { return "" }
+        let word = field.value.prefix { $0 != " " }
+        return schemes.contains(word.lowercased()) && word.count < field.value.count ? word + " " : ""
+    }
+
+    private static let schemes: Set<String> = [
+        "apikey", "aws4-hmac-sha256", "basic", "bearer", "digest", "dpop", "hmac", "negotiate", "token",
+    ]
+
+    // MARK: Body
+
+    private mutating func add(_ body: RequestBody) throws(RequestError) {
+        let type = request.headers[.contentType]
+        // curl would take the body for a form.
+        if type == nil { add("-H", "'Content-Type:'") }
+        let bytes = Array(try body.encoded(request.encoding))
+        guard !hidesWhole(body, bytes, type) else { return addHidden() }
+        var word = ShellText()
+        if isForm(body, type) { addItems(bytes, after: "", to: &word) } else { word.append(bytes) }
+        let isText = String(validating: bytes, as: UTF8.self)?.isPrintable == true
+        if isText { return add("--data-raw", word.quoted) }
+        guard !word.hasVariables else { return addHidden() }
+        input = PrintfFormat.text(of: bytes)
+        add("--data-binary", "@-")
+    }
+
+    private mutating func addHidden() { add("--data-raw", "\"$\(variables.name(for: "BODY"))\"") }
+
+    private func isForm(_ body: RequestBody, _ type: String?) -> Bool {
+        if case .form = body { return true }
+        return type?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true
+    }
+
+    /// Whether JSON has a secret member, whatever its type says. Of JSON that cannot be read, any text in quotes may be
+    /// a member's name.
+    private func hidesWhole(_ body: RequestBody, _ bytes: [UInt8], _ type: String?) -> Bool {
+        if case .json(let value) = body { return value.hasSecretMember(rules) }
+        let isObject = bytes.first { !" \t\r\n".utf8.contains($0) }.map("{[".utf8.contains) == true
+        guard isObject || type?.lowercased().contains("json") == true else { return false }
+        if let value = try? JSONValue.read(bytes) { return value.hasSecretMember(rules) }
+        return bytes.split(separator: UInt8(ascii: "\"")).contains {
+            rules.isSecret(String(decoding: $0, as: UTF8.self))
+        }
+    }
+}

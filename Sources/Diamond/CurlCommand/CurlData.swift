@@ -1,0 +1,94 @@
+import Foundation
+
+/// The data of a `curl` command's options, joined as `curl` does.
+struct CurlData {
+    /// How an option writes its value.
+    enum Form {
+        case text, raw, binary, encoded
+    }
+
+    private(set) var bytes: [UInt8]?
+    private(set) var isJSON = false
+    /// What `@-` stands for.
+    var input: [UInt8]?
+
+    mutating func add(_ value: ShellWord, as form: Form) throws(RequestError) {
+        let added = try content(of: value, as: form)
+        // curl joins by what is there, not by what is said: nothing before, no '&'.
+        let isFirst = bytes?.isEmpty ?? true
+        bytes = (bytes ?? []) + (isFirst ? [] : [UInt8(ascii: "&")]) + added
+    }
+
+    /// curl joins `--json` without an `&`.
+    mutating func add(json value: ShellWord) throws(RequestError) {
+        bytes = (bytes ?? []) + (try content(of: value, as: .text))
+        isJSON = true
+    }
+
+    private func content(of value: ShellWord, as form: Form) throws(RequestError) -> [UInt8] {
+        switch form {
+        case .raw: return value.bytes
+        case .encoded: return try Self.encoded(value)
+        case .binary where value.bytes.elementsEqual("@-".utf8):
+            if let input { return input }
+        default: break
+        }
+        guard value.bytes.first != at else { throw Self.file(value) }
+        return value.bytes
+    }
+
+    /// `content`, `=content` or `name=content`, of which the content is encoded; spaces become `+`, as in curl.
+    private static func encoded(_ value: ShellWord) throws(RequestError) -> [UInt8] {
+        let equals = value.bytes.firstIndex(of: UInt8(ascii: "="))
+        if equals == nil, value.bytes.contains(at) { throw file(value) }
+        let name = value.bytes[..<(equals ?? 0)]
+        let content = value.bytes[(equals.map { $0 + 1 } ?? 0)...]
+        return name + (name.isEmpty ? [] : [UInt8(ascii: "=")]) + encoded(content)
+    }
+
+    private static func encoded(_ content: ArraySlice<UInt8>) -> [UInt8] {
+        var encoded: [UInt8] = []
+        for byte in content {
+            guard byte != UInt8(ascii: " ") else { encoded.append(UInt8(ascii: "+")); continue }
+            PercentEncoding.append(byte, bare: PercentEncoding.isUnreserved(byte), to: &encoded)
+        }
+        return encoded
+    }
+
+    private static func file(_ value: ShellWord) -> RequestError {
+        value.failure("the data are in a file: put its content in, or use --data-raw if the text begins with '@'")
+    }
+}
+
+private let at = UInt8(ascii: "@")
+
+extension RequestBody {
+    /// Data of a command line under their `Content-Type`: JSON and forms as such, where sending them says the same.
+    ///
+    /// A form stays bytes if writing it again would change a byte; so do JSON text that is not JSON, and text that two
+    /// readers could read differently.
+    init(_ data: [UInt8], contentType: String?) {
+        let mediaType = contentType?.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+        let text = String(validating: data, as: UTF8.self)
+        if mediaType == "application/json", let text, let body = try? RequestBody.json(text: text) {
+            self = body
+        } else if mediaType == "application/x-www-form-urlencoded", let form = Self.form(data) {
+            self = form
+        } else {
+            self = .bytes(.init(data), contentType: contentType)
+        }
+    }
+
+    /// `nil` if the parameters would be written otherwise.
+    private static func form(_ data: [UInt8]) -> RequestBody? {
+        var parameters = Parameters()
+        for item in data.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            let texts = parts.compactMap { String(decoding: $0, as: UTF8.self).removingPercentEncoding }
+            guard texts.count == parts.count, let name = texts.first else { return nil }
+            parameters.append(name, texts.count == 2 ? .string(texts[1]) : .null)
+        }
+        let body = RequestBody.form(parameters)
+        return (try? body.encoded()).map(Array.init) == data ? body : nil
+    }
+}

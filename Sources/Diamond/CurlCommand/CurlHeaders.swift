@@ -1,0 +1,77 @@
+import HTTPTypes
+
+/// The headers of a `curl` command: those it names, and those that other options make.
+struct CurlHeaders {
+    private var named = HTTPFields()
+    /// Headers named with `-H`, also to remove them: no other option makes these.
+    private(set) var names: Set<HTTPField.Name> = []
+    private var defaults = HTTPFields()
+
+    /// `Name: value`; `Name;` has an empty value, `Name:` keeps curl from making the header.
+    mutating func add(line word: ShellWord) throws(RequestError) {
+        guard word.bytes.first != UInt8(ascii: "@") else {
+            throw word.failure("the headers are in a file: write each with -H")
+        }
+        guard named.count < 10_000 else { throw word.failure("more than 10,000 headers: send fewer") }
+        let parts = word.bytes.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return try addEmpty(word) }
+        let field = try Self.field(parts[0], parts[1], word)
+        names.insert(field.name)
+        if !field.value.isEmpty { named.append(field) }
+    }
+
+    private mutating func addEmpty(_ word: ShellWord) throws(RequestError) {
+        let parts = word.bytes.split(separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[1].allSatisfy(\.isBlank) else {
+            throw word.failure("a header has no ':': write 'Name: value'")
+        }
+        let field = try Self.field(parts[0], [], word)
+        names.insert(field.name)
+        named.append(field)
+    }
+
+    /// A header that another option makes.
+    mutating func addDefault(_ name: HTTPField.Name, _ value: ShellWord) throws(RequestError) {
+        let field = try Self.field(Array(name.rawName.utf8)[...], value.bytes[...], value)
+        // Appended, not set: setting divides cookies over several fields.
+        defaults[name] = nil
+        defaults.append(field)
+    }
+
+    mutating func addCookie(_ value: ShellWord) throws(RequestError) {
+        guard value.bytes.contains(UInt8(ascii: "=")) else {
+            throw value.failure("the cookies are in a file: write them as 'name=value'")
+        }
+        let before = defaults[.cookie].map { $0 + "; " } ?? ""
+        try addDefault(.cookie, ShellWord(bytes: before.utf8 + value.bytes, position: value.position))
+    }
+
+    mutating func addUser(_ value: ShellWord) throws(RequestError) {
+        guard value.bytes.contains(UInt8(ascii: ":")) else {
+            throw value.failure("curl would ask for the password: write user:password")
+        }
+        _ = try value.text()
+        defaults[.authorization] = BasicCredentials.header(PercentEncoding.encode(value.bytes))
+    }
+
+    private static func field(
+        _ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>, _ word: ShellWord
+    ) throws(RequestError) -> HTTPField {
+        _ = try word.text()
+        var value = value.drop(while: \.isBlank)
+        while value.last?.isBlank == true { value.removeLast() }
+        let texts = (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+        do { return try HTTPField(checking: texts.0, texts.1) } catch { throw word.failure(error.message) }
+    }
+
+    /// All of them, those named first.
+    var all: HTTPFields {
+        var all = named
+        for field in defaults where !names.contains(field.name) && !field.value.isEmpty { all.append(field) }
+        return all
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+}

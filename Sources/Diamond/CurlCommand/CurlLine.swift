@@ -1,0 +1,123 @@
+import HTTPTypes
+
+/// The options of a `curl` command, read one by one.
+struct CurlLine {
+    private var words: ArraySlice<ShellWord>
+    private(set) var method: HTTPRequest.Method?
+    private(set) var url: ShellWord?
+    private(set) var headers = CurlHeaders()
+    private(set) var data = CurlData()
+    private(set) var timeout: Duration? = Request.defaultTimeout
+    /// The options that are said by standing there.
+    private(set) var switches: Set<CurlFlag> = []
+    /// Where the command ends, for what is missing there.
+    let end: Int
+
+    init(_ text: String) throws(RequestError) {
+        let line = try ShellLine(text)
+        end = line.end
+        words = line.words[...]
+        data.input = line.input
+        guard let name = words.popFirst() else { throw .curl(1, "it is empty: begin with curl") }
+        guard name.bytes.elementsEqual("curl".utf8) else {
+            throw name.failure("it is another command: begin with curl")
+        }
+        while let word = words.popFirst() { try read(word) }
+    }
+
+    private mutating func read(_ word: ShellWord) throws(RequestError) {
+        guard word.bytes.first == dash, word.bytes.count > 1 else { return try setURL(word) }
+        guard word.bytes[1] == dash else { return try readShort(word) }
+        guard word.bytes.count > 2 else { return try readRest() }
+        try readLong(word)
+    }
+
+    /// What follows `--` is no option.
+    private mutating func readRest() throws(RequestError) {
+        while let word = words.popFirst() { try setURL(word) }
+    }
+
+    private mutating func setURL(_ word: ShellWord) throws(RequestError) {
+        guard url == nil else { throw word.failure("a second URL stands here: give one, and write options with '-'") }
+        url = word
+    }
+
+    // MARK: Options
+
+    /// `--name value`, and `--name=value`.
+    private mutating func readLong(_ word: ShellWord) throws(RequestError) {
+        let parts = word.bytes.dropFirst(2)
+            .split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(decoding: parts[0], as: UTF8.self)
+        guard let flag = CurlFlag.long[name] else { throw unknown("--" + name, word) }
+        let value = parts.count == 2 ? ShellWord(bytes: Array(parts[1]), position: word.position) : nil
+        guard value == nil || flag.takesValue || flag.isRefused else {
+            throw word.failure("--\(name) takes no value: remove it")
+        }
+        try take(flag, named: "--" + name, word, value)
+    }
+
+    /// `-s`, several as `-sS`, and the value behind the letter, `-XPOST`.
+    private mutating func readShort(_ word: ShellWord) throws(RequestError) {
+        var rest = word.bytes.dropFirst()
+        while let letter = rest.popFirst() {
+            let name = Character(Unicode.Scalar(letter))
+            guard let flag = CurlFlag.short[name] else { throw unknown("-\(name)", word) }
+            let value = rest.isEmpty ? nil : ShellWord(bytes: Array(rest), position: word.position)
+            try take(flag, named: "-\(name)", word, flag.takesValue ? value : nil)
+            if flag.takesValue { return }
+        }
+    }
+
+    private func unknown(_ name: String, _ word: ShellWord) -> RequestError {
+        word.failure("the option \(name) is not known here: remove it if the request can do without")
+    }
+
+    private mutating func take(
+        _ flag: CurlFlag, named name: String, _ word: ShellWord, _ value: ShellWord?
+    ) throws(RequestError) {
+        if case .refused(let reason) = flag { throw word.failure(reason) }
+        guard flag.takesValue else { return _ = switches.insert(flag) }
+        guard let value = value ?? words.popFirst() else { throw word.failure("\(name) needs a value: give one") }
+        try set(flag, value)
+    }
+
+    private mutating func set(_ flag: CurlFlag, _ value: ShellWord) throws(RequestError) {
+        switch flag {
+        case .method: method = try Self.method(value)
+        case .header: try headers.add(line: value)
+        case .data(let form): try data.add(value, as: form)
+        case .json: try data.add(json: value)
+        case .user: try headers.addUser(value)
+        case .userAgent: try headers.addDefault(.userAgent, value)
+        case .referer: try headers.addDefault(.referer, value)
+        case .cookie: try headers.addCookie(value)
+        case .url: try setURL(value)
+        case .maxTime: timeout = try Self.duration(value)
+        default: break
+        }
+    }
+
+    private static func method(_ value: ShellWord) throws(RequestError) -> HTTPRequest.Method {
+        guard let method = HTTPRequest.Method(try value.text()) else {
+            throw value.failure("that is not a method: write one word such as GET")
+        }
+        return method
+    }
+
+    /// Zero is no limit.
+    private static func duration(_ value: ShellWord) throws(RequestError) -> Duration? {
+        guard let seconds = Double(try value.text()), (0...Double(Duration.longest / 1000)).contains(seconds) else {
+            throw value.failure("that is no time: write seconds")
+        }
+        return seconds == 0 ? nil : .milliseconds(Int64((seconds * 1000).rounded(.up)))
+    }
+}
+
+private let dash = UInt8(ascii: "-")
+
+extension CurlFlag {
+    fileprivate var isRefused: Bool {
+        if case .refused = self { true } else { false }
+    }
+}

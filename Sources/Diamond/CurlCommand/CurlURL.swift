@@ -1,0 +1,50 @@
+/// The URL of a `curl` command, read as `curl` reads it.
+struct CurlURL {
+    private let word: ShellWord
+
+    init(_ word: ShellWord) { self.word = word }
+
+    /// - Parameters:
+    ///   - isPlain: whether brackets and braces stand for themselves (`--globoff`).
+    ///   - query: what to add to the query.
+    func text(isPlain: Bool, adding query: [UInt8]?) throws(RequestError) -> String {
+        let unglobbed = isPlain ? word.bytes : try withoutGlobs()
+        let text = try ShellWord(bytes: Self.adding(query, to: unglobbed), position: word.position).text()
+        do { _ = try RequestURL(text) } catch { throw word.failure(error.message) }
+        return text
+    }
+
+    private static func adding(_ query: [UInt8]?, to url: [UInt8]) -> [UInt8] {
+        guard let query, !query.isEmpty else { return url }
+        let end = url.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
+        let mark = url[..<end].contains(UInt8(ascii: "?")) ? UInt8(ascii: "&") : UInt8(ascii: "?")
+        return url[..<end] + [mark] + query + url[end...]
+    }
+
+    /// Brackets and braces that browsers escape with `\`, for `curl` would make several URLs of bare ones.
+    private func withoutGlobs() throws(RequestError) -> [UInt8] {
+        var plain: [UInt8] = []
+        var rest = word.bytes[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\\"), let next = rest.first, Self.globs.contains(next) {
+                PercentEncoding.append(next, bare: PercentEncoding.isReserved(next), to: &plain)
+                rest.removeFirst()
+                continue
+            }
+            guard !Self.globs.contains(byte) || isAddress(byte, after: plain) else {
+                throw word.failure("'\(Unicode.Scalar(byte))' in the URL stands for several URLs: add --globoff")
+            }
+            plain.append(byte)
+        }
+        return plain
+    }
+
+    /// Whether a bracket belongs to an IPv6 address, the only place where a host has one.
+    private func isAddress(_ byte: UInt8, after plain: [UInt8]) -> Bool {
+        let ends = Set("/?#".utf8)
+        let isInAuthority = !plain.drop { $0 != UInt8(ascii: "/") }.dropFirst(2).contains(where: ends.contains)
+        return isInAuthority && (byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]"))
+    }
+
+    private static let globs = Set("[]{}".utf8)
+}

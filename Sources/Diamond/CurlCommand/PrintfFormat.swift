@@ -1,0 +1,50 @@
+/// Any bytes as a format of the shell's `printf` (POSIX, XBD section 5), in printable ASCII without a quote.
+enum PrintfFormat {
+    static func text(of bytes: some Sequence<UInt8>) -> String {
+        var format: [UInt8] = []
+        for byte in bytes { format += escaped(byte, isFirst: format.isEmpty) }
+        return String(decoding: format, as: UTF8.self)
+    }
+
+    private static func escaped(_ byte: UInt8, isFirst: Bool) -> [UInt8] {
+        switch Unicode.Scalar(byte) {
+        case "\n": Array("\\n".utf8)
+        case "\\", "%": Array(byte == UInt8(ascii: "%") ? "%%".utf8 : "\\\\".utf8)
+        // bash takes a format that begins with it for an option.
+        case "-" where isFirst: octal(byte)
+        case "'": octal(byte)
+        case " "..."~": [byte]
+        default: octal(byte)
+        }
+    }
+
+    private static func octal(_ byte: UInt8) -> [UInt8] {
+        [UInt8(ascii: "\\")] + [byte >> 6, byte >> 3 & 7, byte & 7].map { UInt8(ascii: "0") + $0 }
+    }
+
+    /// The bytes that `printf` writes for a format without arguments.
+    ///
+    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for a conversion, such as `%s`.
+    static func bytes(of format: ShellWord) throws(RequestError) -> [UInt8] {
+        var written: [UInt8] = []
+        var rest = format.bytes[...]
+        while let byte = rest.popFirst() {
+            switch Unicode.Scalar(byte) {
+            case "\\": written += escape(&rest)
+            case "%":
+                guard rest.popFirst() == byte else { throw format.failure("write '%%' for a '%' of the printf") }
+                written.append(byte)
+            default: written.append(byte)
+            }
+        }
+        return written
+    }
+
+    private static func escape(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
+        let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0) }
+        rest = rest.dropFirst(digits.count)
+        guard digits.isEmpty else { return [digits.reduce(0) { $0 << 3 | ($1 & 7) }] }
+        guard let letter = rest.popFirst() else { return [UInt8(ascii: "\\")] }
+        return EscapeLetters.values[letter].map { [$0] } ?? [UInt8(ascii: "\\"), letter]
+    }
+}

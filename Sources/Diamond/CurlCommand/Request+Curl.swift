@@ -1,0 +1,52 @@
+import HTTPTypes
+
+extension Request {
+    /// Reads a `curl` command as browsers copy it ("Copy as cURL (bash)") and as documentation shows it.
+    ///
+    /// ```swift
+    /// let request = try Request(curl: "curl https://api.example.com/cities -H 'Accept: application/json'")
+    /// ```
+    ///
+    /// Understood are the options that shape one request: `-X`, `-H`, `-d` and its kin, `--json`, `-G`, `-I`, `-u`,
+    /// `-A`, `-e`, `-b`, `--url`, `-g`. Options about the transfer (`-s`, `-S`, `-i`, `-v`, `-f`, `-o`, `-L`,
+    /// `--compressed`, `--path-as-is`, `--http1.1`, `--http2`, `--connect-timeout`) change nothing. `-m` becomes
+    /// ``timeout``, which stops a server that says nothing after the same time, but not one that goes on sending. JSON
+    /// and form data become ``RequestBody/json(_:)``, written anew in the form of RFC 8785, and
+    /// ``RequestBody/form(_:)``, only where that stays the same to the byte.
+    ///
+    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` with the position and the remedy: for what a shell
+    ///   would act on (a variable: put its value in), an unknown option, a file, `-k`, `-F`.
+    public init(curl: String) throws(RequestError) {
+        let line = try CurlLine(curl)
+        guard let url = line.url else { throw .curl(line.end, "it has no URL: add one") }
+        let isQuery = line.switches.contains(.get)
+        let query = isQuery ? line.data.bytes : nil
+        self.init(try CurlURL(url).text(isPlain: line.switches.contains(.globoff), adding: query))
+        timeout = line.timeout
+        headers = line.headers.all
+        let sent = isQuery ? nil : line.data.bytes
+        method = try line.method(hasBody: sent != nil)
+        if line.data.isJSON { addJSONHeaders(line.headers) }
+        if let sent { body = RequestBody(sent, contentType: contentType(line.headers)) }
+    }
+
+    private mutating func addJSONHeaders(_ given: CurlHeaders) {
+        let made: [HTTPField.Name] = [.contentType, .accept]
+        for name in made where !given.names.contains(name) { headers[name] = "application/json" }
+    }
+
+    /// What the command says, or what curl takes data for.
+    private func contentType(_ given: CurlHeaders) -> String? {
+        let made = given.names.contains(.contentType) ? nil : "application/x-www-form-urlencoded"
+        return headers[.contentType] ?? made
+    }
+}
+
+extension CurlLine {
+    /// What `-X` says; else what the data and `-I` make it.
+    fileprivate func method(hasBody: Bool) throws(RequestError) -> HTTPRequest.Method {
+        let isHead = switches.contains(.head)
+        guard !isHead || !hasBody else { throw .curl(end, "-I sends no data: add -G, or remove one of them") }
+        return method ?? (isHead ? .head : hasBody ? .post : .get)
+    }
+}

@@ -1,0 +1,87 @@
+extension ShellLine {
+    /// Walks over the bytes of a command line, and reads what stands in quotes.
+    struct Scanner {
+        var bytes: [UInt8]
+        var index = 0
+
+        func peek() -> UInt8? { index < bytes.count ? bytes[index] : nil }
+
+        mutating func next() -> UInt8? {
+            guard let byte = peek() else { return nil }
+            index += 1
+            return byte
+        }
+
+        mutating func take(_ text: StaticString) -> Bool {
+            let expected = text.withUTF8Buffer { Array($0) }
+            guard bytes[index...].starts(with: expected) else { return false }
+            index += expected.count
+            return true
+        }
+
+        mutating func takeLineEnd() -> Bool { take("\n") || take("\r\n") }
+
+        mutating func singleQuoted() throws(RequestError) -> [UInt8] {
+            let start = index
+            guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "'")) else {
+                throw failure(at: start - 1, "the quote is never closed: add a ' at its end")
+            }
+            index = end + 1
+            return Array(bytes[start..<end])
+        }
+
+        mutating func doubleQuoted() throws(RequestError) -> [UInt8] {
+            let start = index - 1
+            var quoted: [UInt8] = []
+            while let byte = next() {
+                switch Unicode.Scalar(byte) {
+                case "\"": return quoted
+                case "`": throw meaning(of: byte, at: index - 1)
+                case "$" where isExpansion: throw meaning(of: byte, at: index - 1)
+                case "\\": quoted += escapedInDoubleQuotes()
+                default: quoted.append(byte)
+                }
+            }
+            throw failure(at: start, "the quote is never closed: add a \" at its end")
+        }
+
+        /// Whether what follows a `$` makes it more than a `$`.
+        private var isExpansion: Bool {
+            guard let byte = peek() else { return false }
+            return "{([_@*#?$!-".utf8.contains(byte) || Character(Unicode.Scalar(byte)).isShellLetter
+        }
+
+        private mutating func escapedInDoubleQuotes() -> [UInt8] {
+            if takeLineEnd() { return [] }
+            guard let byte = peek(), "$`\"\\".utf8.contains(byte) else { return [UInt8(ascii: "\\")] }
+            index += 1
+            return [byte]
+        }
+
+        // MARK: Places
+
+        /// In characters from 1.
+        func position(at index: Int) -> Int { characters(from: 0, to: index) + 1 }
+
+        func characters(from start: Int, to end: Int) -> Int {
+            String(decoding: bytes[start..<end], as: UTF8.self).unicodeScalars.count
+        }
+
+        func failure(at index: Int, _ reason: String) -> RequestError { .curl(position(at: index), reason) }
+
+        func meaning(of byte: UInt8, at index: Int) -> RequestError {
+            let character = Character(Unicode.Scalar(byte))
+            let remedy =
+                switch character {
+                case "$": "put the variable's value in, or quote it with '…' if the text is meant"
+                case "`": "put in what the command between the backticks would write, or quote it with '…'"
+                default: "quote the word it stands in with '…', or remove what is not curl's"
+                }
+            return failure(at: index, "a shell would act on '\(character)': \(remedy)")
+        }
+    }
+}
+
+extension Character {
+    fileprivate var isShellLetter: Bool { isASCII && (isLetter || isNumber) }
+}

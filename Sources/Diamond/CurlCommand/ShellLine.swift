@@ -1,0 +1,80 @@
+/// A shell's command line, split into words: POSIX quoting (XCU section 2.2), and the `$'…'` of bash.
+///
+/// What the shell would act on besides (variables, substitutions, pipes, redirections, comments, a second command) is
+/// refused, not guessed. One pipe is known: `printf '…' | command`, which carries bytes that no word can.
+struct ShellLine {
+    private(set) var words: [ShellWord] = []
+    /// What the `printf` before the pipe writes.
+    private(set) var input: [UInt8]?
+    var scanner: Scanner
+    /// The word being read; `nil` between words.
+    private var word: ShellWord?
+    private var counted = (index: 0, position: 1)
+
+    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` with the position and the remedy.
+    init(_ text: String) throws(RequestError) {
+        scanner = Scanner(bytes: Array(text.utf8))
+        while let byte = scanner.peek() { try read(byte) }
+        endWord()
+    }
+
+    /// Where the text ends, for what is missing there.
+    var end: Int { scanner.position(at: scanner.index) }
+
+    private mutating func read(_ byte: UInt8) throws(RequestError) {
+        let start = scanner.index
+        scanner.index += 1
+        switch Unicode.Scalar(byte) {
+        case " ", "\t": endWord()
+        case "\r", "\n": try endLine()
+        case "'": append(try scanner.singleQuoted(), from: start)
+        case "\"": append(try scanner.doubleQuoted(), from: start)
+        case "$" where scanner.take("'"): append(try scanner.dollarQuoted(), from: start)
+        case "\\": try escape(from: start)
+        case "|": try pipe(from: start)
+        case "#" where word == nil: throw scanner.failure(at: start, "a comment begins: remove it, or quote the '#'")
+        case "$", "`", ";", ">", "<", "&", "(", ")": throw scanner.meaning(of: byte, at: start)
+        default: append([byte], from: start)
+        }
+    }
+
+    private mutating func append(_ bytes: [UInt8], from start: Int) {
+        if word == nil { word = ShellWord(bytes: [], position: position(at: start)) }
+        word?.bytes += bytes
+    }
+
+    /// Counted on from the word before, not from the beginning.
+    private mutating func position(at index: Int) -> Int {
+        counted.position += scanner.characters(from: counted.index, to: index)
+        counted.index = index
+        return counted.position
+    }
+
+    private mutating func endWord() {
+        if let word { words.append(word) }
+        word = nil
+    }
+
+    private mutating func escape(from start: Int) throws(RequestError) {
+        if scanner.takeLineEnd() { return }
+        guard let byte = scanner.next() else { throw scanner.failure(at: start, "nothing follows the '\\': remove it") }
+        append([byte], from: start)
+    }
+
+    private mutating func endLine() throws(RequestError) {
+        endWord()
+        let blanks = Set(" \t\r\n".utf8)
+        while let byte = scanner.peek(), blanks.contains(byte) { scanner.index += 1 }
+        guard !words.isEmpty, scanner.peek() != nil else { return }
+        throw scanner.failure(at: scanner.index, "a second command begins: end each line but the last with '\\'")
+    }
+
+    private mutating func pipe(from start: Int) throws(RequestError) {
+        endWord()
+        guard input == nil, words.count == 2, words[0].bytes.elementsEqual("printf".utf8) else {
+            throw scanner.meaning(of: UInt8(ascii: "|"), at: start)
+        }
+        input = try PrintfFormat.bytes(of: words[1])
+        words = []
+    }
+}

@@ -1,0 +1,64 @@
+/// A word for a POSIX shell, of texts that stand for themselves and of variables.
+struct ShellText: Hashable {
+    fileprivate enum Piece: Hashable {
+        case text([UInt8])
+        case variable(String)
+    }
+
+    private var pieces: [Piece] = []
+
+    init() {}
+
+    init(_ text: some Sequence<UInt8>) { append(text) }
+
+    var hasVariables: Bool {
+        pieces.contains { if case .variable = $0 { true } else { false } }
+    }
+
+    mutating func append(_ text: some Sequence<UInt8>) {
+        guard case .text(let before) = pieces.last else { return pieces.append(.text(Array(text))) }
+        pieces[pieces.count - 1] = .text(before + text)
+    }
+
+    mutating func append(variable name: String) { pieces.append(.variable(name)) }
+
+    /// The word in quotes: double ones where they suffice, else each text in single ones, in which a shell acts on
+    /// nothing.
+    var quoted: String {
+        guard hasVariables else { return Self.singleQuoted(text) }
+        guard text.allSatisfy(Self.isPlain) else { return pieces.map(\.quoted).joined() }
+        let parts = pieces.indices.map { pieces[$0].unquoted(isLast: $0 == pieces.count - 1) }
+        return "\"" + parts.joined() + "\""
+    }
+
+    private var text: [UInt8] {
+        pieces.flatMap { if case .text(let bytes) = $0 { bytes } else { [] as [UInt8] } }
+    }
+
+    /// By bytes: a quote with a combining mark behind it is one `Character`, which is no quote.
+    private static func singleQuoted(_ text: [UInt8]) -> String {
+        let parts = text.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+        return "'" + parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: #"'\''"#) + "'"
+    }
+
+    /// What means nothing in double quotes, neither to a POSIX shell nor at the prompt of bash or zsh.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        PercentEncoding.isUnreserved(byte) || " :/?#[]@&()*+,;=%".utf8.contains(byte)
+    }
+}
+
+extension ShellText.Piece {
+    fileprivate func unquoted(isLast: Bool) -> String {
+        switch self {
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .variable(let name): isLast ? "$\(name)" : "${\(name)}"
+        }
+    }
+
+    fileprivate var quoted: String {
+        switch self {
+        case .text(let bytes): bytes.isEmpty ? "" : ShellText(bytes).quoted
+        case .variable(let name): "\"$\(name)\""
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/// One word of a shell's command line, its quotes removed.
+struct ShellWord: Hashable {
+    var bytes: [UInt8]
+    /// Where it begins, in characters from 1.
+    var position: Int
+
+    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for bytes that are not UTF-8.
+    func text() throws(RequestError) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("write it in UTF-8") }
+        return text
+    }
+
+    func failure(_ reason: String) -> RequestError { .curl(position, reason) }
+}
+
+extension RequestError {
+    /// - Parameter position: in characters from 1.
+    static func curl(_ position: Int, _ reason: String) -> RequestError {
+        RequestError(.malformedCurl, "the curl command is malformed at character \(position): \(reason)")
+    }
+}

@@ -1,0 +1,432 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A curl command read as a request` {
+    private static func request(_ arguments: String) throws -> Request { try Request(curl: "curl " + arguments) }
+
+    @Test(
+        arguments: [
+            ("http://h/", "GET"), ("-X PUT http://h/", "PUT"), ("-XPUT http://h/", "PUT"),
+            ("--request=BREW http://h/", "BREW"), ("-I http://h/", "HEAD"), ("--head http://h/", "HEAD"),
+            ("-d a http://h/", "POST"), ("--json {} http://h/", "POST"), ("-X GET -d a http://h/", "GET"),
+            ("-G -d a http://h/", "GET"), ("-GI -d a http://h/", "HEAD"),
+        ])
+    func `has curl's method`(arguments: String, method: String) throws {
+        #expect(try Self.request(arguments).method.rawValue == method)
+    }
+
+    @Test(
+        arguments: [
+            ("--url http://h/a", "http://h/a"), ("-- http://h/a", "http://h/a"),
+            (
+                "-sSfLivg --compressed --path-as-is --http1.1 --http2 -o f --output=f --connect-timeout 1 http://h/?a[]=1",
+                "http://h/?a[]=1"
+            ),
+            ("--silent --show-error --fail --location --include --verbose --globoff http://h/a", "http://h/a"),
+            (#"'http://h/?a\[\]=\{\}'"#, "http://h/?a[]=%7B%7D"), ("http://[::1]:8080/a", "http://[::1]:8080/a"),
+            ("-G -d a=1 --data-urlencode 'b=ü ' http://h/a#f", "http://h/a?a=1&b=%C3%BC+#f"),
+            ("--get -d a http://h/?b", "http://h/?b&a"), ("http://me:pw@h/", "http://me:pw@h/"),
+        ])
+    func `has curl's URL`(arguments: String, url: String) throws {
+        #expect(try Self.request(arguments).url == url)
+    }
+
+    @Test(
+        arguments: [
+            ("-H 'A: b' -H'C:d' --header='E:  f '", ["A": "b", "C": "d", "E": "f"]),
+            ("-H 'A;' -H 'Accept:' -H 'X: '", ["A": ""]),
+            ("-u me:p:w", ["Authorization": "Basic bWU6cDp3"]), ("--user ü%:ß", ["Authorization": "Basic w7wlOsOf"]),
+            (
+                "-A me -e http://r/ -b a=1 --cookie b=2",
+                ["User-Agent": "me", "Referer": "http://r/", "Cookie": "a=1; b=2"]
+            ),
+            ("-A me -H 'User-Agent: you'", ["User-Agent": "you"]), ("-A me -H User-Agent:", [:]), ("-A ''", [:]),
+            ("--json 1", ["Content-Type": "application/json", "Accept": "application/json"]),
+            ("--json 1 -H Content-Type:a -H Accept:", ["Content-Type": "a"]),
+        ] as [(String, [String: String])])
+    func `has curl's headers`(arguments: String, headers: [String: String]) throws {
+        let sent = try Self.request(arguments + " http://h/").headers
+        #expect(Dictionary(sent.map { ($0.name.rawName, $0.value) }) { "\($0), \($1)" } == headers)
+    }
+
+    @Test(
+        arguments: [
+            ("-d a=1 --data b --data-ascii=c", "a=1&b&c"), ("-d '' -d a", "a"), ("-d ''", ""), ("-da", "a"),
+            ("--data-raw @a --data-binary ' b\n'", "@a& b\n"),
+            ("--data-urlencode 'a b' --data-urlencode '=c=' --data-urlencode 'd=&@'", "a+b&c%3D&d=%26%40"),
+            ("--json '[1,' --json 2] -d x", "[1,2]&x"),
+        ])
+    func `has curl's data`(arguments: String, body: String) throws {
+        let sent = try Self.request(arguments + " http://h/").body?.encoded()
+        #expect(sent.map { String(decoding: $0, as: UTF8.self) } == body)
+    }
+
+    static let form = "application/x-www-form-urlencoded"
+
+    @Test(
+        arguments: [
+            ("-d 'a=1&b=%C3%BC&c'", .form(["a": "1", "b": "ü", "c": nil])),
+            ("-d a+b", .bytes(Data("a+b".utf8), contentType: form)),
+            ("-d '{}'", .bytes(Data("{}".utf8), contentType: form)),
+            ("-d '{\"a\": 1}' -H 'content-type: application/json; charset=utf-8'", .json(["a": 1])),
+            ("--json '{\"a\": 1}'", .json(["a": 1])),
+            ("--json '{'", .bytes(Data("{".utf8), contentType: "application/json")),
+            ("-d a=1 -H 'Content-Type: text/plain'", .bytes(Data("a=1".utf8), contentType: "text/plain")),
+            ("-d a=1 -H Content-Type:", .bytes(Data("a=1".utf8))), ("-X PUT", nil), ("-G -d a=1", nil),
+        ] as [(String, RequestBody?)])
+    func `knows JSON and forms by their type`(arguments: String, body: RequestBody?) throws {
+        #expect(try Self.request(arguments + " http://h/").body == body)
+    }
+
+    @Test(
+        arguments: [("-m 2.5", .milliseconds(2500)), ("--max-time=1", .seconds(1)), ("-m0", nil), ("", .seconds(60))]
+            as [(String, Duration?)])
+    func `has curl's time as its own`(arguments: String, timeout: Duration?) throws {
+        #expect(try Self.request("http://h/ " + arguments).timeout == timeout)
+    }
+
+    @Test(
+        arguments: [
+            (#"'a"\$`b'"#, #"a"\$`b"#), (#""a'\"\\\$\`\n $ b""#, #"a'"\$`\n $ b"#), (#"a\ \'\$b"#, "a '$b"),
+            (#"$'\n\t\r\a\b\e\f\v\\\'\"\?'"#, "\n\t\r\u{7}\u{8}\u{1B}\u{C}\u{B}\\'\"?"),
+            (#"$'\x41\x4a1\u00fc\u0021\101\7\U1F600\cA\q'"#, "AJ1ü!A\u{7}😀\u{1}\\q"), (#"$'\ud83d\ude00é'"#, "😀é"),
+            ("a\\\nb", "ab"), ("\"a\\\nb\"", "ab"), ("a\\\r\nb", "ab"), ("'a\nb'", "a\nb"), ("''", ""),
+            (#"a'b'"c"$'d'\e"#, "abcde"), ("a#b*?[!]~{}", "a#b*?[!]~{}"), ("'\u{301}'", "\u{301}"),
+        ])
+    func `is split into words as a shell splits`(quoted: String, word: String) throws {
+        #expect(try ShellLine(" \t a " + quoted + " \\\n b\n\n").words.map { try $0.text() } == ["a", word, "b"])
+    }
+
+    @Test(
+        arguments: [
+            ("", 1, "begin with curl"), ("wget http://h/", 1, "begin with curl"), ("curl", 5, "no URL"),
+            ("curl http://h/ http://i/", 16, "second URL"), ("curl --url http://h/ http://i/", 22, "second URL"),
+            ("curl h", 6, "no scheme"), ("curl 'http://h/a b'", 6, "write %20"),
+            ("curl http://h/{a,b}", 6, "--globoff"),
+            ("curl http://h/[1-3]", 6, "--globoff"), ("curl -g http://h/{a}", 9, "write %7B"),
+            ("curl -X 'G ET' http://h/", 9, "write one word"), ("curl --nope http://h/", 6, "--nope is not known"),
+            ("curl -sq http://h/", 6, "-q is not known"), ("curl http://h/ -H", 16, "-H needs a value"),
+            ("curl --head=1 http://h/", 6, "takes no value"), ("curl -k http://h/", 6, "never skipped"),
+            ("curl --insecure http://h/", 6, "never skipped"), ("curl -F a=b http://h/", 6, "multipart"),
+            ("curl --form=a http://h/", 6, "multipart"), ("curl -H A http://h/", 9, "write 'Name: value'"),
+            ("curl -H $'A: b\\nC: d' http://h/", 9, "line break"), ("curl -H 'A B: c' http://h/", 9, "a header's name"),
+            ("curl -H @f http://h/", 9, "in a file"), ("curl -H $'A: \\xff' http://h/", 9, "UTF-8"),
+            ("curl -d @f http://h/", 9, "in a file"), ("curl --data-binary @- http://h/", 20, "in a file"),
+            ("curl --data-urlencode a@f http://h/", 23, "in a file"), ("curl --json @f http://h/", 13, "in a file"),
+            ("curl -b f http://h/", 9, "in a file"), ("curl -u me http://h/", 9, "user:password"),
+            ("curl -m soon http://h/", 9, "write seconds"), ("curl -m -1 http://h/", 9, "write seconds"),
+            ("curl -m nan http://h/", 9, "write seconds"), ("curl -I -d a http://h/", 23, "add -G"),
+            ("curl 'http://h/", 6, "add a '"), ("curl \"ü", 6, "add a \""), ("curl $'ü\\", 6, "add a '"),
+            ("curl 'ü' $URL", 10, "variable's value"), ("curl \"ü$URL\"", 8, "variable's value"),
+            ("curl \"${URL}\"", 7, "variable's value"), ("curl \"$(pwd)\"", 7, "variable's value"),
+            ("$ curl http://h/", 1, "act on '$'"), ("curl `pwd`", 6, "backticks"), ("curl \"`pwd`\"", 7, "backticks"),
+            ("curl http://h/?a&b", 17, "act on '&'"), ("curl http://h/ | jq", 16, "act on '|'"),
+            ("curl http://h/; ls", 15, "act on ';'"), ("curl http://h/ > f", 16, "act on '>'"),
+            ("curl < f", 6, "act on '<'"), ("curl (", 6, "act on '('"), ("curl http://h/ # x", 16, "a comment"),
+            ("curl http://h/\nls", 16, "end each line"), ("curl a\\", 7, "nothing follows"),
+            ("curl $'\\x00'", 8, "no NUL"), ("curl $'\\ud83d'", 8, "no character"), ("curl $'\\c@'", 8, "NUL"),
+            ("printf '%s' | curl http://h/", 8, "write '%%'"), ("printf a b | curl http://h/", 12, "act on '|'"),
+            ("printf a | ls", 12, "begin with curl"),
+        ])
+    func `that is wrong is refused with the place and the remedy`(text: String, position: Int, part: String) {
+        let error = #expect(throws: RequestError.self) { try Request(curl: text) }
+        #expect(error?.code == .malformedCurl)
+        #expect(error?.message.contains("at character \(position): ") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: ["-H 'A s3cret'", "-u s3cret", "-b s3cret", "-d @s3cret", "-m s3cret", "-X 's3 cret'"])
+    func `that is wrong is refused without its values`(arguments: String) {
+        let error = #expect(throws: RequestError.self) { try Self.request(arguments + " http://h/") }
+        #expect(error?.message.contains("cret") == false, "\(error?.message ?? "")")
+    }
+
+    @Test func `that has more headers than a request holds is refused`() {
+        let text = "curl http://h/" + String(repeating: " -H A:b", count: 10_001)
+        let error = #expect(throws: RequestError.self) { try Request(curl: text) }
+        #expect(error?.message.contains("send fewer") == true)
+    }
+
+    @Test func `may be a browser's`() throws {
+        let request = try Request(
+            curl: #"""
+                curl 'https://api.example.com/graphql?a=1' \
+                  -X 'POST' \
+                  -H 'accept: */*' \
+                  -H 'content-type: application/json' \
+                  -b 'sid=1; theme=dark' \
+                  --data-raw $'{"query":"it\'s \u0021 \ud83d\ude00"}' \
+                  --compressed
+                """#)
+        let headers: HTTPFields = [.accept: "*/*", .contentType: "application/json", .cookie: "sid=1; theme=dark"]
+        let url = "https://api.example.com/graphql?a=1"
+        #expect(request == Request(url, method: .post, headers: headers, body: .json(["query": "it's ! 😀"])))
+    }
+}
+
+@Suite struct `A request written as a curl command` {
+    private static var named: Request {
+        var request = Request("http://h/", parameters: ["a": 1])
+        request.credentials = [.bearer(.secret("github-token")), .parameter("key", .secret("maps-key"))]
+        return request
+    }
+
+    private static var listed: Request {
+        var request = Request("http://h/?whatever=s3cret")
+        request.credentials = [.header(.init("X-Whatever") ?? .te, .unnamed("s3cret"))]
+        request.rules.secrets = ["whatever"]
+        return request
+    }
+
+    @Test(
+        arguments: [
+            (Request("http://H"), "curl 'http://h/'"),
+            (Request("http://h/?a=1", parameters: ["b": "ü'"]), "curl 'http://h/?a=1&b=%C3%BC%27'"),
+            (Request("http://h/", method: .head), "curl --head 'http://h/'"),
+            (Request("http://h/", method: .delete), "curl -X DELETE 'http://h/'"),
+            (Request("http://h/?a[]=1"), "curl --globoff 'http://h/?a[]=1'"),
+            (Request("http://h/a/../b"), "curl 'http://h/b'"),
+            (
+                Request("http://h/", headers: [.accept: "a'b", .init("X-E") ?? .te: ""]),
+                #"curl 'http://h/' -H 'Accept: a'\''b' -H 'X-E;'"#
+            ),
+            (
+                Request("http://h/", method: .post, parameters: ["a": "@b"]),
+                "curl 'http://h/' -H 'Content-Type: application/x-www-form-urlencoded' --data-raw 'a=%40b'"
+            ),
+            (
+                Request("http://h/", method: .put, body: .json(["a": "it's"])),
+                #"curl -X PUT 'http://h/' -H 'Content-Type: application/json' --data-raw '{"a":"it'\''s"}'"#
+            ),
+            (
+                Request("http://h/", method: .post, body: .bytes(Data("-'\\%a\n\u{1B}".utf8) + [0, 255])),
+                #"printf '\055\047\\%%a\n\033\000\377' | curl 'http://h/' -H 'Content-Type:' --data-binary @-"#
+            ),
+            (Request("http://h/", headers: [.contentLength: "3", .transferEncoding: "chunked"]), "curl 'http://h/'"),
+        ])
+    func `is one line`(request: Request, command: String) throws {
+        #expect(try request.curlCommand() == command)
+    }
+
+    @Test(
+        arguments: [
+            (
+                Request("http://h/", headers: [.authorization: "Bearer s3cret"]),
+                #"curl 'http://h/' -H "Authorization: Bearer $AUTHORIZATION""#
+            ),
+            (
+                Request("http://h/", headers: [.authorization: "s3cret s3cret", .init("X-Api-Key") ?? .te: "s3cret"]),
+                #"curl 'http://h/' -H "Authorization: $AUTHORIZATION" -H "X-Api-Key: $X_API_KEY""#
+            ),
+            (
+                Request("http://h/", headers: [.init("X-$Token`") ?? .te: "s3cret"]),
+                #"curl 'http://h/' -H 'X-$Token`: '"$X_TOKEN""#
+            ),
+            (Request("http://me:s3cret@h/"), #"curl 'http://h/' -u "$USERINFO""#),
+            (named, #"curl "http://h/?a=1&key=$MAPS_KEY" -H "Authorization: Bearer $GITHUB_TOKEN""#),
+            (listed, #"curl "http://h/?whatever=$WHATEVER" -H "X-Whatever: $X_WHATEVER""#),
+            (
+                Request("http://me:s3cret@h/", headers: [.authorization: "Basic s3cret"]),
+                #"curl 'http://h/' -H "Authorization: Basic $AUTHORIZATION""#
+            ),
+            (
+                Request("http://h/?token=s3cret&a=1&token=s3cret"),
+                #"curl "http://h/?token=${TOKEN}&a=1&token=$TOKEN_2""#
+            ),
+            (
+                Request("http://h/?a=$b!&user[password]=s3cret"),
+                #"curl --globoff 'http://h/?a=$b!&user[password]='"$USER_PASSWORD""#
+            ),
+            (
+                Request("http://h/", method: .post, parameters: ["a": 1, "password": "s3cret"]),
+                #"curl 'http://h/' -H 'Content-Type: application/x-www-form-urlencoded' --data-raw "a=1&password=$PASSWORD""#
+            ),
+            (
+                Request("http://h/", method: .post, body: .bytes(Data("pwd=s3cret'".utf8), contentType: form)),
+                #"curl 'http://h/' -H 'Content-Type: application/x-www-form-urlencoded' --data-raw "pwd=$SECRET_PWD""#
+            ),
+            (
+                Request("http://h/", method: .post, body: .bytes(Data("pass=s3cret&a=\n".utf8), contentType: form)),
+                #"curl 'http://h/' -H 'Content-Type: application/x-www-form-urlencoded' --data-raw "$BODY""#
+            ),
+            (
+                Request("http://h/", method: .post, body: .bytes(Data(" {\"pwd\":\"s3cret\"}".utf8))),
+                #"curl 'http://h/' -H 'Content-Type:' --data-raw "$BODY""#
+            ),
+            (
+                Request(
+                    "http://h/", method: .post, headers: [.contentType: "text/plain"], body: .json(["token": "s3cret"])),
+                #"curl 'http://h/' -H 'Content-Type: text/plain' --data-raw "$BODY""#
+            ),
+            (
+                Request("http://h/", method: .post, body: .json(["a": [["password": "s3cret"]]])),
+                #"curl 'http://h/' -H 'Content-Type: application/json' --data-raw "$BODY""#
+            ),
+            (
+                Request(
+                    "http://h/", method: .post,
+                    body: .bytes(Data(#"{"a":1,"a":2,"pass":"s3cret"}"#.utf8), contentType: json)),
+                #"curl 'http://h/' -H 'Content-Type: application/json' --data-raw "$BODY""#
+            ),
+        ])
+    func `has variables for its credentials`(request: Request, command: String) throws {
+        #expect(try request.curlCommand() == command)
+    }
+
+    static let form = "application/x-www-form-urlencoded"
+    static let json = "application/json"
+
+    @Test(
+        arguments: [
+            (Request("http://h/", method: .head, body: .json(1)), .malformedRequest), (Request("h"), .malformedURL),
+            (Request("http://h/", headers: [.accept: "a\u{9B}201~"]), .malformedHeader),
+        ] as [(Request, RequestError.Code)])
+    func `is refused where no command says it`(request: Request, code: RequestError.Code) {
+        let error = #expect(throws: RequestError.self) { try request.curlCommand() }
+        #expect(error?.code == code)
+    }
+
+    @Test func `is refused with what a terminal would act on`() {
+        var request = Request("http://h/")
+        request.headers.append(HTTPField(name: .accept, lenientValue: Array("a\u{1B}[201~".utf8)))
+        let error = #expect(throws: RequestError.self) { try request.curlCommand() }
+        #expect(error?.code == .malformedHeader)
+    }
+
+    @Test(arguments: 0..<400 as Range<UInt64>)
+    func `reads back as a request that sends the same`(seed: UInt64) throws {
+        var random = Random(state: seed)
+        let request = Request.random(using: &random)
+        let command = try request.curlCommand()
+        let (sent, read) = (try WireRequest(request), try WireRequest(Request(curl: command)))
+        #expect(command.replacing("\t", with: "").isPrintable, "\(command)")
+        #expect(read.method == sent.method)
+        #expect(read.url.text(adding: read.parameterItems) == sent.url.text(adding: sent.parameterItems))
+        #expect(Set(read.headers.map(\.written)) == Set(sent.headers.map(\.written)), "\(command)")
+        #expect(try read.body?.encoded() == sent.body?.encoded(), "\(command)")
+    }
+}
+
+extension HTTPField {
+    fileprivate var written: [UInt8] { Array("\(name.rawName): \(value)".utf8) }
+}
+
+extension Request {
+    /// Any request without credentials, made of what quoting could get wrong.
+    fileprivate static func random(using random: inout Random) -> Request {
+        let path = random.element(["", "/", "/a'b", "/a/../b;c", "/%2E/%2F!$&", "/[x]"])
+        let query = random.element(["", "?", "?a", "?a=%20&b[]='", "?!$(rm)"])
+        var request = Request("http://h" + path + query)
+        request.method = random.element([.get, .post, .put, .delete, .query, HTTPRequest.Method("-$`'!") ?? .get])
+        for index in 0..<random.below(3) {
+            request.parameters.append("p\(index)" + random.text(), .string(random.text()))
+        }
+        for index in 0..<random.below(3) {
+            request.headers.append(HTTPField(name: .init("X-H'\(index)") ?? .te, value: random.text(isHeader: true)))
+        }
+        request.body = .random(using: &random)
+        return request
+    }
+}
+
+extension RequestBody {
+    fileprivate static func random(using random: inout Random) -> RequestBody? {
+        switch random.below(5) {
+        case 0: nil
+        case 1: .json(["a": .string(random.text()), "b": [1, 2.5, nil]])
+        case 2: .form(["a": .string(random.text()), "b": nil])
+        case 3: .bytes(Data(random.text().utf8), contentType: random.element([nil, "", "text/plain"]))
+        default:
+            .bytes(
+                Data((0..<random.below(40)).map { _ in UInt8(random.below(256)) }),
+                contentType: random.element([nil, "a/b"]))
+        }
+    }
+}
+
+/// SplitMix64.
+private struct Random {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+    mutating func element<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+
+    mutating func text(isHeader: Bool = false) -> String {
+        let pieces = [
+            "'", "\"", "\\", "$x", "`", "$(rm)", "!", "@", "-", "%", "&", "=", "+", ";", " ", "ü", "\u{301}", "é😀",
+        ]
+        let controls = isHeader ? ["\t"] : ["\n", "\r\n", "\t", "\0", "\u{1B}", "\u{7F}", "\u{2028}"]
+        return (0..<below(12)).map { _ in element(below(8) == 0 ? controls : pieces) }.joined()
+    }
+}
+
+#if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
+@Suite struct `A curl command given to a shell` {
+    private static let nasty = [
+        "$(rm)", "`rm`", "it's", "\"", "\\", "\\'", "a\nb\n", "ü😀", "-rf", "!!", "$HOME", "'\u{301}'", "*", "@f",
+        "%s%%\\n",
+        "\u{1B}[0m", "\0", "#", "~", "{a,b}", "&|;<>", "",
+    ]
+
+    @Test(arguments: ["/bin/sh", "/bin/bash"].filter(FileManager.default.isExecutableFile), nasty)
+    func `arrives byte for byte`(shell: String, text: String) throws {
+        let body = RequestBody.bytes(Data(text.utf8), contentType: "text/plain")
+        let header = text.filter(\.isPlain)
+        let request = Request(
+            "http://h/a", method: .post, parameters: ["q": .string(text)], headers: [.accept: header], body: body)
+        let query = String(decoding: PercentEncoding.encode(text.utf8), as: UTF8.self)
+        let said = Array(
+            try Self.run(request.curlCommand(), in: shell).split(separator: 0, omittingEmptySubsequences: false))
+        #expect(said.first.map { Array($0) } == Array("http://h/a?q=\(query)".utf8))
+        #expect(
+            said.dropFirst(2).first.map { Array($0) } == Array((header.isEmpty ? "Accept;" : "Accept: \(header)").utf8))
+        let isPiped = !text.isPrintable
+        #expect(said.dropFirst(5).first.map { Array($0) } == Array((isPiped ? "--data-binary" : "--data-raw").utf8))
+        #expect(said.dropFirst(6).first.map { Array($0) } == Array((isPiped ? "@-" : text).utf8))
+        // Last is what came through the pipe, itself with any NUL.
+        #expect(Array(said.dropFirst(8).joined(separator: [0])) == (isPiped ? Array(text.utf8) : []))
+    }
+
+    @Test func `has the values of its variables`() throws {
+        let url = "http://h/?a=$b&token=s3cret"
+        let request = Request(url, headers: [.authorization: "Bearer s3cret"])
+        let command = "AUTHORIZATION='a b' TOKEN='$(rm)`'; " + (try request.curlCommand())
+        let said = try Self.run(command, in: "/bin/sh").split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        #expect(said == ["http://h/?a=$b&token=$(rm)`", "-H", "Authorization: Bearer a b"])
+    }
+
+    /// What a stand-in for `curl` is given: each argument with a NUL behind it, a NUL, and its input.
+    ///
+    /// A function, not a file: a file just written cannot be run while another test starts a process.
+    private static func run(_ command: String, in shell: String) throws -> Data {
+        let process = Process(), output = Pipe()
+        process.executableURL = URL(fileURLWithPath: shell)
+        process.arguments = ["-c", "curl() { printf '%s\\0' \"$@\"; printf '\\0'; /bin/cat; }; " + command]
+        process.environment = [:]
+        process.standardOutput = output
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let said = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return said
+    }
+}
+
+extension Character {
+    /// Fit for a header.
+    fileprivate var isPlain: Bool { String(self).isPrintable }
+}
+#endif
