@@ -16,6 +16,10 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let connectionLost = Code(description: "connectionLost")
         /// What the server sent is not HTTP, or leads nowhere (a redirect without an end).
         public static let badResponse = Code(description: "badResponse")
+        /// The server answered a call with a status other than 2xx; ``ConnectionError/response`` has it.
+        public static let badStatus = Code(description: "badStatus")
+        /// The body is not what the call's `Output` is; ``ConnectionError/response`` has it.
+        public static let undecodable = Code(description: "undecodable")
         /// A secret of the request is not known, or the engine's ``CredentialProvider`` failed.
         public static let noCredential = Code(description: "noCredential")
         /// The body is larger than the engine allows.
@@ -28,8 +32,10 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// What happened and what to do, in one line, without secrets.
     public var message: String
-    /// The ``RequestError`` or ``TransportError`` behind it.
+    /// The ``RequestError``, ``TransportError`` or `DecodingError` behind it.
     public var cause: (any Error)?
+    /// The response, whole, where there is one that is not what was asked for.
+    public var response: Response?
 
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code

@@ -16,6 +16,8 @@ extension Engine {
         public var credentials: (any CredentialProvider)?
         /// Sent with every request that does not set them itself. They are part of what is keyed.
         public var headers: HTTPFields = [.userAgent: "Diamond"]
+        /// What decodes bodies of calls that bring no decoder of their own.
+        public var decoder: any ResponseDecoder = JSONDecoder()
         /// Bytes the memory tier keeps.
         public var memoryCapacity = Cache.defaultMemoryCapacity
         /// Bytes of a response's body at most: 256 MiB; more is the error `bodyTooLarge`.

@@ -18,6 +18,7 @@ public final class Engine: Sendable {
     private let transport: any Transport
     private let pipeline: Pipeline
     private let queue = OperationQueue()
+    let decoder: any ResponseDecoder
 
     /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
     /// keeps a request from being sent.
@@ -41,6 +42,7 @@ public final class Engine: Sendable {
             redirectLimit: max(0, configuration.redirectLimit)
         )
         self.activity = activity
+        decoder = configuration.decoder
         queue.maxConcurrentOperationCount = max(1, configuration.width)
     }
 

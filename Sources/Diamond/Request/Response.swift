@@ -42,11 +42,13 @@ public struct Response: Hashable, Sendable {
     /// The body as text, by UTF-8; what is not UTF-8 is mended.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body's JSON as a value of the caller's type.
+    /// The body as a value of the caller's type; JSON, if nothing is said.
     ///
-    /// - Throws: `DecodingError`, which names the coding path.
-    public func decode<Value: Decodable>(_ type: Value.Type, using decoder: JSONDecoder = JSONDecoder()) throws -> Value
-    {
+    /// - Throws: what the decoder throws: `DecodingError`, which names the coding path.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type,
+        using decoder: any ResponseDecoder = JSONDecoder()
+    ) throws -> Value {
         try decoder.decode(type, from: body)
     }
 }

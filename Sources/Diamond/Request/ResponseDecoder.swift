@@ -1,0 +1,29 @@
+public import Foundation
+
+/// What makes values of bodies: JSON, property lists, or a format of your own.
+public protocol ResponseDecoder: Sendable {
+    /// - Throws: whatever says best what is wrong; a `DecodingError` is told with its coding path.
+    func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
+}
+
+extension JSONDecoder: ResponseDecoder {}
+extension PropertyListDecoder: ResponseDecoder {}
+
+extension DecodingError {
+    /// What is wrong and where, in one line: `items[2].name: expected String, but found null`.
+    var reason: String {
+        switch self {
+        case .keyNotFound(let key, let context): "\(Self.place(context.codingPath + [key])): is missing"
+        case .valueNotFound(_, let context), .typeMismatch(_, let context), .dataCorrupted(let context):
+            "\(Self.place(context.codingPath)): \(context.debugDescription)"
+        @unknown default: "\(self)"
+        }
+    }
+
+    private static func place(_ path: [any CodingKey]) -> String {
+        guard !path.isEmpty else { return "the whole body" }
+        return path.enumerated().map { index, key in
+            if let number = key.intValue { "[\(number)]" } else { index == 0 ? key.stringValue : ".\(key.stringValue)" }
+        }.joined()
+    }
+}
