@@ -1,9 +1,17 @@
+import DiamondSQLite
 import Foundation
 import HTTPTypes
 
 /// What an engine adds to every request: before it is keyed its base URL, headers and identity, when it is sent the
 /// values of its secrets.
 struct Environment: Sendable {
+    private static let count = Guarded(0)
+
+    /// Tells this environment from every other of the process.
+    let number = Self.count.withLock { count in
+        count += 1
+        return count
+    }
     /// What relative URLs are resolved against.
     var baseURL: String?
     /// Sent with every request that does not set them itself.

@@ -19,7 +19,7 @@ struct Passage: Sendable {
     /// `nil` when the cache is neither read nor written.
     let identity: Identity?
     /// What ``Forgotten`` counted when it set out.
-    let epoch: Int
+    var epoch: Int
 
     init(_ request: Request, rules: KeyRules?, at epoch: Int = 0) throws(ConnectionError) {
         self.epoch = epoch

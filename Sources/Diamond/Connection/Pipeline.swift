@@ -18,10 +18,10 @@ struct Pipeline: Sendable {
     let redirectLimit: Int
 
     func response(to request: Request) async throws(ConnectionError) -> Response {
-        // Once, before the first hop: what a redirect to another origin takes away stays away.
-        var request = try await environment.resolve(request)
+        var request = request
+        // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
+        var passage = try await passage(of: request)
         for _ in 0...redirectLimit {
-            let passage = try Passage(request, rules: cache == nil ? nil : environment.rules, at: forgotten.count)
             let response = try await answer(passage)
             let next = Redirect.next(
                 after: passage.wire,
@@ -32,11 +32,30 @@ struct Pipeline: Sendable {
             )
             guard redirectLimit > 0, let next else { return response }
             request = next
+            passage = try Passage(next, rules: keyRules, at: forgotten.count)
         }
         throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
     }
 
+    /// Worked out once for a request and its copies, unless somebody has to be asked for whom it is.
+    private func passage(of request: Request) async throws(ConnectionError) -> Passage {
+        if var known = request.memory.value(by: environment.number, as: Passage.self) {
+            known.epoch = forgotten.count
+            return known
+        }
+        let epoch = forgotten.count
+        let passage = try Passage(try await environment.resolve(request), rules: keyRules, at: epoch)
+        if environment.provider == nil || request.identity != nil {
+            request.memory.keep(passage, by: environment.number)
+        }
+        return passage
+    }
+
+    /// `nil` where nothing is looked up.
+    private var keyRules: KeyRules? { cache == nil ? nil : environment.rules }
+
     func key(of request: Request) async throws(ConnectionError) -> RequestKey {
+        if let key = try await passage(of: request).identity?.key { return key }
         let request = try await environment.resolve(request)
         do { return try CanonicalForm(of: request, rules: environment.rules).key } catch {
             throw ConnectionError(error)

@@ -18,7 +18,7 @@ import HTTPTypes
 /// secret-query token DIGEST              each secret parameter, keyed digest
 /// header accept application/json         each selecting header, sorted by name; equal names keep their order
 /// secret-header authorization DIGEST     each credential, keyed digest; the URL's user info is one
-/// credential header authorization token  each named secret: its place, and its name
+/// credential parameter api_key maps      each named secret: its place, and its name
 /// type application/json                  the body's Content-Type, where there is a body
 /// json {"a":1}                           a JSON body by RFC 8785 (secret-json and a digest with credentials), or
 /// field a=1                              each item of a form, sorted like the query, or
@@ -100,7 +100,8 @@ package struct CanonicalForm {
             let secret = PercentEncoding.encode((credential.secret.name ?? "").utf8)
             switch credential.place {
             case .header(let name, let prefix):
-                return Array("header \(name.canonicalName) ".utf8) + PercentEncoding.encode(prefix.utf8) + secret
+                let prefix = PercentEncoding.encode(prefix.utf8)
+                return Array("header \(name.canonicalName) ".utf8) + prefix + [0x20] + secret
             case .parameter(let name):
                 return Array("parameter ".utf8) + PercentEncoding.encode(name.utf8) + [0x20] + secret
             }

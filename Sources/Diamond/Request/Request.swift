@@ -13,32 +13,42 @@ public import HTTPTypes
 /// Making and changing a request checks nothing; a malformed one is refused, with place and remedy, where it is sent.
 public struct Request: Hashable, Sendable {
     /// Any token is a method. `GET`, `HEAD` and `QUERY` (RFC 10008) are answered from the cache.
-    public var method: HTTPRequest.Method
+    public var method: HTTPRequest.Method { didSet { forget() } }
     /// The absolute `http` or `https` URL; may hold a query, which is sent before ``parameters``.
-    public var url: String
-    public var parameters: Parameters
+    public var url: String { didSet { forget() } }
+    public var parameters: Parameters { didSet { forget() } }
     /// Where ``parameters`` go.
-    public var destination: ParameterDestination
+    public var destination: ParameterDestination { didSet { forget() } }
     /// How arrays and objects among ``parameters``, and in a form, are written.
-    public var encoding: ParameterEncoding
-    public var headers: HTTPFields
+    public var encoding: ParameterEncoding { didSet { forget() } }
+    public var headers: HTTPFields { didSet { forget() } }
     /// `nil` sends no body; empty bytes send an empty one.
-    public var body: RequestBody?
-    public var cache: CachePolicy
+    public var body: RequestBody? { didSet { forget() } }
+    public var cache: CachePolicy { didSet { forget() } }
     /// Secrets to be filled in, with their places.
-    public var credentials: [Credential] = []
+    public var credentials: [Credential] = [] { didSet { forget() } }
     /// On whose behalf it is sent, such as `"user-42"`: takes the place of the credentials in what identifies the
     /// request, so that users stay apart and a rotated token finds what an older one has stored. `nil` asks the engine's
     /// ``CredentialProvider``.
-    public var identity: String?
+    public var identity: String? { didSet { forget() } }
     /// Takes the place of method, URL, parameters, headers and body in what identifies the request; credentials and
     /// identity still separate.
-    public var cacheKey: String?
+    public var cacheKey: String? { didSet { forget() } }
     /// Beside the engine's.
-    public var rules = IdentityRules()
+    public var rules = IdentityRules() { didSet { forget() } }
     /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever. Kept in whole
     /// milliseconds, a hundred years at most. There is no limit on the whole.
-    public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
+    public var timeout: Duration? {
+        didSet {
+            timeout = timeout?.bounded
+            forget()
+        }
+    }
+
+    /// What engines have worked out about it.
+    private(set) var memory = RequestMemory()
+
+    private mutating func forget() { memory = RequestMemory() }
 
     /// The time that ``timeout`` has when nothing is said.
     public static let defaultTimeout = Duration.seconds(60)
