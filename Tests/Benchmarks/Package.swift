@@ -8,6 +8,7 @@ let package = Package(
     dependencies: [
         .package(name: "Diamond", path: "../.."),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
     ],
     targets: [
         .target(
@@ -24,6 +25,7 @@ let package = Package(
                 "CPeers",
                 .product(name: "Diamond", package: "Diamond"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: [
                 // The disk tier is `package` access: no user calls it apart from the whole way of a request. This looks

@@ -69,9 +69,11 @@ package struct CanonicalForm {
 
     /// Items of a query or a form, the secret ones behind the others.
     private mutating func addItems(_ items: [QueryItem], _ tag: StaticString, secret secretTag: StaticString) {
-        let sorted = items.filter { !rules.isIgnored(parameter: $0.name) }.stablySorted
-        if !hasCacheKey { for item in sorted where !isSecret(item) { line(tag, item.bytes) } }
-        for item in sorted where isSecret(item) && !(hasIdentity && rules.isReplaced(parameter: item.name)) {
+        var secrets: [QueryItem] = []
+        for item in items.stablySorted where !rules.isIgnored(parameter: item.name) {
+            if isSecret(item) { secrets.append(item) } else if !hasCacheKey { line(tag, item) }
+        }
+        for item in secrets where !(hasIdentity && rules.isReplaced(parameter: item.name)) {
             line(secretTag, item.name + [0x20] + rules.digest(of: item.bytes).utf8)
         }
     }
@@ -132,6 +134,17 @@ package struct CanonicalForm {
 
     private mutating func addBytes(_ data: Data) {
         line("bytes", "\(data.count) \(Hex.text(of: SHA256.hash(data: data)))")
+    }
+
+    private mutating func line(_ tag: StaticString, _ item: QueryItem) {
+        tag.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(0x20)
+        bytes.append(contentsOf: item.name)
+        if let value = item.value {
+            bytes.append(UInt8(ascii: "="))
+            bytes.append(contentsOf: value)
+        }
+        bytes.append(0x0A)
     }
 
     private mutating func line(_ tag: StaticString, _ content: String) { line(tag, content.utf8) }

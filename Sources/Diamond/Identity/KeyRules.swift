@@ -17,19 +17,6 @@ package struct KeyRules: Sendable {
 
     package func adding(_ rules: IdentityRules) -> KeyRules { KeyRules(secret: secret, own: own.union(rules)) }
 
-    /// Words in the names of headers, parameters and members of JSON bodies whose values are credentials. Rather one too
-    /// many: such a value still separates requests, only as a keyed digest, and does not go to another origin.
-    private static let secretWords = [
-        "apikey", "api_key", "api-key", "cookie", "credential", "jwt", "passw", "secret", "session", "signature",
-        "token",
-    ]
-
-    /// The same for headers, whose names hold no ordinary words of an API.
-    private static let secretHeaderWords = secretWords + ["auth", "key"]
-
-    /// Whole names of parameters and members, in lower case.
-    private static let secretNames: Set<String> = ["auth", "authorization", "key", "pass", "pwd", "sig", "sid"]
-
     /// Headers that do not select among a resource's answers: about the message, the connection, the cache, the
     /// client's build, or tracing.
     static let nonSelectingHeaders: Set<String> = [
@@ -49,7 +36,7 @@ package struct KeyRules: Sendable {
 
     /// Whether a header's value is a credential: it goes to no other origin and into no key in clear.
     func isCredential(_ name: HTTPField.Name) -> Bool {
-        Self.secretHeaderWords.contains { name.canonicalName.contains($0) } || own.isSecret(name.canonicalName)
+        SecretNames.holdsHeader(name.rawName) || own.isSecret(name.canonicalName)
     }
 
     /// Whether an identity takes the place of a header: where it is a credential for certain, not by its name alone.
@@ -57,15 +44,14 @@ package struct KeyRules: Sendable {
         name == .authorization || name == .cookie || own.isSecret(name.canonicalName)
     }
 
-    /// Whether a name of a member or a parameter, as it is before encoding, says that the value is a credential.
-    func isSecret(_ name: some StringProtocol) -> Bool {
-        let lower = name.lowercased()
-        return Self.secretNames.contains(lower) || Self.secretWords.contains { lower.contains($0) }
-            || own.isSecret(name)
-    }
+    /// Whether a name of a member says that its value is a credential.
+    func isSecret(_ name: String) -> Bool { SecretNames.holdsMember(name) || own.isSecret(name) }
 
     /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
-    func isSecret(parameter name: [UInt8]) -> Bool { Self.words(name).contains(where: isSecret) }
+    func isSecret(parameter name: [UInt8]) -> Bool {
+        let isKnown = PercentEncoding.decode(name).withUnsafeBufferPointer(SecretNames.holdsParameter)
+        return isKnown || isReplaced(parameter: name)
+    }
 
     /// Whether an identity takes the place of a parameter: where it was named as a secret.
     func isReplaced(parameter name: [UInt8]) -> Bool {
@@ -77,8 +63,7 @@ package struct KeyRules: Sendable {
     }
 
     private static func decoded(_ name: [UInt8]) -> String {
-        let text = String(decoding: name, as: UTF8.self)
-        return text.removingPercentEncoding ?? text
+        String(decoding: PercentEncoding.decode(name), as: UTF8.self)
     }
 
     private static func words(_ name: [UInt8]) -> [Substring] {

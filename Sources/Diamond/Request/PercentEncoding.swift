@@ -15,6 +15,20 @@ enum PercentEncoding {
         return encoded
     }
 
+    /// The bytes with every escape undone; what is none stays.
+    static func decode(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.contains(percent) else { return bytes }
+        var decoded: [UInt8] = []
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2).compactMap(Hex.value)
+            let isEscape = byte == percent && digits.count == 2
+            decoded.append(isEscape ? digits[0] << 4 | digits[1] : byte)
+            if isEscape { rest = rest.dropFirst(2) }
+        }
+        return decoded
+    }
+
     static func append(_ byte: UInt8, bare: Bool, to bytes: inout [UInt8]) {
         if bare { return bytes.append(byte) }
         bytes.append(percent)

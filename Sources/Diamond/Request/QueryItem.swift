@@ -16,10 +16,9 @@ extension [QueryItem] {
 
     /// Sorted by name; values of one name keep their order, which may mean something to the server.
     var stablySorted: [QueryItem] {
-        enumerated().sorted {
-            $0.element.name == $1.element.name
-                ? $0.offset < $1.offset
-                : $0.element.name.lexicographicallyPrecedes($1.element.name)
-        }.map(\.element)
+        let order = indices.sorted {
+            self[$0].name == self[$1].name ? $0 < $1 : self[$0].name.lexicographicallyPrecedes(self[$1].name)
+        }
+        return order.map { self[$0] }
     }
 }

@@ -81,8 +81,11 @@ extension Request {
     /// ``destination``, with `automatic` decided.
     var effectiveDestination: ParameterDestination {
         guard destination == .automatic else { return destination }
-        let takesQuery: Set<HTTPRequest.Method> = [.get, .head, .delete, .query]
-        return body != nil || takesQuery.contains(method) ? .query : .form
+        guard body == nil else { return .query }
+        return switch method {
+        case .get, .head, .delete, .query: .query
+        default: .form
+        }
     }
 }
 

@@ -20,7 +20,7 @@ struct Benchmark: Sendable {
         }
     }
 
-    static let all = [diskGet] + transfers + handedTransfers + sessions + engines
+    static let all = [diskGet] + transfers + handedTransfers + sessions + engines + keys
 
     func run() async throws -> Figure {
         let value = try await measure()
