@@ -95,10 +95,25 @@ struct Passage: Sendable {
             if let date = headers[.lastModified] { request.headers[.ifModifiedSince] = date }
         }
         do throws(RequestError) {
-            if let body = try wire.body?.encoded(wire.encoding) { request.body = .bytes(body) }
+            if let body = wire.body { try request.carry(body, wire.encoding) }
         } catch {
             throw ConnectionError(error)
         }
         return request
+    }
+}
+
+extension TransportRequest {
+    /// Takes a body: whole where it is in memory, else in pieces, which can be made again for every attempt.
+    fileprivate mutating func carry(_ body: RequestBody, _ encoding: ParameterEncoding) throws(RequestError) {
+        let boundary = RequestBody.randomBoundary()
+        let segments = try body.segments(encoding, boundary: boundary)
+        if case .multipart = body { headers[.contentType] = "multipart/form-data; boundary=\(boundary)" }
+        if segments.count == 1, case .bytes(let data) = segments[0] {
+            self.body = .bytes(data)
+        } else {
+            let length = segments.reduce(0) { $0 + $1.length }
+            self.body = .stream(length: length) { BodyPieces(segments: segments) }
+        }
     }
 }

@@ -129,6 +129,11 @@ struct CurlCommand {
     // MARK: Body
 
     private mutating func add(_ body: RequestBody) throws(RequestError) {
+        if case .file(let url, _) = body { return addFile(url) }
+        if case .multipart = body {
+            throw RequestError(
+                .malformedRequest, "a multipart body cannot be written as a curl command yet: use another")
+        }
         let type = request.headers[.contentType]
         // curl would take the body for a form.
         if type == nil { add("-H", "'Content-Type:'") }
@@ -141,6 +146,11 @@ struct CurlCommand {
         guard !word.hasVariables else { return addHidden() }
         input = PrintfFormat.text(of: bytes)
         add("--data-binary", "@-")
+    }
+
+    private mutating func addFile(_ url: URL) {
+        if request.headers[.contentType] == nil { add("-H", "'Content-Type:'") }
+        add("--data-binary", ShellText("@\(url.path)".utf8).quoted)
     }
 
     private mutating func addHidden() { add("--data-raw", "\"$\(variables.name(for: "BODY"))\"") }

@@ -32,6 +32,7 @@ extension CanonicalForm {
         case "type": "the body's Content-Type"
         case "json": "a JSON body by RFC 8785"
         case "field": "an item of a form, sorted by name"
+        case "part": "a part of a multipart body, in order: its facts, length and SHA-256"
         case "bytes": "length and SHA-256 of the body"
         default: "a credential: its digest, keyed with the store's secret"
         }

@@ -22,7 +22,8 @@ import HTTPTypes
 /// type application/json                  the body's Content-Type, where there is a body
 /// json {"a":1}                           a JSON body by RFC 8785 (secret-json and a digest with credentials), or
 /// field a=1                              each item of a form, sorted like the query, or
-/// bytes 12 DIGEST                        length and SHA-256 of anything else
+/// part name=a 12 DIGEST                  each part of a multipart body, in order: its facts, length and SHA-256, or
+/// bytes 12 DIGEST                        length and SHA-256 of anything else, files among it
 /// ```
 ///
 /// A name without a value (`?a`), an empty value (`?a=`) and an absent name are three different things; so are no body
@@ -118,6 +119,8 @@ package struct CanonicalForm {
         case .form(let parameters):
             addItems(try parameters.items(request.encoding), "field", secret: "secret-field")
         case .bytes(let data, _): if !hasCacheKey { addBytes(data) }
+        case .file(let url, _): if !hasCacheKey { line("bytes", try FileDigest.text(of: url)) }
+        case .multipart(let parts): for part in parts { try addPart(part) }
         }
     }
 
@@ -130,6 +133,22 @@ package struct CanonicalForm {
         guard !isSecret else { return line("secret-json", rules.digest(of: writer.bytes)) }
         guard writer.isCanonical else { return addBytes(Data(writer.bytes)) }
         line("json", writer.bytes)
+    }
+
+    private mutating func addPart(_ part: MultipartPart) throws(RequestError) {
+        let name = PercentEncoding.encode(part.name.utf8)
+        guard !rules.isIgnored(parameter: name) else { return }
+        let isSecret = rules.isSecret(parameter: name)
+        guard isSecret || !hasCacheKey, !(hasIdentity && rules.isReplaced(parameter: name)) else { return }
+        var content = Array("name=".utf8) + name
+        if let filename = part.filename { content += " filename=".utf8 + PercentEncoding.encode(filename.utf8) }
+        if let type = part.contentType { content += " type=".utf8 + PercentEncoding.encode(type.utf8) }
+        switch part.content {
+        case .bytes(let data): content += " \(data.count) \(Hex.text(of: SHA256.hash(data: data)))".utf8
+        case .file(let url): content += " \(try FileDigest.text(of: url))".utf8
+        }
+        guard isSecret else { return line("part", content) }
+        line("secret-part", name + [0x20] + rules.digest(of: content).utf8)
     }
 
     private mutating func addBytes(_ data: Data) {

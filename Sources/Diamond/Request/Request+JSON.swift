@@ -12,7 +12,9 @@ import HTTPTypes
 /// ```
 ///
 /// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is one
-/// of `{"json": …}`, `{"form": …}`, `{"text": …}` and `{"base64": …}`, the last two with an optional `contentType`.
+/// of `{"json": …}`, `{"form": …}`, `{"multipart": […]}`, `{"text": …}`, `{"base64": …}` and `{"file": "path"}`, the last
+/// three with an optional `contentType`; a part is `{"name": …}` with `text`, `base64` or `file`, and optionally `filename`
+/// and `contentType`.
 /// `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever. Further keys are `destination`, `arrays`,
 /// `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
 extension Request {

@@ -8,6 +8,10 @@ public enum RequestBody: Hashable, Sendable {
     case form(Parameters)
     /// Sent as they are; `contentType` is the `Content-Type`, where no header of the request says otherwise.
     case bytes(Data, contentType: String? = nil)
+    /// A file, read in pieces each time it is sent, and once for the request's identity.
+    case file(URL, contentType: String? = nil)
+    /// Sent as `multipart/form-data` (RFC 7578), in pieces, with another random boundary each time.
+    case multipart([MultipartPart])
 
     /// A body of JSON text. Text that two readers could read differently (a name twice, a number that no double
     /// holds) is kept byte for byte, so that nothing in it is changed or merged.
@@ -36,16 +40,19 @@ public enum RequestBody: Hashable, Sendable {
         switch self {
         case .json: "application/json"
         case .form: "application/x-www-form-urlencoded"
-        case .bytes(_, let contentType): contentType
+        case .bytes(_, let contentType), .file(_, let contentType): contentType
+        case .multipart: "multipart/form-data"
         }
     }
 
-    /// The bytes to send.
+    /// The bytes to send, of a body that is whole in memory.
     func encoded(_ encoding: ParameterEncoding = .standard) throws(RequestError) -> Data {
         switch self {
         case .json(let value): Data(try value.written())
         case .form(let parameters): Data(try parameters.items(encoding).joinedQuery)
         case .bytes(let data, _): data
+        case .file, .multipart:
+            throw RequestError(.malformedRequest, "the body is not whole in memory: it is sent in segments")
         }
     }
 }

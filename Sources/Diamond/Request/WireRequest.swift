@@ -34,6 +34,10 @@ struct WireRequest {
             headers[.authorization] = BasicCredentials.header(userInfo)
         }
         for credential in request.credentials { try place(credential) }
+        if case .multipart = body, headers[.contentType] != nil {
+            throw RequestError(
+                .malformedHeader, "the request has a Content-Type, which a multipart body makes itself: remove it")
+        }
         if let contentType = body?.contentType, headers[.contentType] == nil { headers[.contentType] = contentType }
     }
 

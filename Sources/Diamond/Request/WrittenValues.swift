@@ -75,24 +75,40 @@ extension RequestBody {
             self = .form(try Parameters(written: value, key: "form"))
         } else if let text = try form.string("text") {
             self = .bytes(Data(text.utf8), contentType: contentType)
+        } else if let path = try form.string("file") {
+            self = .file(URL(filePath: path), contentType: contentType)
+        } else if let value = form.take("multipart") {
+            guard case .array(let parts) = value else { throw form.failure("multipart", "is no array: write […]") }
+            self = .multipart(try parts.map { part throws(RequestError) in try MultipartPart(written: part) })
         } else if let text = try form.string("base64") {
             guard let data = Data(base64Encoded: text) else { throw form.failure("base64", "is not base64: mend it") }
             self = .bytes(data, contentType: contentType)
         } else {
-            throw RequestError(.malformedRequest, "the body holds none of json, form, text and base64: give one")
+            throw RequestError(
+                .malformedRequest, "the body holds none of json, form, multipart, text, base64 and file: give one")
         }
-        if contentType != nil, self.isTyped { throw form.failure("contentType", "goes with text and base64 only") }
+        if contentType != nil, self.isTyped {
+            throw form.failure("contentType", "goes with text, base64 and file only")
+        }
         try form.finish()
     }
 
     private var isTyped: Bool {
-        if case .bytes = self { false } else { true }
+        switch self {
+        case .bytes, .file: false
+        case .json, .form, .multipart: true
+        }
     }
 
     var written: JSONValue {
         switch self {
         case .json(let value): return .object(["json": value])
         case .form(let parameters): return .object(["form": parameters.written])
+        case .multipart(let parts): return .object(["multipart": .array(parts.map(\.written))])
+        case .file(let url, let contentType):
+            var members: [String: JSONValue] = ["file": .string(url.path)]
+            if let contentType { members["contentType"] = .string(contentType) }
+            return .object(members)
         case .bytes(let data, let contentType):
             let text = String(validating: data, as: UTF8.self)
             var members = [text == nil ? "base64" : "text": JSONValue.string(text ?? data.base64EncodedString())]

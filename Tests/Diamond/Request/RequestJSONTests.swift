@@ -75,7 +75,7 @@ import Testing
         (#"{"url":"http://h","headers":[["A B","x"]]}"#, "a header's name has a character"),
         (#"{"url":"http://h","headers":[["A","x\ny"]]}"#, "the header A"),
         (#"{"url":"http://h","headers":[["A",1]]}"#, "the header 'A'"),
-        (#"{"url":"http://h","body":{}}"#, "json, form, text and base64"),
+        (#"{"url":"http://h","body":{}}"#, "json, form, multipart, text, base64 and file"),
         (#"{"url":"http://h","body":{"base64":"*"}}"#, "key \"base64\" of the body"),
         (#"{"url":"http://h","body":{"json":1,"text":"x"}}"#, "key \"text\" of the body"),
         (#"{"url":"http://h","body":{"json":1,"contentType":"x"}}"#, "key \"contentType\""),

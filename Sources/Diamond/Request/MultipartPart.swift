@@ -1,0 +1,103 @@
+public import Foundation
+
+/// One part of a `multipart/form-data` body (RFC 7578).
+public struct MultipartPart: Hashable, Sendable {
+    /// What a part carries.
+    public enum Content: Hashable, Sendable {
+        case bytes(Data)
+        /// A file, read each time the body is sent.
+        case file(URL)
+    }
+
+    /// The form field's name.
+    public var name: String
+    /// The name that the server is told; `nil` tells none.
+    public var filename: String?
+    /// `nil` tells none, which means `text/plain`.
+    public var contentType: String?
+    public var content: Content
+
+    public init(_ name: String, _ content: Content, filename: String? = nil, contentType: String? = nil) {
+        self.name = name
+        self.content = content
+        self.filename = filename
+        self.contentType = contentType
+    }
+
+    /// A field of text.
+    public init(_ name: String, _ text: String) { self.init(name, .bytes(Data(text.utf8))) }
+
+    /// A file, told by its own name.
+    public init(_ name: String, file: URL, contentType: String? = nil) {
+        self.init(name, .file(file), filename: file.lastPathComponent, contentType: contentType)
+    }
+}
+
+extension MultipartPart {
+    /// What goes before the content, with the empty line.
+    func head() throws(RequestError) -> String {
+        var head = "Content-Disposition: form-data; name=\"\(Self.quoted(name))\""
+        if let filename { head += "; filename=\"\(Self.quoted(filename))\"" }
+        guard let contentType else { return head + "\r\n\r\n" }
+        guard !contentType.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw RequestError(
+                .malformedHeader, "the content type of the part '\(name)' has a control character: remove it")
+        }
+        return head + "\r\nContent-Type: \(contentType)\r\n\r\n"
+    }
+
+    /// As browsers write it: UTF-8, with what would end the quotes or the line escaped
+    /// (https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data).
+    private static func quoted(_ text: String) -> String {
+        String(
+            decoding: text.utf8.flatMap { byte -> [UInt8] in
+                switch byte {
+                case UInt8(ascii: "\""): Array("%22".utf8)
+                case 0x0A: Array("%0A".utf8)
+                case 0x0D: Array("%0D".utf8)
+                default: [byte]
+                }
+            }, as: UTF8.self)
+    }
+
+    func segment() throws(RequestError) -> BodySegment {
+        switch content {
+        case .bytes(let data): .bytes(data)
+        case .file(let url): try BodySegment(file: url)
+        }
+    }
+}
+
+extension MultipartPart {
+    init(written: JSONValue) throws(RequestError) {
+        var form = try WrittenObject(written, in: "a part")
+        guard let name = try form.string("name") else { throw form.failure("name", "is missing: name the field") }
+        let filename = try form.string("filename")
+        let contentType = try form.string("contentType")
+        self.init(name, try Self.content(&form), filename: filename, contentType: contentType)
+        try form.finish()
+    }
+
+    private static func content(_ form: inout WrittenObject) throws(RequestError) -> Content {
+        if let text = try form.string("text") { return .bytes(Data(text.utf8)) }
+        if let path = try form.string("file") { return .file(URL(filePath: path)) }
+        guard let text = try form.string("base64") else {
+            throw form.failure("text", "is missing, and so are base64 and file: give one")
+        }
+        guard let data = Data(base64Encoded: text) else { throw form.failure("base64", "is not base64: mend it") }
+        return .bytes(data)
+    }
+
+    var written: JSONValue {
+        var members: [String: JSONValue] = ["name": .string(name)]
+        if let filename { members["filename"] = .string(filename) }
+        if let contentType { members["contentType"] = .string(contentType) }
+        switch content {
+        case .file(let url): members["file"] = .string(url.path)
+        case .bytes(let data):
+            let text = String(validating: data, as: UTF8.self)
+            members[text == nil ? "base64" : "text"] = .string(text ?? data.base64EncodedString())
+        }
+        return .object(members)
+    }
+}

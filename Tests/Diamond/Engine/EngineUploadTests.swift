@@ -1,0 +1,168 @@
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `A body of files and parts` {
+    private let temporary = TemporaryStore()
+
+    private func file(_ name: String, _ content: Data) throws -> URL {
+        let directory = temporary.directory.appendingPathExtension("files")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let url = directory.appending(path: name)
+        try content.write(to: url)
+        return url
+    }
+
+    private func sent(_ request: Request, by kind: TransportKind = .curl) async throws -> Echo {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = kind.make()
+        let engine = Engine(configuration)
+        var request = request
+        request.url = try await SampleServer.shared.url("wire/echo")
+        let echo = try Echo(try await engine.send(request).body)
+        await engine.close()
+        return echo
+    }
+
+    @Test(arguments: TransportKind.allCases) func `arrives as browsers send it`(kind: TransportKind) async throws {
+        let parts = [
+            MultipartPart("title", "a city"), MultipartPart("na\"me\r\n", "ü"),
+            MultipartPart("photo", file: try file("a \"b\".jpg", Data([0, 255, 13, 10])), contentType: "image/jpeg"),
+            MultipartPart("raw", .bytes(Data()), filename: ""),
+        ]
+        let request = Request("http://h/", method: .post, body: .multipart(parts))
+        let echo = try await sent(request, by: kind)
+        let type = try #require(echo.fields.first { $0.hasPrefix("Content-Type") })
+        let boundary = try #require(type.components(separatedBy: "boundary=").last)
+        #expect(type == "Content-Type: multipart/form-data; boundary=\(boundary)")
+        #expect(echo.fields.contains("Content-Length: \(echo.body.count)"))
+        var expected = Data(
+            """
+            --B\r\nContent-Disposition: form-data; name="title"\r\n\r\na city\r\n\
+            --B\r\nContent-Disposition: form-data; name="na%22me%0D%0A"\r\n\r\nü\r\n\
+            --B\r\nContent-Disposition: form-data; name="photo"; filename="a %22b%22.jpg"\r\n\
+            Content-Type: image/jpeg\r\n\r\n
+            """.replacing("B\r\n", with: "\(boundary)\r\n").utf8)
+        expected += [0, 255, 13, 10]
+        expected += Data(
+            "\r\n--\(boundary)\r\nContent-Disposition: form-data; name=\"raw\"; filename=\"\"\r\n\r\n\r\n--\(boundary)--\r\n"
+                .utf8)
+        #expect(echo.body == expected)
+    }
+
+    @Test(arguments: TransportKind.allCases, [0, 1, 3_000_000])
+    func `arrives whole, however long the file is`(kind: TransportKind, count: Int) async throws {
+        let url = try file("data", Pattern.bytes(count: count))
+        let request = Request("http://h/", method: .put, body: .file(url, contentType: "application/octet-stream"))
+        let echo = try await sent(request, by: kind)
+        #expect(echo.body == Pattern.bytes(count: count))
+        #expect(echo.fields.contains("Content-Type: application/octet-stream"))
+    }
+
+    @Test func `has another boundary each time, and one identity`() async throws {
+        let request = Request("http://h/", method: .post, body: .multipart([MultipartPart("a", "b")]))
+        let (one, other) = (try await sent(request), try await sent(request))
+        #expect(one.body != other.body)
+        #expect(
+            try form(request) == """
+                diamond 1
+                method POST
+                origin http://h
+                path /
+                type multipart/form-data
+                part name=a 1 3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d
+
+                """
+        )
+    }
+
+    private func form(_ request: Request) throws -> String {
+        try CanonicalForm(of: request, rules: `The canonical form`.rules).text
+    }
+
+    private func form(_ parts: MultipartPart...) throws -> String {
+        try form(Request("http://h/", method: .post, body: .multipart(parts)))
+    }
+
+    @Test func `differs by every fact of a part, and by their order`() throws {
+        let (a, b) = (MultipartPart("a", "1"), MultipartPart("b", "2"))
+        let forms = [
+            try form(a, b), try form(b, a), try form(a), try form(), try form(MultipartPart("a", "2")),
+            try form(MultipartPart("a", .bytes(Data("1".utf8)), filename: "")),
+            try form(MultipartPart("a", .bytes(Data("1".utf8)), filename: "x")),
+            try form(MultipartPart("a", .bytes(Data("1".utf8)), contentType: "x")),
+            try form(MultipartPart("a filename=x", "1")), try form(MultipartPart("password", "1")),
+        ]
+        #expect(Set(forms).count == forms.count)
+        #expect(forms.last?.contains("secret-part password ") == true)
+    }
+
+    @Test func `is as a file what its bytes are`() throws {
+        let url = try file("data", Data("abc".utf8))
+        let (bytes, file) = (
+            RequestBody.bytes(Data("abc".utf8), contentType: "t"), RequestBody.file(url, contentType: "t")
+        )
+        #expect(try form(Request("http://h/", body: bytes)) == form(Request("http://h/", body: file)))
+        #expect(try form(MultipartPart("a", "abc")) == form(MultipartPart("a", .file(url))))
+    }
+
+    @Test func `is another when its file has changed, though its size and name are the same`() throws {
+        let url = try file("data", Data("abc".utf8))
+        let before = try form(MultipartPart("a", .file(url)))
+        #expect(try form(MultipartPart("a", .file(url))) == before)
+        try Data("abd".utf8).write(to: url)
+        #expect(try form(MultipartPart("a", .file(url))) != before)
+    }
+
+    @Test func `names a file that cannot be read, before anything is sent`() async throws {
+        let missing = temporary.directory.appending(path: "missing")
+        for body in [RequestBody.file(missing), .multipart([MultipartPart("a", file: missing)])] {
+            let error = await #expect(throws: ConnectionError.self) {
+                try await sent(Request("http://h/", method: .post, body: body))
+            }
+            #expect((error?.cause as? RequestError)?.code == .unreadableFile)
+            #expect(error?.message.contains("missing' cannot be read") == true)
+        }
+        let folder = RequestBody.file(FileManager.default.temporaryDirectory)
+        #expect(throws: RequestError.self) { try form(Request("http://h/", body: folder)) }
+    }
+
+    @Test func `fails where its file became shorter while it was sent`() async throws {
+        let url = try file("data", Pattern.bytes(count: 600_000))
+        let pieces = BodyPieces(segments: try RequestBody.file(url).segments(.standard, boundary: ""))
+        try Data("short".utf8).write(to: url)
+        var iterator = pieces.makeAsyncIterator()
+        #expect(try await iterator.next() == Data("short".utf8))
+        let error = await #expect(throws: RequestError.self) { try await iterator.next() }
+        #expect(error?.code == .unreadableFile)
+    }
+
+    @Test func `makes its Content-Type itself`() {
+        let request = Request("http://h/", method: .post, headers: [.contentType: "a"], body: .multipart([]))
+        #expect(throws: RequestError.self) { try WireRequest(request) }
+        let part = MultipartPart("a", .bytes(Data()), contentType: "a\r\nb")
+        #expect(throws: RequestError.self) { try part.head() }
+    }
+
+    @Test(arguments: [
+        #"{"body":{"multipart":[{"name":"a","text":"1"},{"contentType":"t","file":"/f","filename":"n","name":"b"}]}}"#,
+        #"{"body":{"multipart":[{"base64":"/w==","name":"a"}]}}"#, #"{"body":{"contentType":"t","file":"/f"}}"#,
+    ]) func `survives the written form`(text: String) throws {
+        let full = text.dropLast() + #","method":"POST","url":"http://h/","version":1}"#
+        #expect(String(decoding: try Request(json: Data(full.utf8)).json(), as: UTF8.self) == full)
+    }
+
+    @Test(arguments: [
+        (#"{"multipart": 1}"#, "is no array"), (#"{"multipart": [{"text": "a"}]}"#, "name the field"),
+        (#"{"multipart": [{"name": "a"}]}"#, "give one"),
+        (#"{"multipart": [{"name": "a", "base64": "%"}]}"#, "mend it"),
+        (#"{"multipart": [{"name": "a", "text": "b", "file": "c"}]}"#, "not known here"),
+    ]) func `is refused with the remedy where it is written wrongly`(body: String, remedy: String) {
+        let text = #"{"url": "http://h/", "body": \#(body)}"#
+        let error = #expect(throws: RequestError.self) { try Request(json: Data(text.utf8)) }
+        #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
+    }
+}
