@@ -18,7 +18,7 @@ import HTTPTypes
 /// secret-query token DIGEST              each secret parameter, keyed digest
 /// header accept application/json         each selecting header, sorted by name; equal names keep their order
 /// secret-header authorization DIGEST     each credential, keyed digest; the URL's user info is one
-/// credential header authorization token  each named secret: its place, and its name
+/// credential header a Bearer%20 token    each named secret: its place and prefix, and its name
 /// type application/json                  the body's Content-Type, where there is a body
 /// json {"a":1}                           a JSON body by RFC 8785 (secret-json and a digest with credentials), or
 /// field a=1                              each item of a form, sorted like the query, or
@@ -30,6 +30,9 @@ import HTTPTypes
 package struct CanonicalForm {
     package private(set) var bytes: [UInt8] = []
     private let rules: KeyRules
+    /// What the rules list as secrets, without the names of unnamed ones: a member of the body that has the name of a
+    /// header is another thing.
+    private let listed: [String]
     private let hasIdentity: Bool
     private let hasCacheKey: Bool
 
@@ -39,6 +42,7 @@ package struct CanonicalForm {
 
     init(of request: WireRequest, rules: KeyRules) throws(RequestError) {
         self.rules = rules.adding(request.rules)
+        listed = rules.own.secrets + request.listedSecrets
         hasIdentity = request.identity != nil
         hasCacheKey = request.cacheKey != nil
         bytes.reserveCapacity(384)
@@ -100,7 +104,8 @@ package struct CanonicalForm {
             let secret = PercentEncoding.encode((credential.secret.name ?? "").utf8)
             switch credential.place {
             case .header(let name, let prefix):
-                return Array("header \(name.canonicalName) ".utf8) + PercentEncoding.encode(prefix.utf8) + secret
+                let prefix = PercentEncoding.encode(prefix.utf8)
+                return Array("header \(name.canonicalName) ".utf8) + prefix + [0x20] + secret
             case .parameter(let name):
                 return Array("parameter ".utf8) + PercentEncoding.encode(name.utf8) + [0x20] + secret
             }
@@ -119,7 +124,8 @@ package struct CanonicalForm {
     }
 
     private mutating func addJSON(_ value: JSONValue) throws(RequestError) {
-        let value = value.removing(rules.own)
+        let secrets = hasIdentity ? listed : []
+        let value = value.removing(IdentityRules(ignoring: rules.own.ignoring, secrets: secrets))
         let isSecret = value.hasSecretMember(rules)
         guard isSecret || !hasCacheKey else { return }
         var writer = JSONWriter()

@@ -32,20 +32,24 @@ package struct KeyRules: Sendable {
 
     /// Headers that do not select among a resource's answers: about the message, the connection, the cache, the
     /// client's build, or tracing.
-    static let nonSelectingHeaders: Set<String> = [
+    private static let nonSelectingHeaders: Set<String> = [
         "user-agent", "date", "content-length", "expect", "max-forwards",
-        "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range",
-        "cache-control", "pragma", "priority",
-        "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-        "proxy-authorization", "proxy-authenticate",
-        "traceparent", "tracestate", "baggage", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-parentspanid",
-        "x-b3-sampled", "x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context",
+        "range", "cache-control", "pragma", "priority",
+        "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+        "traceparent", "tracestate", "baggage", "b3",
+        "x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context",
     ]
 
-    /// Whether a header may tell answers apart.
-    func isSelecting(_ header: String) -> Bool {
-        !Self.nonSelectingHeaders.contains(header) && !own.isNonSelecting(header)
+    /// How the names of others begin.
+    private static let nonSelectingFamilies = ["if-", "proxy-", "x-b3-"]
+
+    /// Whether a header may tell answers apart where no rules say otherwise.
+    static func isSelecting(_ header: String) -> Bool {
+        !nonSelectingHeaders.contains(header) && !nonSelectingFamilies.contains { header.hasPrefix($0) }
     }
+
+    /// Whether a header may tell answers apart.
+    func isSelecting(_ header: String) -> Bool { Self.isSelecting(header) && !own.isNonSelecting(header) }
 
     /// Whether a header's value is a credential: it goes to no other origin and into no key in clear.
     func isCredential(_ name: HTTPField.Name) -> Bool {
@@ -65,11 +69,14 @@ package struct KeyRules: Sendable {
     }
 
     /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
-    func isSecret(parameter name: [UInt8]) -> Bool { Self.words(name).contains(where: isSecret) }
+    func isSecret(parameter name: [UInt8]) -> Bool {
+        Self.words(name).contains(where: isSecret) || isReplaced(parameter: name)
+    }
 
     /// Whether an identity takes the place of a parameter: where it was named as a secret.
     func isReplaced(parameter name: [UInt8]) -> Bool {
-        !own.secrets.isEmpty && Self.words(name).contains(where: own.isSecret)
+        guard !own.secrets.isEmpty else { return false }
+        return own.isSecret(Self.decoded(name)) || Self.words(name).contains(where: own.isSecret)
     }
 
     func isIgnored(parameter name: [UInt8]) -> Bool {

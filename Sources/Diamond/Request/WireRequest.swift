@@ -15,6 +15,8 @@ struct WireRequest {
     let encoding: ParameterEncoding
     /// The request's own, and the names of what held secrets without a name.
     private(set) var rules: IdentityRules
+    /// What the request's own rules list as secrets.
+    let listedSecrets: [String]
     /// Credentials by name, to be filled in where the request is sent.
     private(set) var namedCredentials: [Credential] = []
     let identity: String?
@@ -27,6 +29,7 @@ struct WireRequest {
         body = request.body
         encoding = request.encoding
         rules = request.rules
+        listedSecrets = request.rules.secrets
         identity = request.identity
         cacheKey = request.cacheKey
         try place(request.parameters, at: request.effectiveDestination)
