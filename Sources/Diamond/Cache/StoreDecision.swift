@@ -17,7 +17,7 @@ struct StoreDecision {
         body: Data,
         sentAt: Int64,
         receivedAt: Int64,
-        isSelecting: (String) -> Bool = { !KeyRules.nonSelectingHeaders.contains($0) }
+        isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
     ) {
         let control = CacheControl(headers)
         let freshness = Freshness(headers: headers, sentAt: sentAt, receivedAt: receivedAt)

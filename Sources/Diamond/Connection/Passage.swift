@@ -87,7 +87,7 @@ struct Passage: Sendable {
         _ wire: WireRequest,
         validators stored: StoredResponse?
     ) throws(ConnectionError) -> TransportRequest {
-        let url = wire.url.text(adding: wire.parameterItems)
+        let url = wire.url.text(adding: wire.parameterItems + wire.filledItems)
         var request = TransportRequest(method: wire.method, url: url, headers: wire.headers, timeout: timeout)
         if let stored {
             let headers = stored.headers

@@ -145,7 +145,7 @@ struct Pipeline: Sendable {
             body: arrival.body,
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt,
-            isSelecting: environment.rules.adding(passage.wire.rules).isSelecting
+            isSelecting: environment.rules.adding(passage.wire).isSelecting
         )
         if let stored = decision.stored, let entry = passage.entry(stored), !forgotten.has(passage) {
             cache?.store(entry)

@@ -19,7 +19,8 @@ enum Redirect {
             let target = URL(string: location, relativeTo: base)?.absoluteString,
             let url = try? RequestURL(target)
         else { return nil }
-        var next = Request(target, method: request.method, headers: request.headers, body: request.body, cache: cache)
+        var next = Request(
+            target, method: request.method, headers: request.openHeaders, body: request.body, cache: cache)
         next.timeout = timeout
         next.encoding = request.encoding
         next.rules = request.rules
@@ -33,7 +34,7 @@ enum Redirect {
                 next.headers[name] = nil
             }
         }
-        if !isSameOrigin { next.headers.removeCredentials(rules.adding(request.rules)) }
+        if !isSameOrigin { next.headers.removeCredentials(rules.adding(request)) }
         return next
     }
 

@@ -14,7 +14,7 @@ struct CurlCommand {
 
     init(_ request: Request) throws(RequestError) {
         self.request = try WireRequest(request)
-        rules = KeyRules().adding(self.request.rules)
+        rules = KeyRules().adding(self.request)
         hasUserInfo = self.request.url.userInfo != nil && request.headers[.authorization] == nil
     }
 
@@ -69,10 +69,10 @@ struct CurlCommand {
         }
     }
 
-    /// Named secrets that go to the query, each a variable under the secret's name.
+    /// Secrets that go to the query, each a variable under its own name, or the parameter's.
     private mutating func addParameters(after mark: String, to word: inout ShellText) {
         var mark = mark
-        for credential in request.namedCredentials {
+        for credential in request.credentials {
             guard case .parameter(let name) = credential.place else { continue }
             word.append(mark.utf8 + PercentEncoding.encode(name.utf8) + [UInt8(ascii: "=")])
             word.append(variable: variables.name(for: credential.secret.name ?? name))

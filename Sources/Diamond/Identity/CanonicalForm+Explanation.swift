@@ -15,7 +15,7 @@ extension CanonicalForm {
         let lines = form.text.split(separator: "\n").map { line in
             (text: String(line), rule: rule(of: String(line.prefix { $0 != " " })))
         }
-        return Explanation(lines: lines, omissions: omissions(wire, rules.adding(wire.rules)))
+        return Explanation(lines: lines, omissions: omissions(wire, rules.adding(wire)))
     }
 
     private static func rule(of tag: String) -> String {

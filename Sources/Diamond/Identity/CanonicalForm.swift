@@ -18,7 +18,7 @@ import HTTPTypes
 /// secret-query token DIGEST              each secret parameter, keyed digest
 /// header accept application/json         each selecting header, sorted by name; equal names keep their order
 /// secret-header authorization DIGEST     each credential, keyed digest; the URL's user info is one
-/// credential parameter api_key maps      each named secret: its place, and its name
+/// credential header a Bearer%20 token    each named secret: its place and prefix, and its name
 /// type application/json                  the body's Content-Type, where there is a body
 /// json {"a":1}                           a JSON body by RFC 8785 (secret-json and a digest with credentials), or
 /// field a=1                              each item of a form, sorted like the query, or
@@ -39,7 +39,7 @@ package struct CanonicalForm {
     }
 
     init(of request: WireRequest, rules: KeyRules) throws(RequestError) {
-        self.rules = rules.adding(request.rules)
+        self.rules = rules.adding(request)
         hasIdentity = request.identity != nil
         hasCacheKey = request.cacheKey != nil
         bytes.reserveCapacity(384)
@@ -50,7 +50,8 @@ package struct CanonicalForm {
         } else {
             addTarget(request)
         }
-        addItems(request.url.queryItems + request.parameterItems, "query", secret: "secret-query")
+        let items = request.url.queryItems + request.parameterItems
+        addItems(items, "query", secret: "secret-query", filled: request.filledItems)
         addHeaders(request.headers, hasBody: request.body != nil)
         addCredentials(request.namedCredentials)
         if let body = request.body { try addBody(body, of: request) }
@@ -69,12 +70,20 @@ package struct CanonicalForm {
     }
 
     /// Items of a query or a form, the secret ones behind the others.
-    private mutating func addItems(_ items: [QueryItem], _ tag: StaticString, secret secretTag: StaticString) {
+    ///
+    /// - Parameter filled: secrets that were filled in.
+    private mutating func addItems(
+        _ items: [QueryItem],
+        _ tag: StaticString,
+        secret secretTag: StaticString,
+        filled: [QueryItem] = []
+    ) {
         var secrets: [QueryItem] = []
         for item in items.stablySorted where !rules.isIgnored(parameter: item.name) {
             if isSecret(item) { secrets.append(item) } else if !hasCacheKey { line(tag, item) }
         }
-        for item in secrets where !(hasIdentity && rules.isReplaced(parameter: item.name)) {
+        if !hasIdentity { secrets += filled }
+        for item in secrets.stablySorted where !(hasIdentity && rules.isReplaced(parameter: item.name)) {
             line(secretTag, item.name + [0x20] + rules.digest(of: item.bytes).utf8)
         }
     }
@@ -125,7 +134,8 @@ package struct CanonicalForm {
     }
 
     private mutating func addJSON(_ value: JSONValue) throws(RequestError) {
-        let value = value.removing(rules.own)
+        let secrets = hasIdentity ? rules.own.secrets : []
+        let value = value.removing(IdentityRules(ignoring: rules.own.ignoring, secrets: secrets))
         let isSecret = value.hasSecretMember(rules)
         guard isSecret || !hasCacheKey else { return }
         var writer = JSONWriter()

@@ -8,9 +8,21 @@ extension JSONValue {
         }
     }
 
-    /// Without the members at the top that do not count.
+    /// Without the members at the top that are ignored, and without those, at any depth, that are listed as secrets.
     func removing(_ rules: IdentityRules) -> JSONValue {
-        guard !rules.ignoring.isEmpty, case .object(let members) = self else { return self }
-        return .object(members.filter { !rules.isIgnored($0.key) })
+        var value = self
+        if !rules.ignoring.isEmpty, case .object(let members) = self {
+            value = .object(members.filter { !rules.isIgnored($0.key) })
+        }
+        return rules.secrets.isEmpty ? value : value.removingSecrets(rules)
+    }
+
+    private func removingSecrets(_ rules: IdentityRules) -> JSONValue {
+        switch self {
+        case .array(let values): .array(values.map { $0.removingSecrets(rules) })
+        case .object(let members):
+            .object(members.filter { !rules.isSecret($0.key) }.mapValues { $0.removingSecrets(rules) })
+        default: self
+        }
     }
 }

@@ -9,6 +9,8 @@ package struct KeyRules: Sendable {
     package var secret: SymmetricKey
     /// The engine's and the request's own, beside what stands here.
     package var own: IdentityRules
+    /// Headers that secrets were filled into, in lower case: credentials whatever their names.
+    private var filledHeaders: Set<String> = []
 
     package init(secret: SymmetricKey = SymmetricKey(size: .bits256), own: IdentityRules = IdentityRules()) {
         self.secret = secret
@@ -17,31 +19,46 @@ package struct KeyRules: Sendable {
 
     package func adding(_ rules: IdentityRules) -> KeyRules { KeyRules(secret: secret, own: own.union(rules)) }
 
+    /// With what a request says itself.
+    func adding(_ request: WireRequest) -> KeyRules {
+        var rules = adding(request.rules)
+        rules.filledHeaders = request.filledHeaders
+        return rules
+    }
+
     /// Headers that do not select among a resource's answers: about the message, the connection, the cache, the
     /// client's build, or tracing.
-    static let nonSelectingHeaders: Set<String> = [
+    private static let nonSelectingHeaders: Set<String> = [
         "user-agent", "date", "content-length", "expect", "max-forwards",
-        "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range",
-        "cache-control", "pragma", "priority",
-        "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-        "proxy-authorization", "proxy-authenticate",
-        "traceparent", "tracestate", "baggage", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-parentspanid",
-        "x-b3-sampled", "x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context",
+        "range", "cache-control", "pragma", "priority",
+        "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+        "traceparent", "tracestate", "baggage", "b3",
+        "x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context",
     ]
 
-    /// Whether a header may tell answers apart.
-    func isSelecting(_ header: String) -> Bool {
-        !Self.nonSelectingHeaders.contains(header) && !own.isNonSelecting(header)
+    /// How the names of others begin.
+    private static let nonSelectingFamilies = ["if-", "proxy-", "x-b3-"]
+
+    /// Whether a header may tell answers apart where no rules say otherwise.
+    static func isSelecting(_ header: String) -> Bool {
+        !nonSelectingHeaders.contains(header) && !nonSelectingFamilies.contains { header.hasPrefix($0) }
     }
+
+    /// Whether a header may tell answers apart.
+    func isSelecting(_ header: String) -> Bool { Self.isSelecting(header) && !own.isNonSelecting(header) }
 
     /// Whether a header's value is a credential: it goes to no other origin and into no key in clear.
     func isCredential(_ name: HTTPField.Name) -> Bool {
-        SecretNames.holdsHeader(name.rawName) || own.isSecret(name.canonicalName)
+        SecretNames.holdsHeader(name.rawName) || isListed(name)
     }
 
     /// Whether an identity takes the place of a header: where it is a credential for certain, not by its name alone.
     func isReplaced(_ name: HTTPField.Name) -> Bool {
-        name == .authorization || name == .cookie || own.isSecret(name.canonicalName)
+        name == .authorization || name == .cookie || isListed(name)
+    }
+
+    private func isListed(_ name: HTTPField.Name) -> Bool {
+        own.isSecret(name.canonicalName) || filledHeaders.contains(name.canonicalName)
     }
 
     /// Whether a name of a member says that its value is a credential.
@@ -55,7 +72,8 @@ package struct KeyRules: Sendable {
 
     /// Whether an identity takes the place of a parameter: where it was named as a secret.
     func isReplaced(parameter name: [UInt8]) -> Bool {
-        !own.secrets.isEmpty && Self.words(name).contains(where: own.isSecret)
+        guard !own.secrets.isEmpty else { return false }
+        return own.isSecret(Self.decoded(name)) || Self.words(name).contains(where: own.isSecret)
     }
 
     func isIgnored(parameter name: [UInt8]) -> Bool {

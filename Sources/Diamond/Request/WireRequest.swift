@@ -13,10 +13,12 @@ struct WireRequest {
     var headers: HTTPFields
     var body: RequestBody?
     let encoding: ParameterEncoding
-    /// The request's own, and the names of what held secrets without a name.
-    private(set) var rules: IdentityRules
-    /// Credentials by name, to be filled in where the request is sent.
-    private(set) var namedCredentials: [Credential] = []
+    let rules: IdentityRules
+    let credentials: [Credential]
+    /// Headers that secrets stand in, in lower case.
+    private(set) var filledHeaders: Set<String> = []
+    /// Secrets that go to the query, behind the parameters.
+    private(set) var filledItems: [QueryItem] = []
     let identity: String?
     let cacheKey: String?
 
@@ -27,13 +29,14 @@ struct WireRequest {
         body = request.body
         encoding = request.encoding
         rules = request.rules
+        credentials = request.credentials
         identity = request.identity
         cacheKey = request.cacheKey
         try place(request.parameters, at: request.effectiveDestination)
         if let userInfo = url.userInfo, headers[.authorization] == nil {
             headers[.authorization] = BasicCredentials.header(userInfo)
         }
-        for credential in request.credentials { try place(credential) }
+        for credential in credentials { try place(credential) }
         if case .multipart = body, headers[.contentType] != nil {
             throw RequestError(
                 .malformedHeader, "the request has a Content-Type, which a multipart body makes itself: remove it")
@@ -52,32 +55,35 @@ struct WireRequest {
 }
 
 extension WireRequest {
-    /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
-    var headerCredentials: [Credential] {
-        namedCredentials.filter { if case .header = $0.place { true } else { false } }
-    }
+    /// Credentials by name, to be filled in where the request is sent.
+    var namedCredentials: [Credential] { credentials.filter { $0.secret.name != nil } }
 
     private mutating func place(_ credential: Credential) throws(RequestError) {
         switch credential.secret.content {
-        case .named:
-            if case .header(let name, _) = credential.place { headers[name] = nil }
-            namedCredentials.append(credential)
+        case .named: if case .header(let name, _) = credential.place { headers[name] = nil }
         case .value(let value): try fill(credential, with: value)
         }
     }
 
-    /// Puts a secret's value in its place, and remembers the name as a secret one.
+    /// Puts a secret's value in its place, and remembers that it is one, whatever it is called there.
     mutating func fill(_ credential: Credential, with value: String) throws(RequestError) {
         switch credential.place {
         case .header(let name, let prefix):
             headers[name] = nil
             headers.append(try HTTPField(checking: name.rawName, prefix + value))
-            rules.secrets.append(name.rawName)
+            filledHeaders.insert(name.canonicalName)
         case .parameter(let name):
             let encoded = PercentEncoding.encode(value.utf8)
-            parameterItems.append(QueryItem(name: PercentEncoding.encode(name.utf8), value: encoded))
-            rules.secrets.append(name)
+            filledItems.append(QueryItem(name: PercentEncoding.encode(name.utf8), value: encoded))
         }
+    }
+
+    /// The headers without the secrets that were filled in.
+    var openHeaders: HTTPFields { headers.filter { !filledHeaders.contains($0.name.canonicalName) } }
+
+    /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
+    var headerCredentials: [Credential] {
+        credentials.filter { if case .header = $0.place { true } else { false } }
     }
 }
 

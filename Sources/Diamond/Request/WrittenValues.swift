@@ -59,7 +59,8 @@ extension HTTPField {
                 .malformedHeader, "a header's name has a character that none has: use letters, digits and '-'")
         }
         guard HTTPField.isValidValue(value) else {
-            throw RequestError(.malformedHeader, "the value of the header \(name) has a line break or a NUL: remove it")
+            let message = "the value of the header \(name) has a line break, a NUL or white space at an end: remove it"
+            throw RequestError(.malformedHeader, message)
         }
         self.init(name: fieldName, value: value)
     }

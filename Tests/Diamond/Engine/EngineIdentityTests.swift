@@ -119,6 +119,33 @@ import Testing
         await engine.close()
     }
 
+    @Test func `leaves a parameter alone that only shares the name of a secret`() async throws {
+        let engine = engine()
+        for key in ["42", "43"] {
+            var request = Request("http://h/me?key=\(key)")
+            request.identity = "user-42"
+            request.credentials = [.parameter("key", .unnamed("s3cret")), .header(Self.name, .unnamed("s3cret"))]
+            #expect(try await engine.send(request).source == .network)
+            #expect(try await engine.send(request).source == .cache)
+        }
+        #expect(transport.requests.map(\.url) == ["http://h/me?key=42&key=s3cret", "http://h/me?key=43&key=s3cret"])
+        await engine.close()
+    }
+
+    @Test func `keeps a secret without a name out of the store on every hop`() async throws {
+        let redirecting = StubTransport { request throws(TransportError) in
+            request.url == "http://h/a"
+                ? .stub(status: 301, headers: [.location: "/b"]) : .stub(headers: [.cacheControl: "max-age=60"])
+        }
+        let engine = engine { $0.transport = redirecting }
+        var request = Request("http://h/a")
+        request.credentials = [.header(Self.name, .unnamed("s3cret"))]
+        _ = try await engine.send(request)
+        #expect(redirecting.requests.map { $0.headers[Self.name] } == ["s3cret", "s3cret"])
+        await engine.close()
+        #expect(try temporary.bytes().firstRange(of: Data("s3cret".utf8)) == nil)
+    }
+
     @Test func `forgets what an identity has, and only that`() async throws {
         let engine = engine()
         var (own, other) = (Request("http://h/me"), Request("http://h/me"))
