@@ -1,0 +1,18 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+    name: "Fuzz",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "Diamond", path: "../..")],
+    targets: [
+        .target(name: "CLibFuzzer"),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["CLibFuzzer", .product(name: "Diamond", package: "Diamond")],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
