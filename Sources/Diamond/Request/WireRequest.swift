@@ -50,7 +50,7 @@ struct WireRequest {
         guard body == nil else {
             throw RequestError(.malformedParameter, "the request has a body already: send its parameters in the query")
         }
-        body = destination == .json ? .json(parameters.object) : .form(parameters)
+        body = destination == .json ? .json(try parameters.object()) : .form(parameters)
     }
 }
 
@@ -101,8 +101,15 @@ extension Request {
 
 extension Parameters {
     /// One JSON object; a repeated name becomes an array of its values, in order.
-    var object: JSONValue {
+    ///
+    /// - Throws: where two names are one to Unicode and two to a server, which a Swift dictionary cannot hold.
+    func object() throws(RequestError) -> JSONValue {
         let grouped = Dictionary(grouping: self, by: \.name)
+        for (name, group) in grouped where !group.allSatisfy({ $0.name.utf8.elementsEqual(group[0].name.utf8) }) {
+            throw RequestError(
+                .malformedParameter,
+                "the parameter '\(name)' is written in two ways that look the same: write it in one")
+        }
         return .object(grouped.mapValues { $0.count == 1 ? $0[0].value : .array($0.map(\.value)) })
     }
 }

@@ -47,6 +47,14 @@ import Testing
         #expect(error?.message.contains("encode arrays as json") == true)
     }
 
+    @Test func `refuses two names in one object that only their bytes tell apart`() throws {
+        var request = Request("http://h/", method: .post, parameters: ["ü": 1, "u\u{308}": 2])
+        #expect(try WireRequest(request).body?.encoded() == Data("%C3%BC=1&u%CC%88=2".utf8))
+        request.destination = .json
+        let error = #expect(throws: RequestError.self) { try WireRequest(request) }
+        #expect(error?.code == .malformedParameter)
+    }
+
     @Test(arguments: ParameterEncoding.Arrays.allCases)
     func `is a part of the written form and of what is sent`(arrays: ParameterEncoding.Arrays) throws {
         var request = Request("http://h/", method: .post, parameters: ["a": [1, 2]])
