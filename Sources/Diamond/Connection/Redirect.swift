@@ -20,7 +20,7 @@ enum Redirect {
             let url = try? RequestURL(target)
         else { return nil }
         var next = Request(
-            target, method: request.method, headers: request.openHeaders, body: request.body, cache: cache)
+            target, method: request.method, headers: request.headers, body: request.body, cache: cache)
         next.timeout = timeout
         next.encoding = request.encoding
         next.rules = request.rules

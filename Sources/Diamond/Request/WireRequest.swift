@@ -78,9 +78,6 @@ extension WireRequest {
         }
     }
 
-    /// The headers without the secrets that were filled in.
-    var openHeaders: HTTPFields { headers.filter { !filledHeaders.contains($0.name.canonicalName) } }
-
     /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
     var headerCredentials: [Credential] {
         credentials.filter { if case .header = $0.place { true } else { false } }
