@@ -4,6 +4,8 @@ enum JSONNumber {
     static func text(of value: Double) -> [UInt8]? {
         guard value.isFinite else { return nil }
         guard value != 0 else { return [UInt8(ascii: "0")] }
+        // Swift's shortest digits, and here its layout is the same.
+        if (1e-4..<1e15).contains(value.magnitude), value != value.rounded() { return Array(value.description.utf8) }
         let decimal = Decimal(parsing: Array(value.magnitude.description.utf8))
         return (value < 0 ? [UInt8(ascii: "-")] : []) + layOut(decimal)
     }

@@ -53,7 +53,7 @@ struct JSONWriter {
 
     private mutating func write(_ members: [String: JSONValue]) throws(JSONError) {
         bytes.append(UInt8(ascii: "{"))
-        let sorted = members.sorted { $0.key.utf16.lexicographicallyPrecedes($1.key.utf16) }
+        let sorted = members.sorted { Self.precedes($0.key, $1.key) }
         for (index, member) in sorted.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             write(quoting: member.key)
@@ -63,10 +63,34 @@ struct JSONWriter {
         bytes.append(UInt8(ascii: "}"))
     }
 
+    /// The order of UTF-16 code units, told by the bytes of UTF-8: it differs only between a character beyond the basic
+    /// plane (F0 to F4), whose surrogates come first, and one from U+E000 on (EE, EF).
+    private static func precedes(_ left: String, _ right: String) -> Bool {
+        var (left, right) = (left.utf8.makeIterator(), right.utf8.makeIterator())
+        while let byte = right.next() {
+            guard let other = left.next() else { return true }
+            if byte != other { return weight(other) < weight(byte) }
+        }
+        return false
+    }
+
+    private static func weight(_ byte: UInt8) -> UInt8 { byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte }
+
     private mutating func write(quoting text: String) {
+        var text = text
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 { write(escaping: byte) }
+        text.withUTF8 { content in
+            if content.contains(where: Self.isEscaped) {
+                for byte in content { write(escaping: byte) }
+            } else {
+                bytes.append(contentsOf: content)
+            }
+        }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     private mutating func write(escaping byte: UInt8) {
