@@ -12,14 +12,14 @@ package enum ProcessUsage {
     /// The kernel's numbers of the threads with this name.
     package static func threads(named name: String) -> Set<Int> {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-        return Set(all.filter { self.name(ofThread: $0) == name }.compactMap { Int($0) })
+        return Set(all.filter { self.name(of: "/proc/self/task/\($0)") == name }.compactMap { Int($0) })
     }
 
     /// The name of the thread that asks.
-    package static var threadName: String? { name(ofThread: "../../thread-self") }
+    package static var threadName: String? { name(of: "/proc/thread-self") }
 
-    private static func name(ofThread thread: String) -> String? {
-        let text = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
+    private static func name(of thread: String) -> String? {
+        let text = try? String(contentsOfFile: "\(thread)/comm", encoding: .utf8)
         return text?.trimmingCharacters(in: .newlines)
     }
 }

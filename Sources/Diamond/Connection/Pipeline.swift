@@ -37,7 +37,8 @@ struct Pipeline: Sendable {
         throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
     }
 
-    /// Worked out once for a request and its copies, unless somebody has to be asked for whom it is.
+    /// Worked out once for a request and its copies, unless somebody has to be asked for whom it is, or a file for what it
+    /// holds.
     private func passage(of request: Request) async throws(ConnectionError) -> Passage {
         if var known = request.memory.value(by: environment.number, as: Passage.self) {
             known.epoch = forgotten.count
@@ -45,7 +46,8 @@ struct Pipeline: Sendable {
         }
         let epoch = forgotten.count
         let passage = try Passage(try await environment.resolve(request), rules: keyRules, at: epoch)
-        if environment.provider == nil || request.identity != nil {
+        let isKnown = environment.provider == nil || request.identity != nil
+        if isKnown, request.body?.readsFiles != true {
             request.memory.keep(passage, by: environment.number)
         }
         return passage
@@ -149,6 +151,8 @@ struct Pipeline: Sendable {
         )
         if let stored = decision.stored, let entry = passage.entry(stored), !forgotten.has(passage) {
             cache?.store(entry)
+            // Forgotten between the look and the store, it would outlive the logout.
+            if forgotten.has(passage) { cache?.forget(entry.key) }
         }
         return response(from: arrival, passage)
     }

@@ -36,6 +36,15 @@ public enum RequestBody: Hashable, Sendable {
         .json(try JSONValue.read(try encoder.encode(value)))
     }
 
+    /// Whether what it holds can change without it.
+    var readsFiles: Bool {
+        switch self {
+        case .json, .form, .bytes: false
+        case .file: true
+        case .multipart(let parts): parts.contains { if case .file = $0.content { true } else { false } }
+        }
+    }
+
     var contentType: String? {
         switch self {
         case .json: "application/json"

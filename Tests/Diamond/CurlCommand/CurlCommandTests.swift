@@ -1,3 +1,4 @@
+import DiamondTestSupport
 import Foundation
 import HTTPTypes
 import Testing
@@ -298,7 +299,7 @@ import Testing
 
     @Test(arguments: 0..<400 as Range<UInt64>)
     func `reads back as a request that sends the same`(seed: UInt64) throws {
-        var random = Random(state: seed)
+        var random = SplitMix(state: seed)
         let request = Request.random(using: &random)
         let command = try request.curlCommand()
         let (sent, read) = (try WireRequest(request), try WireRequest(Request(curl: command)))
@@ -316,7 +317,7 @@ extension HTTPField {
 
 extension Request {
     /// Any request without credentials, made of what quoting could get wrong.
-    fileprivate static func random(using random: inout Random) -> Request {
+    fileprivate static func random(using random: inout SplitMix) -> Request {
         let path = random.element(["", "/", "/a'b", "/a/../b;c", "/%2E/%2F!$&", "/[x]"])
         let query = random.element(["", "?", "?a", "?a=%20&b[]='", "?!$(rm)"])
         var request = Request("http://h" + path + query)
@@ -333,7 +334,7 @@ extension Request {
 }
 
 extension RequestBody {
-    fileprivate static func random(using random: inout Random) -> RequestBody? {
+    fileprivate static func random(using random: inout SplitMix) -> RequestBody? {
         switch random.below(5) {
         case 0: nil
         case 1: .json(["a": .string(random.text()), "b": [1, 2.5, nil]])
@@ -347,23 +348,10 @@ extension RequestBody {
     }
 }
 
-/// SplitMix64.
-private struct Random {
-    var state: UInt64
+extension SplitMix {
+    fileprivate mutating func element<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-
-    mutating func element<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
-
-    mutating func text(isHeader: Bool = false) -> String {
+    fileprivate mutating func text(isHeader: Bool = false) -> String {
         let pieces = [
             "'", "\"", "\\", "$x", "`", "$(rm)", "!", "@", "-", "%", "&", "=", "+", ";", " ", "ü", "\u{301}", "é😀",
         ]

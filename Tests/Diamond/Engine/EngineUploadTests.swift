@@ -117,6 +117,20 @@ import Testing
         #expect(try form(MultipartPart("a", .file(url))) != before)
     }
 
+    @Test(arguments: [false, true])
+    func `is looked at anew each time its request is sent`(isPart: Bool) async throws {
+        let url = try file("data", Data("abc".utf8))
+        let stub = StubTransport(headers: [.cacheControl: "max-age=60"])
+        let engine = temporary.engine(stub)
+        let body = isPart ? RequestBody.multipart([MultipartPart("a", file: url)]) : .file(url)
+        let request = Request("http://h/", method: .query, body: body)
+        #expect(try await engine.send(request).source == .network)
+        #expect(try await engine.send(request).source == .cache)
+        try Data("abd".utf8).write(to: url)
+        #expect(try await engine.send(request).source == .network)
+        await engine.close()
+    }
+
     @Test func `names a file that cannot be read, before anything is sent`() async throws {
         let missing = temporary.directory.appending(path: "missing")
         for body in [RequestBody.file(missing), .multipart([MultipartPart("a", file: missing)])] {

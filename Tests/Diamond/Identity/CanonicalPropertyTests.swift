@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func `does not depend on an order that means nothing`() throws {
-        var random = SplitMix64(state: Effort.seed)
+        var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let facts = Facts.any(using: &random)
             let one = try Self.bytes(facts.request(using: &random))
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `is the same after writing and reading`() throws {
-        var random = SplitMix64(state: Effort.seed)
+        var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let request = try Facts.any(using: &random).request(using: &random)
             let again = try Request(json: try request.json())
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `tells everything it says`() throws {
-        var random = SplitMix64(state: Effort.seed)
+        var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let facts = Facts.any(using: &random)
             let form = try Self.bytes(facts.request(using: &random))
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `is one for two requests exactly where they ask the same`() throws {
-        var random = SplitMix64(state: Effort.seed)
+        var random = SplitMix(state: Effort.seed)
         var equal = 0
         for _ in 0..<Self.rounds {
             let one = Facts.any(using: &random)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `changes with any byte that matters`() throws {
-        var random = SplitMix64(state: Effort.seed)
+        var random = SplitMix(state: Effort.seed)
         for _ in 0..<Self.rounds {
             let text = String.letters(using: &random)
             let changed = text.changingOne(using: &random)
@@ -133,13 +133,13 @@ extension Facts {
     private static let prefixes = ["", "a", "a ", "a b", "a b ", "b", "%20"].map { Array($0.utf8) }
     private static let values = ["", "a", "a b", "x-b a", "A", "a, b", "a\"b=c"].map { Array($0.utf8) }
 
-    static func any(using random: inout SplitMix64) -> Facts {
+    static func any(using random: inout SplitMix) -> Facts {
         var facts = Facts()
         for _ in 0..<Int.random(in: 0...8, using: &random) { facts.change(using: &random) }
         return facts
     }
 
-    mutating func change(using random: inout SplitMix64) {
+    mutating func change(using random: inout SplitMix) {
         func text() -> [UInt8] { Self.texts.randomElement(using: &random) ?? [] }
         switch Int.random(in: 0..<16, using: &random) {
         case 0: identity = Bool.random(using: &random) ? nil : text()
@@ -160,7 +160,7 @@ extension Facts {
     }
 
     /// A request that asks for this, in any order.
-    func request(using random: inout SplitMix64) throws -> Request {
+    func request(using random: inout SplitMix) throws -> Request {
         let segment = path.map { "%" + Hex.text(of: [$0]) }.joined()
         var request = Request("http://h/a\(segment)", method: try #require(HTTPRequest.Method(Self.text(method))))
         request.destination = .query
@@ -184,7 +184,7 @@ extension Facts {
     /// Pairs of name and value, in an order that keeps that of the values of each name.
     private static func interleaved<Content>(
         _ values: [[UInt8]: [Content]],
-        using random: inout SplitMix64
+        using random: inout SplitMix
     ) -> [([UInt8], Content)] {
         var rest = values.mapValues { $0[...] }
         let names = values.flatMap { Array(repeating: $0.key, count: $0.value.count) }.shuffled(using: &random)
@@ -272,7 +272,7 @@ private enum Value: Hashable, Decodable {
         }
     }
 
-    static func any(depth: Int, using random: inout SplitMix64) -> Value {
+    static func any(depth: Int, using random: inout SplitMix) -> Value {
         switch Int.random(in: 0..<(depth > 0 ? 7 : 4), using: &random) {
         case 0: return .null
         case 1: return .bool(.random(using: &random))
@@ -293,7 +293,7 @@ private enum Value: Hashable, Decodable {
     }
 
     /// JSON with members, white space and numbers in any of their forms.
-    func text(using random: inout SplitMix64) -> String {
+    func text(using random: inout SplitMix) -> String {
         let space = ["", " ", "\n", "\t "].randomElement(using: &random) ?? ""
         switch self {
         case .null: return "null" + space
@@ -327,28 +327,15 @@ private enum Value: Hashable, Decodable {
 
 // MARK: Random choices
 
-/// Sebastiano Vigna's generator: small, and the same everywhere for one seed.
-private struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 extension String {
     fileprivate static let alphabet = Array("abcdefghijklmnopqrstuvwxyz")
 
-    fileprivate static func letters(using random: inout SplitMix64) -> String {
+    fileprivate static func letters(using random: inout SplitMix) -> String {
         String((0..<Int.random(in: 1...12, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
     }
 
     /// With another letter in the place of one.
-    fileprivate func changingOne(using random: inout SplitMix64) -> String {
+    fileprivate func changingOne(using random: inout SplitMix) -> String {
         var letters = Array(self)
         let index = letters.indices.randomElement(using: &random) ?? 0
         let others = Self.alphabet.filter { $0 != letters[index] }

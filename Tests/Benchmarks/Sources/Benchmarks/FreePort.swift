@@ -13,13 +13,6 @@ enum FreePort {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    static func answers(_ port: UInt16) -> Bool {
-        let socket = makeSocket()
-        defer { close(socket) }
-        var address = loopback(port)
-        return withSocketAddress(&address) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }
-    }
-
     private static func makeSocket() -> Int32 {
         #if canImport(Darwin)
         socket(AF_INET, SOCK_STREAM, 0)

@@ -9,6 +9,8 @@ struct Nginx {
 
     private let shell = Process()
     private let lifeline = Pipe()
+    /// Says something once nginx listens, and ends where it does not.
+    private let news = Pipe()
     private let port: UInt16
 
     var url: String { "http://127.0.0.1:\(port)/cities.json" }
@@ -29,8 +31,12 @@ struct Nginx {
         shell.arguments = ["-c", Self.script, "sh", directory.path]
         shell.environment = ["PATH": "/usr/sbin:/usr/local/sbin:/opt/homebrew/bin:/usr/bin:/bin"]
         shell.standardInput = lifeline
+        shell.standardOutput = news
         try shell.run()
-        try waitUntilItListens()
+        try? news.fileHandleForWriting.close()
+        guard try news.fileHandleForReading.read(upToCount: 1) != nil else {
+            throw Failure("nginx does not start: install it (nginx-light), or see what it says above")
+        }
     }
 
     private func stop() {
@@ -38,18 +44,10 @@ struct Nginx {
         shell.waitUntilExit()
     }
 
-    private func waitUntilItListens() throws {
-        for _ in 0..<500 {
-            if FreePort.answers(port) { return }
-            guard shell.isRunning else { break }
-            usleep(10_000)
-        }
-        throw Failure("nginx does not start: install it (nginx-light), or see what it says above")
-    }
-
     // No `wait`: a thread of Dispatch has SIGCHLD blocked, and hands that on to the shell, which would wait for ever.
     private static let script = """
-        nginx -p "$1" -c "$1/nginx.conf" -e stderr </dev/null || exit
+        nginx -p "$1" -c "$1/nginx.conf" -e stderr </dev/null >&2 || exit
+        echo listening
         read -r _
         kill "$(cat "$1/nginx.pid")"
         """

@@ -94,22 +94,30 @@ static void finish(job *job, exchange *exchange, CURLcode result) {
     *exchange = (struct exchange){.easy = exchange->easy};
 }
 
+/// Finishes the next exchange that has ended; NULL where there is none.
+static exchange *finish_next(job *job) {
+    int left = 0;
+    for (CURLMsg *message; (message = curl_multi_info_read(job->peer->multi, &left));) {
+        if (message->msg != CURLMSG_DONE) continue;
+        exchange *exchange = NULL;
+        CURLcode result = message->data.result;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&exchange);
+        finish(job, exchange, result);
+        return exchange;
+    }
+    return NULL;
+}
+
 // MARK: One thread: who asks and who sends are the same.
 
 static void *work(void *context) {
     job *job = context;
     CURLM *multi = job->peer->multi;
-    int started = 0, running = 0, left = 0;
+    int started = 0, running = 0;
     for (; started < job->width && started < job->count; started++) start(job, &job->peer->exchanges[started]);
     for (int done = 0; done < job->count;) {
         curl_multi_perform(multi, &running);
-        for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
-            if (message->msg != CURLMSG_DONE) continue;
-            exchange *exchange = NULL;
-            CURLcode result = message->data.result;
-            curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&exchange);
-            finish(job, exchange, result);
-            done++;
+        for (exchange *exchange; (exchange = finish_next(job)); done++) {
             if (started < job->count) start(job, exchange), started++;
         }
         if (done < job->count) curl_multi_poll(multi, NULL, 0, 60000, NULL);
@@ -193,21 +201,14 @@ static void *send_asked(void *context) {
     handover *self = context;
     job *job = self->job;
     CURLM *multi = job->peer->multi;
-    int items[max_width], running = 0, left = 0;
+    int items[max_width], running = 0;
     for (bool is_over = false;;) {
         int count = next_requests(self, items, &is_over);
         if (is_over) return NULL;
         if (!count) curl_multi_poll(multi, NULL, 0, 60000, NULL);
         for (int index = 0; index < count; index++) start(job, &job->peer->exchanges[items[index]]);
         curl_multi_perform(multi, &running);
-        for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
-            if (message->msg != CURLMSG_DONE) continue;
-            exchange *exchange = NULL;
-            CURLcode result = message->data.result;
-            curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&exchange);
-            finish(job, exchange, result);
-            answer(self, (int)(exchange - job->peer->exchanges));
-        }
+        for (exchange *exchange; (exchange = finish_next(job));) answer(self, (int)(exchange - job->peer->exchanges));
     }
 }
 
