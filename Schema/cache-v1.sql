@@ -6,8 +6,10 @@
 -- listing never reads bodies. Times are milliseconds since 1970.
 
 CREATE TABLE entry (
-    id            INTEGER PRIMARY KEY,
+    id            INTEGER PRIMARY KEY,  -- in the order of insertion, along which eviction walks
     key_prefix    INTEGER NOT NULL,     -- the key's first 8 bytes, big-endian
+    variant       INTEGER NOT NULL DEFAULT 0,  -- which of the answers that vary; 0 where there is one
+    is_partial    INTEGER NOT NULL DEFAULT 0 CHECK (is_partial IN (0, 1)),  -- what a broken transfer has received
     key           BLOB    NOT NULL CHECK (length(key) = 32),
     request       TEXT    NOT NULL,     -- the canonical form; credentials only as keyed digests
     url           TEXT    NOT NULL,     -- for people: secrets masked
@@ -18,16 +20,29 @@ CREATE TABLE entry (
     stored_at     INTEGER NOT NULL CHECK (stored_at >= 0),  -- when the response arrived, or was last validated
     initial_age   INTEGER NOT NULL,     -- its corrected age at that moment (RFC 9111 section 4.2.3)
     lifetime      INTEGER,              -- its explicit freshness lifetime, NULL where the server gave none
-    flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated
+    flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated, 16 pinned
+    duration      INTEGER NOT NULL,     -- what the exchange took: the time that a hit saves
     body_size     INTEGER NOT NULL,
-    body_digest   BLOB    NOT NULL      -- SHA-256 of the body
+    body_digest   BLOB    NOT NULL,     -- SHA-256 of the body; of its chunks' checksums where it has several
+    checksum      INTEGER NOT NULL,     -- 64 bits of SHA-256 over what a hit reads of this row
+    is_visited    INTEGER NOT NULL DEFAULT 0,  -- used since eviction last came by
+    expires_at    INTEGER GENERATED ALWAYS AS (stored_at - initial_age + lifetime) VIRTUAL
 ) STRICT;
 
 -- Finding an entry by its request.
-CREATE UNIQUE INDEX entry_by_key ON entry (key_prefix);
+CREATE UNIQUE INDEX entry_by_key ON entry (key_prefix, variant, is_partial);
 
--- Listing, and evicting the oldest.
+-- Listing by age, and removing what is older than a time.
 CREATE INDEX entry_by_age ON entry (stored_at);
+
+-- Listing by size, the largest first.
+CREATE INDEX entry_by_size ON entry (body_size);
+
+-- Listing by URL, and removing what a prefix or a host names.
+CREATE INDEX entry_by_url ON entry (url);
+
+-- Evicting first what is past its lifetime and cannot be revalidated.
+CREATE INDEX entry_by_expiry ON entry (expires_at) WHERE lifetime IS NOT NULL AND flags & 18 = 0;
 
 -- Forgetting all that one identity has.
 CREATE INDEX entry_by_identity ON entry (identity) WHERE identity IS NOT NULL;
@@ -35,14 +50,54 @@ CREATE INDEX entry_by_identity ON entry (identity) WHERE identity IS NOT NULL;
 -- A body in chunks; chunk n of entry e has the id e * 1048576 + n, so that one range of rowids is one body.
 CREATE TABLE body (
     id            INTEGER PRIMARY KEY,
+    checksum      BLOB,                 -- SHA-256 of the bytes, NULL where the body is this chunk alone
     bytes         BLOB    NOT NULL
 ) STRICT;
 
+-- The app's own names for entries, to invalidate them by.
+CREATE TABLE tag (
+    entry         INTEGER NOT NULL,
+    name          TEXT    NOT NULL,
+    PRIMARY KEY (entry, name)
+) STRICT, WITHOUT ROWID;
+
+-- Finding the entries of a tag.
+CREATE INDEX tag_by_name ON tag (name, entry);
+
 CREATE TRIGGER entry_takes_its_body AFTER DELETE ON entry BEGIN
     DELETE FROM body WHERE id BETWEEN old.id << 20 AND (old.id << 20) + 1048575;
+    DELETE FROM tag WHERE entry = old.id;
 END;
 
--- The store's own facts: 'secret' is the key of its keyed digests.
+-- The newest changes of what other processes may have in memory: by key, or with NULL of everything.
+CREATE TABLE change (
+    id            INTEGER PRIMARY KEY,
+    key_prefix    INTEGER
+) STRICT;
+
+-- Evicting is no change: what another process has in memory stays as right as it was.
+CREATE TRIGGER entry_was_changed AFTER UPDATE OF headers, flags, stored_at ON entry BEGIN
+    INSERT INTO change (key_prefix) VALUES (new.key_prefix);
+END;
+
+CREATE TRIGGER change_takes_the_oldest AFTER INSERT ON change BEGIN
+    DELETE FROM change WHERE id <= new.id - 1000;
+END;
+
+-- What happened, by the hour, for plots. An hour is the number of whole hours since 1970.
+CREATE TABLE hour (
+    hour          INTEGER PRIMARY KEY,
+    hits          INTEGER NOT NULL,
+    stale_hits    INTEGER NOT NULL,
+    revalidations INTEGER NOT NULL,
+    misses        INTEGER NOT NULL,
+    stores        INTEGER NOT NULL,
+    evictions     INTEGER NOT NULL,
+    bytes_served  INTEGER NOT NULL,     -- of bodies, from the cache
+    time_saved    INTEGER NOT NULL      -- milliseconds that the exchanges in their place took
+) STRICT;
+
+-- The store's own facts: 'secret' is the key of its keyed digests, 'hand' the entry at which eviction goes on.
 CREATE TABLE fact (
     name          TEXT    PRIMARY KEY,
     value         BLOB    NOT NULL

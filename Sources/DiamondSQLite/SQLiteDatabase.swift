@@ -56,12 +56,24 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Gives the space of what was deleted back, as far as readers allow. What fails is left for the next time.
-    package func shrink() {
-        writer.withLock { handle in
+    /// Gives back some pages that hold nothing, at the end of the file.
+    package func vacuum(pages: Int) throws(SQLiteError) {
+        try refuseFork()
+        try writer.withLock { (handle) throws(SQLiteError) in
             // It frees one page a step: run to the end.
-            try? SQLiteConnection(handle: handle).statement("PRAGMA incremental_vacuum").run()
-            try? checkpoint(behind: handle)
+            let connection = SQLiteConnection(handle: handle)
+            try connection.statement(composed: "PRAGMA incremental_vacuum(\(pages))").run()
+            if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }
+        }
+    }
+
+    /// Brings the log into the file and empties it, as far as readers allow: what was deleted is then in neither, and
+    /// the file is as short as it can be. What fails is left for the next time.
+    package func emptyLog() {
+        writer.withLock { handle in
+            // Takes the write lock itself.
+            let code = sqlite3_wal_checkpoint_v2(handle.pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+            if code == SQLITE_OK { handle.forgetLogLength() }
         }
     }
 
@@ -134,6 +146,7 @@ extension SQLiteDatabase {
             """
             PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0; PRAGMA mmap_size = 0;
             PRAGMA synchronous = \(configuration.synchronous.rawValue); PRAGMA temp_store = MEMORY;
+            PRAGMA secure_delete = ON;
             """
         )
         return handle
@@ -154,7 +167,7 @@ extension SQLiteDatabase {
         let migration = SQLiteMigration(path: path, configuration: configuration)
         // Before the switch to WAL, which writes: a file that is refused stays as it is.
         try migration.check(handle)
-        try handle.execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864")
+        try handle.execute("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 16777216")
         try migration.run(on: handle)
     }
 

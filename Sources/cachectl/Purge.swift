@@ -36,7 +36,7 @@ struct Purge: AsyncParsableCommand {
     }
 
     private func erase(_ listing: CacheListing?, from cache: Cache) async throws(CacheError) -> Int {
-        guard let listing else { return dryRun ? try cache.statistics().entries : try await cache.purge() }
+        guard let listing else { return dryRun ? try cache.totals().entries : try await cache.purge() }
         return dryRun ? 1 : try await cache.purge(listing.key) ? 1 : 0
     }
 

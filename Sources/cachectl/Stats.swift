@@ -11,7 +11,7 @@ struct Stats: ParsableCommand {
     func run() throws {
         let cache = try store.openCache()
         do throws(CacheError) {
-            show(StoreFigures(store.location, try cache.statistics()))
+            show(StoreFigures(store.location, try cache.totals()))
         } catch {
             throw Failure.report(error)
         }
@@ -37,7 +37,7 @@ private struct StoreFigures: Encodable {
     var oldest: String?
     var newest: String?
 
-    init(_ store: Store, _ statistics: CacheStatistics) {
+    init(_ store: Store, _ statistics: CacheTotals) {
         self.store = store.directory.path
         entries = statistics.entries
         bodyBytes = statistics.bodyBytes

@@ -69,7 +69,7 @@ package final class RawServer: @unchecked Sendable {
         var length = size
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(socket, pointer, size) == 0 && listen(socket, 16) == 0
+                bind(socket, pointer, size) == 0 && listen(socket, 1024) == 0
                     && getsockname(socket, pointer, &length) == 0
             }
         }

@@ -42,7 +42,7 @@ import Testing
                 #expect(!outcome.errors.contains("cache:"), "\(outcome.errors)")
             }
         }
-        #expect(try Cache(cachectl.temporary.store).statistics().entries == 8)
+        #expect(try Cache(cachectl.temporary.store).totals().entries == 8)
         try expectSound()
     }
 

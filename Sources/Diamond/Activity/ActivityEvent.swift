@@ -11,6 +11,10 @@ public enum ActivityEvent: Sendable {
     case stored
     /// An entry could not be read, or did not match its checksum; it was dropped and counts as a miss.
     case cacheEntryDropped(reason: String)
+    /// Entries went, so that the store keeps within its bound.
+    case evicted(count: Int)
+    /// The store's file was damaged; it was set aside under this path, and begins anew.
+    case cacheSetAside(file: String)
     /// The cache could not be opened, read or written; requests go on without it.
     case cacheFailed(reason: String)
 }

@@ -1,64 +1,82 @@
 import Crypto
 import DiamondSQLite
-import DiamondSchema
 import Foundation
 
 /// Stored responses: a memory tier over SQLite, keyed on the normalized request.
 ///
-/// The memory tier is bounded; the disk tier grows until it is purged.
+/// Both tiers are bounded in bytes; what is expired goes first, then what was not used, by SIEVE. A look-up takes the
+/// memory tier's nanoseconds or, in the calling thread, the disk's microseconds; it never waits for a write. What cannot
+/// be read counts as a miss and is reported to the ``Activity``; a look-up throws nothing.
 ///
-/// A look-up takes the memory tier's nanoseconds or, in the calling thread, the disk's microseconds; it never waits for
-/// a write. What cannot be read counts as a miss and is reported to the ``Activity``; a look-up throws nothing. Several
-/// processes share one store: what one has written, the others find.
+/// Several processes share one store: what one has written, the others find; what one has replaced or removed, the
+/// others notice within ``Neighbors/interval``, a tenth of a second.
 public final class Cache: Sendable {
-    private let database: SQLiteDatabase
+    private let file: CacheFile
     private let memory: MemoryTier
+    private let eviction: Eviction
     private let writer: CacheWriter
+    private let neighbors: Neighbors
+    private let pressure: MemoryPressure
     private let activity: Activity
+    private let now: @Sendable () -> Int64
     /// What makes this store's keys.
     package let rules: KeyRules
 
     /// Bytes the memory tier keeps when nothing is said: 32 MiB.
     public static let defaultMemoryCapacity = 32 << 20
+    /// Bytes the disk tier keeps when nothing is said: 256 MiB.
+    public static let defaultDiskCapacity: Int64 = 256 << 20
 
     /// Opens the cache of a store.
     ///
-    /// - Parameter create: whether directory and file are made where they are missing.
+    /// - Parameters:
+    ///   - create: whether directory and file are made where they are missing, and mended where they are damaged.
+    ///   - now: milliseconds since 1970.
+    ///   - uptime: nanoseconds of a clock that only goes forward.
     /// - Throws: ``CacheError``, which says what to do.
     package init(
         _ store: Store,
         activity: Activity = Activity(),
         memoryCapacity: Int = defaultMemoryCapacity,
-        create: Bool = true
+        diskCapacity: Int64 = defaultDiskCapacity,
+        create: Bool = true,
+        now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) },
+        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
     ) throws(CacheError) {
-        if create { try store.create() } else { try store.requireCache() }
-        do {
-            database = try SQLiteDatabase(path: store.cachePath, configuration: DiamondSchema.cache)
-            rules = KeyRules(secret: try Self.secret(of: database))
-        } catch {
-            throw CacheError(error)
-        }
-        memory = MemoryTier(capacity: memoryCapacity)
-        writer = CacheWriter(database: database, activity: activity)
+        let memory = MemoryTier(capacity: memoryCapacity)
+        file = try CacheFile(store, mends: create, activity: activity)
+        rules = KeyRules(secret: SymmetricKey(data: file.secret))
+        eviction = Eviction(file: file, capacity: diskCapacity, now: now)
+        writer = CacheWriter(file: file, eviction: eviction, activity: activity)
+        neighbors = try Neighbors(file: file, uptime: uptime)
+        pressure = MemoryPressure(memory)
+        self.memory = memory
         self.activity = activity
+        self.now = now
     }
 
-    private static func secret(of database: SQLiteDatabase) throws(SQLiteError) -> SymmetricKey {
-        if let kept = try database.read(CacheTable.secret) { return SymmetricKey(data: kept) }
-        let fresh = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
-        // Another process may have been faster: what is in the file counts.
-        let kept = try database.write { (connection) throws(SQLiteError) in
-            try CacheTable.keepSecret(fresh, on: connection)
-            return try CacheTable.secret(on: connection)
-        }
-        return SymmetricKey(data: kept ?? fresh)
+    /// Bytes of memory at most; may be changed at any time.
+    public var memoryCapacity: Int {
+        get { memory.capacity }
+        set { memory.capacity = newValue }
+    }
+
+    /// Bytes on disk at most, the log beside the file included; may be changed at any time. Lowering it evicts with the
+    /// next write, or with ``flush()``.
+    public var diskCapacity: Int64 {
+        get { eviction.capacity }
+        set { eviction.capacity = newValue }
     }
 
     // MARK: What the pipeline needs
 
     /// What is stored under a key, fresh or not; `nil` where there is nothing, or nothing sound.
     package func find(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
-        if let stored = memory.find(key, request: request) { return stored }
+        heedNeighbors()
+        if let (stored, isFirst) = memory.find(key, request: request) {
+            if isFirst { writer.visit(key) }
+            return stored
+        }
         switch writer.pending(key) {
         case .store(let entry), .confirm(let entry, _): return entry.request == request ? entry.stored : nil
         case .delete: return nil
@@ -74,22 +92,25 @@ public final class Cache: Sendable {
         }
     }
 
-    /// The disk tier alone.
-    package func findOnDisk(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> StoredResponse? {
-        do {
-            let finding = try database.read { (connection) throws(SQLiteError) in
-                try CacheTable.find(key, request: request, on: connection)
-            }
-            return sound(finding, key)
-        } catch {
-            throw CacheError(error)
+    private func heedNeighbors() {
+        guard let changes = neighbors.news() else { return }
+        switch changes {
+        case .keys(let prefixes): for prefix in prefixes { memory.remove(prefix) }
+        case .everything: memory.removeAll()
+        case .failure(let error): activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    private func sound(_ finding: CacheTable.Finding, _ key: RequestKey) -> StoredResponse? {
+    /// The disk tier alone.
+    package func findOnDisk(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> StoredResponse? {
+        let finding = try file.read { (connection) throws(SQLiteError) in
+            try CacheTable.find(key, request: request, on: connection)
+        }
         switch finding {
         case .nothing: return nil
-        case .entry(let stored): return stored
+        case .entry(let stored, let isVisited):
+            if !isVisited { writer.visit(key) }
+            return stored
         case .damaged(let reason):
             writer.add(.delete(key))
             activity.report(.cacheEntryDropped(reason: "the entry \(key) was dropped: \(reason)"))
@@ -100,7 +121,11 @@ public final class Cache: Sendable {
     /// Keeps a new response: at once in memory, soon on disk.
     package func store(_ entry: CacheEntry) {
         memory.store(entry.stored, under: entry.key, request: entry.request)
-        writer.add(.store(entry))
+        // Otherwise an older answer on disk would come back.
+        guard !eviction.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
+            return _ = writer.add(.delete(entry.key))
+        }
+        count { $0.stores += 1 }
         activity.report(.stored)
     }
 
@@ -115,78 +140,150 @@ public final class Cache: Sendable {
         writer.add(.delete(key))
     }
 
+    /// Counts an answer from the cache.
+    package func count(_ source: Response.Source, of stored: StoredResponse) {
+        count { counts in
+            switch source {
+            case .stale: counts.staleHits += 1
+            case .revalidated: counts.revalidations += 1
+            default: counts.hits += 1
+            }
+            counts.bytesServed += Int64(stored.body.count)
+            if source != .revalidated { counts.timeSaved += stored.duration }
+        }
+    }
+
+    package func countMiss() { count { $0.misses += 1 } }
+
+    private func count(_ body: (inout CacheCounts) -> Void) { writer.count(in: now() / 3_600_000, body) }
+
     /// Returns when everything stored before is on disk, or has been reported as failed.
     public func flush() async { await writer.flush() }
 }
 
 extension Cache {
-    // MARK: What people need
+    // MARK: Erasing and marking stale
 
-    /// Erases everything stored, for every process of the store.
+    /// Erases what a selection names, for every process of the store. No file holds its bytes afterwards, as far as
+    /// readers of other processes allow.
     ///
     /// - Returns: how many entries there were.
     @discardableResult
-    public func purge() async throws(CacheError) -> Int {
-        await flush()
+    public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
         // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
-        defer { memory.removeAll() }
-        let count = try write { (connection) throws(SQLiteError) in try CacheTable.deleteAll(on: connection) }
-        database.shrink()
-        return count
+        defer { forgetInMemory(selection) }
+        let (file, eviction) = (file, eviction)
+        return try await writer.alone { () throws(CacheError) in
+            let isAll = selection == .all
+            let count = try isAll ? Self.purgeAll(file) : Self.slices(of: selection, file, CacheTable.deleteSlice)
+            if count > 0 { try eviction.giveBackAll() }
+            return count
+        }
+    }
+
+    private static func purgeAll(_ file: CacheFile) throws(CacheError) -> Int {
+        try file.write { (connection) throws(SQLiteError) in try CacheTable.deleteAll(on: connection) }
+    }
+
+    /// Marks what a selection names stale against every lifetime and `maxAge`, for every process of the store. The next
+    /// request asks the server, with the validators that are stored.
+    ///
+    /// - Returns: how many entries were not marked before.
+    @discardableResult
+    public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
+        defer { forgetInMemory(selection) }
+        let file = file
+        return try await writer.alone { () throws(CacheError) in
+            try Self.slices(of: selection, file, CacheTable.invalidateSlice)
+        }
     }
 
     /// Erases one entry; `false` where there was none.
     @discardableResult
-    public func purge(_ key: RequestKey) async throws(CacheError) -> Bool {
-        await flush()
-        defer { memory.remove(key) }
-        return try write { (connection) throws(SQLiteError) in try CacheTable.delete(key, on: connection) } > 0
-    }
+    public func purge(_ key: RequestKey) async throws(CacheError) -> Bool { try await purge(.key(key)) > 0 }
 
     /// Erases what was stored on behalf of one identity, for every process of the store.
     ///
     /// - Returns: how many entries there were.
     @discardableResult
-    public func forget(identity: String) async throws(CacheError) -> Int {
-        await flush()
-        // It holds no identities; what others had in it comes back from disk.
-        defer { memory.removeAll() }
-        return try write { (connection) throws(SQLiteError) in
-            try CacheTable.delete(identity: identity, on: connection)
+    public func forget(identity: String) async throws(CacheError) -> Int { try await purge(.identity(identity)) }
+
+    /// How many entries a selection names.
+    package func count(_ selection: CacheSelection) throws(CacheError) -> Int {
+        try file.read { (connection) throws(SQLiteError) in try CacheTable.count(selection, on: connection) }
+    }
+
+    // Others of it come back from disk.
+    private func forgetInMemory(_ selection: CacheSelection) {
+        if case .key(let key) = selection.content { memory.remove(key) } else { memory.removeAll() }
+    }
+
+    private typealias Slice =
+        @Sendable (
+            CacheSelection, borrowing SQLiteConnection
+        ) throws(SQLiteError) -> (count: Int, isLast: Bool)
+
+    private static func slices(
+        of selection: CacheSelection,
+        _ file: CacheFile,
+        _ slice: Slice
+    ) throws(CacheError) -> Int {
+        var count = 0
+        while true {
+            let done = try file.write { (connection) throws(SQLiteError) in try slice(selection, connection) }
+            count += done.count
+            guard !done.isLast else { return count }
         }
     }
 
-    /// A page of entries, the newest first.
-    package func list(limit: Int, offset: Int = 0) throws(CacheError) -> [CacheListing] {
-        try read { (connection) throws(SQLiteError) in
-            try CacheTable.list(limit: limit, offset: offset, on: connection)
+    /// Spares an entry from eviction until it is unpinned or erased; `false` where there is none.
+    @discardableResult
+    public func setPinned(_ isPinned: Bool, _ key: RequestKey) async throws(CacheError) -> Bool {
+        let file = file
+        return try await writer.alone { () throws(CacheError) in
+            try file.write { (connection) throws(SQLiteError) in
+                try CacheTable.setPinned(isPinned, key, on: connection)
+            }
+        } > 0
+    }
+}
+
+extension Cache {
+    // MARK: What people need
+
+    /// A page of entries.
+    package func list(
+        by order: CacheOrder = .newest,
+        limit: Int,
+        offset: Int = 0
+    ) throws(CacheError) -> [CacheListing] {
+        try file.read { (connection) throws(SQLiteError) in
+            try CacheTable.list(by: order, limit: limit, offset: offset, on: connection)
         }
     }
 
     /// At most two entries whose keys begin with these hexadecimal digits.
     package func list(beginning digits: String) throws(CacheError) -> [CacheListing] {
-        try read { (connection) throws(SQLiteError) in try CacheTable.list(beginning: digits, on: connection) }
+        try file.read { (connection) throws(SQLiteError) in try CacheTable.list(beginning: digits, on: connection) }
     }
 
     package func canonicalForm(of key: RequestKey) throws(CacheError) -> String? {
-        try read { (connection) throws(SQLiteError) in try CacheTable.canonicalForm(of: key, on: connection) }
+        try file.read { (connection) throws(SQLiteError) in try CacheTable.canonicalForm(of: key, on: connection) }
     }
 
-    package func statistics() throws(CacheError) -> CacheStatistics {
-        var statistics = try read { (connection) throws(SQLiteError) in try CacheTable.statistics(on: connection) }
-        statistics.diskBytes = database.size
-        return statistics
+    /// What the store holds now.
+    package func totals() throws(CacheError) -> CacheTotals {
+        var totals = try file.read { (connection) throws(SQLiteError) in try CacheTable.totals(on: connection) }
+        totals.diskBytes = file.database.size
+        return totals
     }
 
-    private func read<Result>(
-        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
-    ) throws(CacheError) -> Result {
-        do { return try database.read(body) } catch { throw CacheError(error) }
-    }
-
-    private func write<Result>(
-        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
-    ) throws(CacheError) -> Result {
-        do { return try database.write(body) } catch { throw CacheError(error) }
+    /// What happened in every hour of the last days, by all processes of the store, the oldest first. What this process
+    /// did since its last write is among it after ``flush()``.
+    ///
+    /// - Parameter days: 30 by default; older hours are kept for 400 days.
+    public func statistics(days: Int = 30) throws(CacheError) -> [CacheCounts] {
+        let first = now() / 3_600_000 - Int64(days) * 24
+        return try file.read { (connection) throws(SQLiteError) in try CacheTable.hours(from: first, on: connection) }
     }
 }

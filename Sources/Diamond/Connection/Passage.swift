@@ -14,6 +14,7 @@ struct Passage: Sendable {
     /// The request's policy, with its own `Cache-Control` taken into account.
     let policy: CachePolicy
     let timeout: Duration?
+    let tags: Set<String>
     /// The URL that is sent, without user info and without secrets that are filled in later.
     let url: String
     /// `nil` when the cache is neither read nor written.
@@ -27,6 +28,7 @@ struct Passage: Sendable {
             wire = try WireRequest(request)
             policy = Self.policy(of: request)
             timeout = request.timeout
+            tags = request.tags
             url = wire.url.text(adding: wire.parameterItems)
             identity = try Self.identity(of: wire, policy, rules)
         } catch {
@@ -76,7 +78,8 @@ struct Passage: Sendable {
             url: identity.printableURL,
             method: wire.method == .head ? "GET" : wire.method.rawValue,
             identity: wire.identity,
-            stored: stored
+            stored: stored,
+            tags: tags
         )
     }
 

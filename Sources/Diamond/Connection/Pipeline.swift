@@ -30,7 +30,8 @@ struct Pipeline: Sendable {
                 timeout: request.timeout,
                 response: response
             )
-            guard redirectLimit > 0, let next else { return response }
+            guard redirectLimit > 0, var next else { return response }
+            next.tags = request.tags
             request = next
             passage = try Passage(next, rules: keyRules, at: forgotten.count)
         }
@@ -78,6 +79,7 @@ struct Pipeline: Sendable {
             return serve(stored, from: .stale, passage)
         case (.ask(let conditionally, let elseStored), _):
             activity.report(.miss)
+            cache.countMiss()
             return try await ask(passage, stored: stored, conditionally: conditionally, elseStored: elseStored)
         default:
             return passage.nothingStored
@@ -86,6 +88,7 @@ struct Pipeline: Sendable {
 
     private func serve(_ stored: StoredResponse, from source: Response.Source, _ passage: Passage) -> Response {
         activity.report(.hit(source))
+        cache?.count(source, of: stored)
         return stored.response(from: source, at: now(), url: passage.url, isHead: passage.wire.method == .head)
     }
 

@@ -18,8 +18,10 @@ extension Engine {
         public var headers: HTTPFields = [.userAgent: "Diamond"]
         /// What decodes bodies of calls that bring no decoder of their own.
         public var decoder: any ResponseDecoder = JSONDecoder()
-        /// Bytes the memory tier keeps.
+        /// Bytes the memory tier keeps at most; ``Cache/memoryCapacity`` changes it later.
         public var memoryCapacity = Cache.defaultMemoryCapacity
+        /// Bytes the disk tier keeps at most; ``Cache/diskCapacity`` changes it later.
+        public var diskCapacity = Cache.defaultDiskCapacity
         /// Bytes of a response's body at most: 256 MiB; more is the error `bodyTooLarge`.
         public var bodyLimit = 256 << 20
         /// Redirects followed for one request: 20; 0 returns the redirect itself.

@@ -49,7 +49,15 @@ public final class Engine: Sendable {
     private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {
         guard let store = configuration.store else { return (nil, nil) }
         do throws(CacheError) {
-            return (try Cache(store, activity: activity, memoryCapacity: configuration.memoryCapacity), nil)
+            let now = configuration.now
+            let cache = try Cache(
+                store,
+                activity: activity,
+                memoryCapacity: configuration.memoryCapacity,
+                diskCapacity: configuration.diskCapacity,
+                now: { Int64(now().timeIntervalSince1970 * 1000) }
+            )
+            return (cache, nil)
         } catch {
             return (nil, error)
         }

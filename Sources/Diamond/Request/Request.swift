@@ -34,6 +34,8 @@ public struct Request: Hashable, Sendable {
     /// Takes the place of method, URL, parameters, headers and body in what identifies the request; credentials and
     /// identity still separate.
     public var cacheKey: String? { didSet { forget() } }
+    /// The app's names for what it brings, such as `cities`, to invalidate stored responses by. No part of the identity.
+    public var tags: Set<String> = [] { didSet { forget() } }
     /// Beside the engine's.
     public var rules = IdentityRules() { didSet { forget() } }
     /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever. Kept in whole

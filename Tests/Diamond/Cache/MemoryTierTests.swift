@@ -27,14 +27,15 @@ import Testing
         tier.find(entry.key, request: entry.request) != nil
     }
 
-    @Test func `spares what was used and evicts the oldest that was not`() throws {
-        let entries = try (0..<12).map { try entry("\($0 + 10)", size: 1000) }
-        let tier = MemoryTier(capacity: cost(entries[0]) * 10)
-        for entry in entries.prefix(10) { store(entry, in: tier) }
-        for entry in entries.prefix(5) { _ = has(tier, entry) }
-        store(entries[10], in: tier)
-        store(entries[11], in: tier)
-        #expect(entries.indices.filter { !has(tier, entries[$0]) } == [5, 6])
+    @Test func `gives back what is too much as soon as its bound is lowered`() throws {
+        let tier = MemoryTier(capacity: 1 << 20)
+        for index in 0..<100 { store(try entry("\(index)", size: 1000), in: tier) }
+        #expect(tier.cost > 100_000)
+        tier.capacity = 50_000
+        #expect(tier.cost <= 50_000)
+        tier.shrink(to: 20_000)
+        #expect(tier.cost <= 20_000)
+        #expect(tier.capacity == 50_000)
     }
 
     @Test func `stays within its bound whatever comes`() throws {
@@ -54,7 +55,7 @@ import Testing
     }
 
     @Test func `does not keep what would fill it alone`() throws {
-        let tier = MemoryTier(capacity: 10_000)
+        let tier = MemoryTier(capacity: 64_000)
         let big = try entry("big", size: 5000)
         store(big, in: tier)
         #expect(!has(tier, big))

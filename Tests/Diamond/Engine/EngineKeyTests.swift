@@ -23,6 +23,7 @@ import Testing
         ("body", { $0.body = .json(1) }), ("credentials", { $0.credentials = [.bearer(.unnamed("t"))] }),
         ("identity", { $0.identity = "me" }), ("cacheKey", { $0.cacheKey = "k" }),
         ("rules", { $0.rules.ignoring = ["a"] }), ("cache", { $0.cache = .noStore }), ("timeout", { $0.timeout = nil }),
+        ("tags", { $0.tags = ["a"] }),
     ]
 
     @Test(arguments: changes.indices) func `is forgotten with a change of any property`(index: Int) async throws {
@@ -33,7 +34,7 @@ import Testing
         let after = try await engine.key(of: request)
         let fresh = try CanonicalForm(of: request, rules: try #require(engine.cache).rules).key
         #expect(after == fresh, "\(Self.changes[index].name)")
-        #expect((after == before) == ["cache", "timeout"].contains(Self.changes[index].name))
+        #expect((after == before) == ["cache", "timeout", "tags"].contains(Self.changes[index].name))
     }
 
     @Test func `is not another engine's, nor another user's`() async throws {

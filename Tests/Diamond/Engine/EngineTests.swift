@@ -133,7 +133,7 @@ import Testing
             _ = try await engine.send(request)
             await engine.close()
         }
-        #expect(try Cache(temporary.store).statistics().entries == 0)
+        #expect(try Cache(temporary.store).totals().entries == 0)
     }
 
     @Test func `answers a HEAD from a stored GET, without its body`() async throws {

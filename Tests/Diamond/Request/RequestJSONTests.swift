@@ -17,6 +17,7 @@ import Testing
         request.destination = .query
         request.cache = CachePolicy(.revalidate, maxAge: .seconds(60))
         request.timeout = .milliseconds(1500)
+        request.tags = ["towns", "cities"]
         return request
     }()
 
@@ -24,7 +25,7 @@ import Testing
         let text = """
             {"body":{"json":{"a":[1,2.5,true]}},"destination":"query","headers":[["Accept","application/json"]],\
             "maxAge":60,"method":"PUT","parameters":[["country","DE"],["page",2],["tag","a"],["flag",null],\
-            ["list",[1,"x",null]],["tag","b"]],"policy":"revalidate","timeout":1.5,\
+            ["list",[1,"x",null]],["tag","b"]],"policy":"revalidate","tags":["cities","towns"],"timeout":1.5,\
             "url":"https://api.example.com/cities","version":1}
             """
         #expect(try String(decoding: Self.full.json(), as: UTF8.self) == text)

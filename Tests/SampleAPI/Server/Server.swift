@@ -29,7 +29,12 @@ struct Server {
         logger.logLevel = .critical
         return Application(
             router: router,
-            configuration: .init(address: .hostname("127.0.0.1", port: options.port), serverName: "SampleAPI"),
+            configuration: .init(
+                address: .hostname("127.0.0.1", port: options.port),
+                serverName: "SampleAPI",
+                // Several hundred clients may come in the same instant; those beyond it are turned away after a minute.
+                backlog: 4096
+            ),
             onServerRunning: Self.announce,
             logger: logger
         )

@@ -17,6 +17,9 @@ public struct Store: Hashable, Sendable {
 
     package var cachePath: String { directory.appendingPathComponent("cache.sqlite").path }
 
+    /// Locked while the file is set aside.
+    var lockPath: String { directory.appendingPathComponent("cache.lock").path }
+
     /// Refuses a directory that holds no cache yet.
     func requireCache() throws(CacheError) {
         guard FileManager.default.fileExists(atPath: cachePath) else {

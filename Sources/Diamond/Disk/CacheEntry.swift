@@ -11,6 +11,8 @@ package struct CacheEntry: Sendable {
     /// On whose behalf it was asked for; `nil` where nobody's in particular.
     package var identity: String?
     package var stored: StoredResponse
+    /// The app's names for it, to invalidate it by.
+    package var tags: Set<String>
 
     package init(
         key: RequestKey,
@@ -18,7 +20,8 @@ package struct CacheEntry: Sendable {
         url: String,
         method: String,
         identity: String? = nil,
-        stored: StoredResponse
+        stored: StoredResponse,
+        tags: Set<String> = []
     ) {
         self.key = key
         self.request = request
@@ -26,5 +29,6 @@ package struct CacheEntry: Sendable {
         self.method = method
         self.identity = identity
         self.stored = stored
+        self.tags = tags
     }
 }

@@ -13,6 +13,8 @@ package struct StoredResponse: Sendable, Equatable {
         package static let mustRevalidate = Flags(rawValue: 4)
         /// Marked stale by the app, against any lifetime.
         package static let invalidated = Flags(rawValue: 8)
+        /// Not to be evicted.
+        package static let pinned = Flags(rawValue: 16)
     }
 
     package var status: Int
@@ -24,6 +26,8 @@ package struct StoredResponse: Sendable, Equatable {
     package var initialAge: Int64
     package var lifetime: Int64?
     package var flags: Flags
+    /// What the exchange took that brought it: the time that a hit saves.
+    package var duration: Int64
 
     package init(
         status: Int,
@@ -32,7 +36,8 @@ package struct StoredResponse: Sendable, Equatable {
         storedAt: Int64,
         initialAge: Int64,
         lifetime: Int64?,
-        flags: Flags
+        flags: Flags,
+        duration: Int64 = 0
     ) {
         self.status = status
         self.headerBlock = headerBlock
@@ -41,6 +46,7 @@ package struct StoredResponse: Sendable, Equatable {
         self.initialAge = initialAge
         self.lifetime = lifetime
         self.flags = flags
+        self.duration = duration
     }
 
     package var headers: HTTPFields { HeaderBlock.fields(of: headerBlock) }

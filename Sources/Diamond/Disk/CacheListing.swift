@@ -1,6 +1,11 @@
 import DiamondSQLite
 import Foundation
 
+/// How a list is sorted; each goes through an index.
+package enum CacheOrder: String, Sendable, CaseIterable {
+    case newest, largest, url
+}
+
 /// One entry as a list shows it: everything but headers and body. Times in milliseconds, instants since 1970.
 package struct CacheListing: Sendable {
     package var key: RequestKey
@@ -13,6 +18,8 @@ package struct CacheListing: Sendable {
     package var lifetime: Int64?
     package var flags: StoredResponse.Flags
     package var bodySize: Int64
+    /// The row.
+    package var id: Int64
 
     /// `nil` for a row that nobody has written.
     init?(row: borrowing SQLiteStatement) {
@@ -27,6 +34,7 @@ package struct CacheListing: Sendable {
         lifetime = row.isNull(6) ? nil : row.int64(6)
         flags = .init(rawValue: row.int64(7))
         bodySize = row.int64(8)
+        id = row.int64(9)
     }
 
     /// Milliseconds of freshness left by the server's word, negative when past; `nil` where the server gave none.
@@ -37,7 +45,7 @@ package struct CacheListing: Sendable {
 }
 
 /// What the whole store holds.
-package struct CacheStatistics: Sendable {
+package struct CacheTotals: Sendable {
     package var entries = 0
     package var bodyBytes: Int64 = 0
     /// All the store's files, the write-ahead log included.

@@ -35,7 +35,8 @@ struct StoreDecision {
             storedAt: receivedAt,
             initialAge: freshness.initialAge,
             lifetime: freshness.lifetime,
-            flags: Self.flags(headers, control)
+            flags: Self.flags(headers, control),
+            duration: max(0, receivedAt - sentAt)
         )
     }
 
@@ -55,7 +56,7 @@ struct StoreDecision {
         new.storedAt = receivedAt
         new.initialAge = current.initialAge
         new.lifetime = freshness.lifetime
-        new.flags = Self.flags(merged, control)
+        new.flags = Self.flags(merged, control).union(old.flags.intersection(.pinned))
         stored = new
     }
 

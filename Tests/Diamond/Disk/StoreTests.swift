@@ -27,13 +27,6 @@ import Testing
         #expect(try await engine.send(Request("http://h/")).status == .ok)
     }
 
-    @Test func `because it is no database lets requests through`() async throws {
-        try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
-        try Data(repeating: 1, count: 8192).write(to: URL(filePath: temporary.store.cachePath))
-        #expect(engine().cacheFailure?.code == .corrupt)
-        #expect(try await engine().send(Request("http://h/")).status == .ok)
-    }
-
     @Test func `because it is not there is not made for looking`() {
         let error = #expect(throws: CacheError.self) { try Cache(temporary.store, create: false) }
         #expect(error?.code == .noStore)

@@ -1,0 +1,66 @@
+import DiamondSQLite
+import Foundation
+
+/// What other processes have changed of what this one may have in memory.
+///
+/// Looks a few times a second when it is asked, not at every hit: whether the file is still the one that was opened, and
+/// the table of changes since the last look.
+final class Neighbors: Sendable {
+    enum News {
+        /// Entries that were replaced or removed, by the prefixes of their keys.
+        case keys([Int64])
+        case everything
+        case failure(CacheError)
+    }
+
+    private struct State {
+        var nextLook: UInt64
+        var lastChange: Int64
+        var generation: Int
+    }
+
+    /// Nanoseconds between two looks: how long an answer may come from memory that another process has replaced.
+    static let interval: UInt64 = 100_000_000
+
+    private let file: CacheFile
+    private let uptime: @Sendable () -> UInt64
+    private let state: Guarded<State>
+
+    /// - Parameter uptime: nanoseconds of a clock that only goes forward.
+    init(file: CacheFile, uptime: @escaping @Sendable () -> UInt64) throws(CacheError) {
+        self.file = file
+        self.uptime = uptime
+        let generation = file.generation
+        let last = try file.read(CacheTable.newestChange)
+        state = Guarded(State(nextLook: uptime() + Self.interval, lastChange: last, generation: generation))
+    }
+
+    /// `nil` where it is too early to look, or nothing has happened.
+    func news() -> News? {
+        let now = uptime()
+        let known: State? = state.withLock { state in
+            guard now >= state.nextLook else { return nil }
+            state.nextLook = now + Self.interval
+            return state
+        }
+        return known.flatMap(look)
+    }
+
+    private func look(_ known: State) -> News? {
+        file.reopenIfReplaced()
+        let generation = file.generation
+        do throws(CacheError) {
+            let (prefixes, newest) = try file.read { (connection) throws(SQLiteError) in
+                try CacheTable.changes(after: known.lastChange, on: connection)
+            }
+            state.withLock { state in
+                state.lastChange = newest
+                state.generation = generation
+            }
+            guard generation == known.generation, let prefixes else { return .everything }
+            return prefixes.isEmpty ? nil : .keys(prefixes)
+        } catch {
+            return .failure(error)
+        }
+    }
+}

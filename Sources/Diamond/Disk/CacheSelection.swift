@@ -1,0 +1,45 @@
+/// Which entries to invalidate, purge or count.
+///
+/// ```swift
+/// try await engine.cache?.invalidate(.tag("cities"))
+/// try await engine.cache?.purge(.host("api.example.com"))
+/// ```
+public struct CacheSelection: Hashable, Sendable {
+    enum Content: Hashable, Sendable {
+        case all
+        case key(RequestKey)
+        case tag(String)
+        case identity(String)
+        case urls([String])
+        case storedBefore(Int64)
+    }
+
+    let content: Content
+
+    public static let all = CacheSelection(content: .all)
+
+    public static func key(_ key: RequestKey) -> CacheSelection { CacheSelection(content: .key(key)) }
+
+    /// Those whose requests had the tag.
+    public static func tag(_ name: String) -> CacheSelection { CacheSelection(content: .tag(name)) }
+
+    /// Those that were asked for on behalf of an identity.
+    public static func identity(_ identity: String) -> CacheSelection { CacheSelection(content: .identity(identity)) }
+
+    /// Those whose URLs, in normal form, begin with this, such as `https://api.example.com/v1/`.
+    public static func url(prefix: String) -> CacheSelection { CacheSelection(content: .urls([prefix])) }
+
+    /// Those of a host, whatever scheme and port: `api.example.com`.
+    public static func host(_ host: String) -> CacheSelection {
+        let host = host.lowercased()
+        let prefixes = ["http", "https"].flatMap { ["\($0)://\(host)/", "\($0)://\(host):"] }
+        return CacheSelection(content: .urls(prefixes))
+    }
+
+    /// Those that arrived, or were last confirmed, before an instant.
+    ///
+    /// - Parameter milliseconds: since 1970.
+    package static func stored(before milliseconds: Int64) -> CacheSelection {
+        CacheSelection(content: .storedBefore(milliseconds))
+    }
+}

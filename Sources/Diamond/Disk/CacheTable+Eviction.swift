@@ -1,0 +1,122 @@
+import DiamondSQLite
+import Foundation
+
+/// What eviction reads and removes, a slice at a time.
+extension CacheTable {
+    /// How far one slice of eviction came.
+    struct Eviction {
+        var count = 0
+        /// Nothing is left that may go.
+        var isExhausted = false
+    }
+
+    /// Rows looked at in one transaction, and bytes of bodies removed in it.
+    private static let sliceRows: Int64 = 64
+    private static let sliceBytes: Int64 = 4 << 20
+
+    /// Bytes of the pages in use.
+    static func usedBytes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        let pages = try connection.integer("PRAGMA page_count") - connection.integer("PRAGMA freelist_count")
+        return pages * (try connection.integer("PRAGMA page_size"))
+    }
+
+    /// Bytes of the pages that hold nothing.
+    static func freeBytes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        try connection.integer("PRAGMA freelist_count") * connection.integer("PRAGMA page_size")
+    }
+
+    /// Removes entries that are past their lifetime and cannot be revalidated, the longest past first.
+    static func evictExpired(
+        before now: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Eviction {
+        let statement = try connection.statement(
+            """
+            SELECT id, body_size FROM entry
+            WHERE lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < ? ORDER BY expires_at LIMIT ?
+            """
+        )
+        try statement.bind(now, at: 1)
+        try statement.bind(sliceRows, at: 2)
+        var ids: [Int64] = []
+        var bytes: Int64 = 0
+        while bytes < sliceBytes, try statement.step() {
+            ids.append(statement.int64(0))
+            bytes += statement.int64(1)
+        }
+        try delete(ids, on: connection)
+        return Eviction(count: ids.count, isExhausted: ids.isEmpty)
+    }
+
+    /// One slice of SIEVE: from the hand on, spares once what was used since it last came by, and removes the rest.
+    static func evictUnvisited(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Eviction {
+        let hand = try hand(on: connection)
+        let rows = try slice(from: hand, on: connection)
+        try unvisit(rows.filter(\.isVisited).map(\.id), on: connection)
+        let ids = rows.filter { !$0.isVisited }.map(\.id)
+        try delete(ids, on: connection)
+        // Behind the last row the hand begins anew.
+        try setHand(rows.last.map { $0.id + 1 } ?? 0, on: connection)
+        return Eviction(count: ids.count, isExhausted: rows.isEmpty && hand == 0)
+    }
+
+    private struct Row {
+        var id: Int64
+        var isVisited: Bool
+    }
+
+    private static func slice(
+        from hand: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [Row] {
+        let statement = try connection.statement(
+            "SELECT id, is_visited, body_size FROM entry WHERE id >= ? AND flags & 16 = 0 ORDER BY id LIMIT ?")
+        try statement.bind(hand, at: 1)
+        try statement.bind(sliceRows, at: 2)
+        var rows: [Row] = []
+        var bytes: Int64 = 0
+        while bytes < sliceBytes, try statement.step() {
+            let row = Row(id: statement.int64(0), isVisited: statement.int64(1) != 0)
+            rows.append(row)
+            if !row.isVisited { bytes += statement.int64(2) }
+        }
+        return rows
+    }
+
+    private static func delete(_ ids: [Int64], on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("DELETE FROM entry WHERE id = ?")
+        for id in ids {
+            try statement.bind(id, at: 1)
+            try statement.run()
+        }
+    }
+
+    private static func unvisit(_ ids: [Int64], on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("UPDATE entry SET is_visited = 0 WHERE id = ?")
+        for id in ids {
+            try statement.bind(id, at: 1)
+            try statement.run()
+        }
+    }
+
+    /// Remembers that entries were used.
+    static func visit(_ prefixes: Set<Int64>, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "UPDATE entry SET is_visited = 1 WHERE key_prefix = ? AND is_visited = 0")
+        for prefix in prefixes {
+            try statement.bind(prefix, at: 1)
+            try statement.run()
+        }
+    }
+
+    private static func hand(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        try connection.integer("SELECT value FROM fact WHERE name = 'hand'")
+    }
+
+    private static func setHand(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "INSERT INTO fact (name, value) VALUES ('hand', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
+        try statement.bind(Data("\(id)".utf8), at: 1)
+        try statement.run()
+    }
+}

@@ -1,0 +1,94 @@
+import DiamondSQLite
+import Foundation
+
+/// The store's own facts: its secret, what has changed, and what happened in which hour.
+extension CacheTable {
+    static func secret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data? {
+        let statement = try connection.statement("SELECT value FROM fact WHERE name = 'secret'")
+        return try statement.step() ? statement.data(0) : nil
+    }
+
+    static func keepSecret(_ secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("INSERT OR IGNORE INTO fact (name, value) VALUES ('secret', ?)")
+        try statement.bind(secret, at: 1)
+        try statement.run()
+    }
+
+    // MARK: Changes
+
+    /// The number of the newest change, 0 where there is none.
+    static func newestChange(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        try connection.integer("SELECT coalesce(max(id), 0) FROM change")
+    }
+
+    /// What changed after a change: the prefixes of keys, or `nil` where it may be anything.
+    static func changes(
+        after number: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (prefixes: [Int64]?, newest: Int64) {
+        let newest = try newestChange(on: connection)
+        guard newest > number else { return (newest == number ? [] : nil, newest) }
+        let statement = try connection.statement("SELECT key_prefix FROM change WHERE id > ? ORDER BY id")
+        try statement.bind(number, at: 1)
+        var prefixes: [Int64] = []
+        while try statement.step() {
+            guard !statement.isNull(0) else { return (nil, newest) }
+            prefixes.append(statement.int64(0))
+        }
+        // The oldest go when there are too many.
+        return (prefixes.count < newest - number ? nil : prefixes, newest)
+    }
+
+    /// Says that an entry was removed, or, with `nil`, that anything may have changed.
+    static func addChange(
+        of prefix: Int64?,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement("INSERT INTO change (key_prefix) VALUES (?)")
+        try statement.bind(prefix, at: 1)
+        try statement.run()
+    }
+
+    // MARK: Hours
+
+    static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO hour (hour, hits, stale_hits, revalidations, misses, stores, evictions, bytes_served, time_saved)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (hour) DO UPDATE SET hits = hits + excluded.hits, stale_hits = stale_hits + excluded.stale_hits,
+                revalidations = revalidations + excluded.revalidations, misses = misses + excluded.misses,
+                stores = stores + excluded.stores, evictions = evictions + excluded.evictions,
+                bytes_served = bytes_served + excluded.bytes_served, time_saved = time_saved + excluded.time_saved
+            """
+        )
+        try statement.bind(counts.hour, at: 1)
+        for (index, count) in counts.columns.enumerated() { try statement.bind(count, at: Int32(index) + 2) }
+        try statement.run()
+    }
+
+    /// The hours from one on, the oldest first.
+    static func hours(
+        from hour: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [CacheCounts] {
+        let statement = try connection.statement(
+            """
+            SELECT hour, hits, stale_hits, revalidations, misses, stores, evictions, bytes_served, time_saved
+            FROM hour WHERE hour >= ? ORDER BY hour
+            """
+        )
+        try statement.bind(hour, at: 1)
+        var hours: [CacheCounts] = []
+        while try statement.step() {
+            hours.append(CacheCounts(hour: statement.int64(0), columns: (1...8).map { statement.int64($0) }))
+        }
+        return hours
+    }
+
+    static func deleteHours(before hour: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("DELETE FROM hour WHERE hour < ?")
+        try statement.bind(hour, at: 1)
+        try statement.run()
+    }
+}

@@ -1,0 +1,108 @@
+import DiamondSQLite
+import Foundation
+
+/// What people and statistics ask of the tables. Bodies are never read.
+extension CacheTable {
+    static func list(
+        by order: CacheOrder,
+        limit: Int,
+        offset: Int,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [CacheListing] {
+        let statement = try statement(listing: order, on: connection)
+        try statement.bind(Int64(limit), at: 1)
+        try statement.bind(Int64(offset), at: 2)
+        return try listings(of: statement)
+    }
+
+    private static func statement(
+        listing order: CacheOrder,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> SQLiteStatement {
+        switch order {
+        case .newest:
+            try connection.statement(
+                """
+                SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
+                FROM entry ORDER BY stored_at DESC, id DESC LIMIT ? OFFSET ?
+                """
+            )
+        case .largest:
+            try connection.statement(
+                """
+                SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
+                FROM entry ORDER BY body_size DESC, id DESC LIMIT ? OFFSET ?
+                """
+            )
+        case .url:
+            try connection.statement(
+                """
+                SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
+                FROM entry ORDER BY url, id LIMIT ? OFFSET ?
+                """
+            )
+        }
+    }
+
+    /// The entries from this id on, in the order of insertion.
+    static func list(
+        from id: Int64,
+        limit: Int,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [CacheListing] {
+        let statement = try connection.statement(
+            """
+            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
+            FROM entry WHERE id >= ? ORDER BY id LIMIT ?
+            """
+        )
+        try statement.bind(id, at: 1)
+        try statement.bind(Int64(limit), at: 2)
+        return try listings(of: statement)
+    }
+
+    /// The entries whose keys begin with these hexadecimal digits, at most two: enough to tell whether it is one.
+    static func list(
+        beginning digits: String,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [CacheListing] {
+        let statement = try connection.statement(
+            """
+            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
+            FROM entry WHERE substr(lower(hex(key)), 1, ?) = ? LIMIT 2
+            """
+        )
+        try statement.bind(Int64(digits.utf8.count), at: 1)
+        try statement.bind(digits.lowercased(), at: 2)
+        return try listings(of: statement)
+    }
+
+    private static func listings(of statement: borrowing SQLiteStatement) throws(SQLiteError) -> [CacheListing] {
+        var listings: [CacheListing] = []
+        while try statement.step() { if let listing = CacheListing(row: statement) { listings.append(listing) } }
+        return listings
+    }
+
+    static func canonicalForm(
+        of key: RequestKey,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> String? {
+        let statement = try connection.statement("SELECT request FROM entry WHERE key_prefix = ? AND key = ?")
+        try statement.bind(key.prefix, at: 1)
+        try statement.bind(key.bytes, at: 2)
+        return try statement.step() ? statement.text(0) : nil
+    }
+
+    static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {
+        let statement = try connection.statement(
+            "SELECT count(*), coalesce(sum(body_size), 0), min(stored_at), max(stored_at) FROM entry"
+        )
+        guard try statement.step() else { return CacheTotals() }
+        return CacheTotals(
+            entries: Int(statement.int64(0)),
+            bodyBytes: statement.int64(1),
+            oldest: statement.isNull(2) ? nil : statement.int64(2),
+            newest: statement.isNull(3) ? nil : statement.int64(3)
+        )
+    }
+}

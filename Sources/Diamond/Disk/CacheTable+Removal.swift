@@ -1,0 +1,127 @@
+import DiamondSQLite
+
+/// Erasing entries, and marking them stale.
+extension CacheTable {
+    /// Rows of one transaction: it lasts some milliseconds, and others write in between.
+    private static let sliceSize: Int64 = 256
+
+    static func delete(_ key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        let statement = try connection.statement("DELETE FROM entry WHERE key_prefix = ? AND key = ?")
+        try statement.bind(key.prefix, at: 1)
+        try statement.bind(key.bytes, at: 2)
+        try statement.run()
+        let count = connection.changes
+        if count > 0 { try addChange(of: key.prefix, on: connection) }
+        return count
+    }
+
+    static func deleteAll(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        let count = try connection.integer("SELECT count(*) FROM entry")
+        // First the bodies, in one go: the trigger then finds none row by row.
+        try connection.statement("DELETE FROM body").run()
+        try connection.statement("DELETE FROM tag").run()
+        try connection.statement("DELETE FROM entry").run()
+        try addChange(of: nil, on: connection)
+        return Int(count)
+    }
+
+    /// Erases some of the entries.
+    ///
+    /// - Returns: how many; fewer than a slice when they were the last.
+    static func deleteSlice(
+        _ selection: CacheSelection,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
+        let (condition, values) = condition(selection)
+        let statement = try connection.statement(
+            composed: "DELETE FROM entry WHERE id IN (SELECT id FROM entry WHERE \(condition) LIMIT \(sliceSize))")
+        return try run(statement, values, on: connection)
+    }
+
+    /// Marks some of the entries stale against any lifetime; their validators stay.
+    static func invalidateSlice(
+        _ selection: CacheSelection,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
+        let (condition, values) = condition(selection)
+        let statement = try connection.statement(
+            composed: """
+                UPDATE entry SET flags = flags | 8 WHERE id IN (
+                    SELECT id FROM entry WHERE (\(condition)) AND flags & 8 = 0 LIMIT \(sliceSize))
+                """)
+        return try run(statement, values, on: connection)
+    }
+
+    static func count(
+        _ selection: CacheSelection,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int {
+        let (condition, values) = condition(selection)
+        let statement = try connection.statement(composed: "SELECT count(*) FROM entry WHERE \(condition)")
+        try bind(values, to: statement)
+        return try statement.step() ? Int(statement.int64(0)) : 0
+    }
+
+    private static func run(
+        _ statement: borrowing SQLiteStatement,
+        _ values: [Value],
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
+        try bind(values, to: statement)
+        try statement.run()
+        let count = connection.changes
+        if count > 0 { try addChange(of: nil, on: connection) }
+        return (count, count < sliceSize)
+    }
+
+    /// Spares an entry from eviction, or no longer.
+    static func setPinned(
+        _ isPinned: Bool,
+        _ key: RequestKey,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int {
+        let statement = try connection.statement(
+            "UPDATE entry SET flags = (flags & ~16) | ? WHERE key_prefix = ? AND key = ?")
+        try statement.bind(StoredResponse.Flags.pinned.rawValue * (isPinned ? 1 : 0), at: 1)
+        try statement.bind(key.prefix, at: 2)
+        try statement.bind(key.bytes, at: 3)
+        try statement.run()
+        return connection.changes
+    }
+
+    // MARK: Conditions
+
+    private enum Value {
+        case text(String)
+        case integer(Int64)
+        case bytes(RequestKey)
+    }
+
+    private static func bind(_ values: [Value], to statement: borrowing SQLiteStatement) throws(SQLiteError) {
+        for (index, value) in values.enumerated() {
+            let place = Int32(index) + 1
+            switch value {
+            case .text(let text): try statement.bind(text, at: place)
+            case .integer(let integer): try statement.bind(integer, at: place)
+            case .bytes(let key): try statement.bind(key.bytes, at: place)
+            }
+        }
+    }
+
+    /// Each goes through an index.
+    private static func condition(_ selection: CacheSelection) -> (sql: String, values: [Value]) {
+        switch selection.content {
+        case .all: ("TRUE", [])
+        case .key(let key): ("key_prefix = ? AND key = ?", [.integer(key.prefix), .bytes(key)])
+        case .tag(let name): ("id IN (SELECT entry FROM tag WHERE name = ?)", [.text(name)])
+        case .identity(let identity): ("identity = ?", [.text(identity)])
+        case .storedBefore(let time): ("stored_at < ?", [.integer(time)])
+        case .urls(let prefixes):
+            // The last character of Unicode is the largest of all that can follow.
+            (
+                prefixes.map { _ in "(url >= ? AND url < ?)" }.joined(separator: " OR "),
+                prefixes.flatMap { [.text($0), .text($0 + "\u{10FFFF}")] }
+            )
+        }
+    }
+}

@@ -1,0 +1,259 @@
+import DiamondSQLite
+import Dispatch
+
+/// Puts changes on disk behind the callers, up to 64 in one transaction, and evicts what is too much.
+///
+/// Changes keep their order. The death of the process loses at most those not yet written.
+final class CacheWriter: Sendable {
+    enum Change: Sendable {
+        case store(CacheEntry)
+        case confirm(CacheEntry, replacing: StoredResponse)
+        case delete(RequestKey)
+
+        var key: RequestKey {
+            switch self {
+            case .store(let entry), .confirm(let entry, _): entry.key
+            case .delete(let key): key
+            }
+        }
+
+        /// Bytes held until it is written.
+        var cost: Int {
+            guard case .store(let entry) = self else { return 0 }
+            return entry.stored.body.count
+        }
+    }
+
+    fileprivate struct State {
+        var waiting: [Change] = []
+        /// What is not on disk yet, by key: the number of the change, and the change.
+        var latest: [RequestKey: (number: Int, change: Change)] = [:]
+        var added = 0
+        var written = 0
+        var cost = 0
+        var isScheduled = false
+        /// Entries that were used, by the prefixes of their keys: written with the next change.
+        var visited: Set<Int64> = []
+        var counts: CacheCounts?
+    }
+
+    fileprivate static let groupSize = 64
+    /// Bytes of bodies that one transaction writes, but for one larger body: the log grows by as much.
+    fileprivate static let groupCost = 4 << 20
+    /// Bytes of bodies that may wait. When the disk is slower than the network, what comes beyond is not stored.
+    private static let backlog = 64 << 20
+    /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
+    private static let mostVisits = 4096
+
+    private let file: CacheFile
+    private let eviction: Eviction
+    private let activity: Activity
+    private let state = Guarded(State())
+    private let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
+
+    init(file: CacheFile, eviction: Eviction, activity: Activity) {
+        self.file = file
+        self.eviction = eviction
+        self.activity = activity
+    }
+
+    /// - Returns: `false` when too much waits already.
+    @discardableResult
+    func add(_ change: Change) -> Bool {
+        let (isAdded, mustSchedule) = state.withLock { state in
+            guard change.cost == 0 || state.cost + change.cost <= Self.backlog else { return (false, false) }
+            state.add(change)
+            return (true, state.schedule())
+        }
+        if mustSchedule { queue.async { self.drain() } }
+        return isAdded
+    }
+
+    /// Remembers that an entry was used.
+    func visit(_ key: RequestKey) {
+        let mustSchedule = state.withLock { state in
+            state.visited.insert(key.prefix)
+            return state.visited.count >= Self.mostVisits && state.schedule()
+        }
+        if mustSchedule { queue.async { self.drain() } }
+    }
+
+    /// Counts something in an hour; written with the next change.
+    func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) {
+        let finished = state.withLock { state in
+            var finished: CacheCounts?
+            if state.counts?.hour != hour {
+                finished = state.counts
+                state.counts = CacheCounts(hour: hour)
+            }
+            if var counts = state.counts {
+                body(&counts)
+                state.counts = counts
+            }
+            return finished
+        }
+        if let finished { queue.async { self.writeFacts(finished, visited: []) } }
+    }
+
+    /// The last change of a key that is not on disk yet: what a look-up has to believe before the disk.
+    func pending(_ key: RequestKey) -> Change? { state.withLock { $0.latest[key]?.change } }
+
+    /// Returns when everything added before is on disk, or has failed, and what was too much is evicted.
+    func flush() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.drain()
+                while self.evictSlice() {}
+                self.writeFacts()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Runs something beside no write of this process.
+    func alone<Result: Sendable>(_ body: @escaping @Sendable () throws(CacheError) -> Result) async throws(CacheError)
+        -> Result
+    {
+        let result: Swift.Result<Result, CacheError> = await withCheckedContinuation { continuation in
+            queue.async {
+                self.drain()
+                continuation.resume(returning: Swift.Result { () throws(CacheError) in try body() })
+            }
+        }
+        return try result.get()
+    }
+
+    private func drain() {
+        while let group = nextGroup() {
+            write(group)
+            state.withLock { $0.finish(group) }
+            _ = evictSlice()
+        }
+        if evictSlice() { scheduleEviction() }
+    }
+
+    // Between two slices, whoever waits has its turn.
+    private func scheduleEviction() {
+        queue.async { if self.evictSlice() { self.scheduleEviction() } }
+    }
+
+    /// - Returns: whether more has to go.
+    private func evictSlice() -> Bool {
+        do throws(CacheError) {
+            let (count, isMore) = try eviction.slice()
+            if count > 0 {
+                self.count(in: eviction.hour) { $0.evictions += Int64(count) }
+                activity.report(.evicted(count: count))
+            }
+            return isMore
+        } catch {
+            activity.report(.cacheFailed(reason: error.message))
+            return false
+        }
+    }
+
+    private func nextGroup() -> [Change]? {
+        state.withLock { state in
+            let group = state.nextGroup()
+            state.isScheduled = !group.isEmpty
+            return group.isEmpty ? nil : group
+        }
+    }
+
+    // One change that cannot be written (a body too large for the disk) must not take the others along.
+    private func write(_ group: [Change]) {
+        do throws(CacheError) {
+            try commit(group)
+        } catch  where group.count > 1 {
+            for change in group { write([change]) }
+        } catch {
+            activity.report(.cacheFailed(reason: error.message))
+        }
+    }
+
+    private func commit(_ group: [Change]) throws(CacheError) {
+        let (visited, counts) = takeFacts()
+        try file.write { (connection) throws(SQLiteError) in
+            for change in group { try Self.write(change, on: connection) }
+            try Self.write(visited, counts, on: connection)
+        }
+    }
+
+    private static func write(_ change: Change, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        switch change {
+        case .store(let entry): try CacheTable.store(entry, on: connection)
+        case .confirm(let entry, let old): try CacheTable.confirm(entry, replacing: old, on: connection)
+        case .delete(let key): _ = try CacheTable.delete(key, on: connection)
+        }
+    }
+
+    // MARK: What goes along
+
+    private func takeFacts() -> (visited: Set<Int64>, counts: CacheCounts?) {
+        state.withLock { state in
+            let facts = (state.visited, state.counts)
+            state.visited = []
+            state.counts = nil
+            return facts
+        }
+    }
+
+    private func writeFacts() {
+        let (visited, counts) = takeFacts()
+        writeFacts(counts, visited: visited)
+    }
+
+    private func writeFacts(_ counts: CacheCounts?, visited: Set<Int64>) {
+        guard counts != nil || !visited.isEmpty else { return }
+        do throws(CacheError) {
+            try file.write { (connection) throws(SQLiteError) in try Self.write(visited, counts, on: connection) }
+        } catch {
+            activity.report(.cacheFailed(reason: error.message))
+        }
+    }
+
+    private static func write(
+        _ visited: Set<Int64>,
+        _ counts: CacheCounts?,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        if !visited.isEmpty { try CacheTable.visit(visited, on: connection) }
+        if let counts { try CacheTable.add(counts, on: connection) }
+    }
+}
+
+extension CacheWriter.State {
+    fileprivate mutating func add(_ change: CacheWriter.Change) {
+        added += 1
+        cost += change.cost
+        waiting.append(change)
+        latest[change.key] = (added, change)
+    }
+
+    /// - Returns: whether nobody has been asked to write yet.
+    fileprivate mutating func schedule() -> Bool {
+        defer { isScheduled = true }
+        return !isScheduled
+    }
+
+    /// Takes out what is written next, in one transaction.
+    fileprivate mutating func nextGroup() -> [CacheWriter.Change] {
+        var cost = 0
+        let end = waiting.prefix(CacheWriter.groupSize).firstIndex { change in
+            cost += change.cost
+            return cost > CacheWriter.groupCost && cost > change.cost
+        }
+        let group = Array(waiting.prefix(end ?? CacheWriter.groupSize))
+        waiting.removeFirst(group.count)
+        return group
+    }
+
+    /// The oldest changes are on disk, or have failed.
+    fileprivate mutating func finish(_ group: [CacheWriter.Change]) {
+        written += group.count
+        for change in group {
+            cost -= change.cost
+            if let last = latest[change.key], last.number <= written { latest[change.key] = nil }
+        }
+    }
+}

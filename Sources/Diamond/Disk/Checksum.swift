@@ -1,0 +1,33 @@
+import Crypto
+import Foundation
+
+/// What guards a row and a body against everything that can happen to a file: SHA-256.
+enum Checksum {
+    /// 32 bytes.
+    static func digest(of bytes: some DataProtocol) -> Data { Data(SHA256.hash(data: bytes)) }
+
+    /// Of a body in chunks, from those of the chunks; one alone stands for itself.
+    static func digest(ofChunks digests: [Data]) -> Data {
+        digests.count == 1 ? digests[0] : digest(of: Data(digests.joined()))
+    }
+
+    /// Those that the server's words make; the app sets the others in many rows at once.
+    private static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate]
+
+    /// 64 bits over everything of an entry that a hit reads, the body's digest included.
+    static func row(key: Data, request: [UInt8], stored: StoredResponse, bodySize: Int64, digest: Data) -> Int64 {
+        var hash = SHA256()
+        hash.update(data: key)
+        request.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        stored.headerBlock.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        hash.update(data: digest)
+        // The lengths tell where one ends and the next begins.
+        let numbers: [Int64] = [
+            Int64(request.count), Int64(stored.headerBlock.count), Int64(stored.status), stored.storedAt,
+            stored.initialAge, stored.lifetime ?? -1, stored.flags.intersection(Self.guarded).rawValue,
+            stored.duration, bodySize,
+        ]
+        numbers.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+    }
+}

@@ -1,0 +1,139 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `Erasing and marking stale` {
+    let temporary = TemporaryStore()
+
+    /// Names, with what selections tell them apart by.
+    private static let entries: [(url: String, tags: Set<String>, identity: String?)] = [
+        ("https://api.example.com/v1/cities", ["cities"], nil),
+        ("https://api.example.com/v1/cities?page=2", ["cities", "pages"], "anna"),
+        ("https://api.example.com/v2/cities", ["towns"], "berta"),
+        ("http://api.example.com:8080/", [], nil),
+        ("https://api.example.com.evil.net/", [], nil),
+        ("https://api.example.org/v1/cities", ["cities"], "anna"),
+    ]
+
+    private static let selections: [(CacheSelection, [Int])] = [
+        (.all, [0, 1, 2, 3, 4, 5]), (.tag("cities"), [0, 1, 5]), (.tag("city"), []), (.tag("pages"), [1]),
+        (.identity("anna"), [1, 5]), (.host("api.example.com"), [0, 1, 2, 3]),
+        (.host("API.example.COM"), [0, 1, 2, 3]),
+        (.url(prefix: "https://api.example.com/v1/"), [0, 1]), (.url(prefix: "https://api.example.com/v1/c"), [0, 1]),
+        (.url(prefix: "https://"), [0, 1, 2, 4, 5]), (.stored(before: 1003), [0, 1, 2]), (.stored(before: 0), []),
+    ]
+
+    private func filled() async throws -> (cache: Cache, entries: [CacheEntry]) {
+        let cache = try Cache(temporary.store, memoryCapacity: 1 << 20)
+        let entries = try Self.entries.enumerated().map { index, facts in
+            var entry = try CacheEntry.stub(facts.url, tags: facts.tags, identity: facts.identity)
+            entry.stored.storedAt = Int64(1000 + index)
+            return entry
+        }
+        for entry in entries { cache.store(entry) }
+        await cache.flush()
+        return (cache, entries)
+    }
+
+    @Test(arguments: selections.indices) func `purges exactly what is selected, everywhere`(index: Int) async throws {
+        let (selection, selected) = Self.selections[index]
+        let (cache, entries) = try await filled()
+        #expect(try cache.count(selection) == selected.count)
+        #expect(try await cache.purge(selection) == selected.count)
+        #expect(entries.indices.filter { cache.find(entries[$0].key, request: entries[$0].request) == nil } == selected)
+        #expect(try temporary.rows("body") == Int64(entries.count - selected.count))
+    }
+
+    @Test(arguments: selections.indices) func `marks exactly what is selected stale, once`(index: Int) async throws {
+        let (selection, selected) = Self.selections[index]
+        let (cache, entries) = try await filled()
+        #expect(try await cache.invalidate(selection) == selected.count)
+        #expect(try await cache.invalidate(selection) == 0)
+        for (index, entry) in entries.enumerated() {
+            let found = try #require(cache.find(entry.key, request: entry.request))
+            #expect(found.isFresh(at: 1010, maxAge: 1 << 40) == !selected.contains(index))
+            #expect(found.body == entry.stored.body && found.headers == entry.stored.headers)
+        }
+    }
+
+    @Test func `goes through an index, whatever is selected`() async throws {
+        _ = try await filled()
+        let conditions = [
+            "key_prefix = 1 AND key = x'00'", "id IN (SELECT entry FROM tag WHERE name = 'a')", "identity = 'a'",
+            "stored_at < 1", "(url >= 'a' AND url < 'b')", "(url >= 'a' AND url < 'b') OR (url >= 'c' AND url < 'd')",
+        ]
+        for condition in conditions {
+            let plan = try temporary.plan("SELECT id FROM entry WHERE \(condition) LIMIT 9")
+            #expect(plan.allSatisfy { !$0.hasPrefix("SCAN entry") }, "\(condition): \(plan)")
+        }
+    }
+
+    @Test func `reaches far more entries than one transaction takes`() async throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        for index in 0..<700 { cache.store(try .stub("\(index)", tags: index % 7 == 0 ? [] : ["a"])) }
+        #expect(try await cache.invalidate(.tag("a")) == 600)
+        #expect(try await cache.purge(.tag("a")) == 600)
+        #expect(try temporary.rows("entry") == 100)
+        #expect(try temporary.rows("tag") == 0)
+    }
+
+    @Test func `is noticed by another process's memory within a tenth of a second`() async throws {
+        let uptime = Guarded<UInt64>(0)
+        let (first, entries) = try await filled()
+        let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        for entry in entries { #expect(second.find(entry.key, request: entry.request) == entry.stored) }
+        try await first.purge(entries[0].key)
+        try await first.invalidate(.identity("anna"))
+        var newer = entries[2]
+        newer.stored.body = Data("newer".utf8)
+        newer.stored.storedAt += 1
+        first.store(newer)
+        await first.flush()
+        // What the interval allows.
+        #expect(second.find(entries[0].key, request: entries[0].request) != nil)
+        uptime.withLock { $0 += Neighbors.interval }
+        #expect(second.find(entries[0].key, request: entries[0].request) == nil)
+        #expect(second.find(entries[1].key, request: entries[1].request)?.flags.contains(.invalidated) == true)
+        #expect(second.find(newer.key, request: newer.request) == newer.stored)
+    }
+
+    @Test func `leaves no byte of what was purged in any file`() async throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        let marker = Data("a word that stands nowhere else".utf8)
+        var body = Data(count: 200_000)
+        body.replaceSubrange(150_000..<(150_000 + marker.count), with: marker)
+        let entry = try CacheEntry.stub("a", body: body)
+        cache.store(entry)
+        await cache.flush()
+        #expect(try temporary.bytes().firstRange(of: marker) != nil)
+        try await cache.purge(entry.key)
+        #expect(try temporary.bytes().firstRange(of: marker) == nil)
+    }
+
+    @Test func `is counted by the hour, with the bytes and the time that hits have saved`() async throws {
+        let clock = ManualClock()
+        let cache = try Cache(temporary.store, now: { clock.milliseconds })
+        let entry = try CacheEntry.stub("a", size: 1000)
+        cache.store(entry)
+        cache.count(.cache, of: entry.stored)
+        cache.count(.stale, of: entry.stored)
+        cache.countMiss()
+        await cache.flush()
+        cache.count(.revalidated, of: entry.stored)
+        clock.advance(by: 3600)
+        cache.count(.cache, of: entry.stored)
+        await cache.flush()
+        let hours = try cache.statistics()
+        #expect(hours.map(\.hits) == [1, 1])
+        #expect(hours.map(\.staleHits) == [1, 0])
+        #expect(hours.map(\.revalidations) == [1, 0])
+        #expect(hours.map(\.misses) == [1, 0])
+        #expect(hours.map(\.stores) == [1, 0])
+        #expect(hours.map(\.bytesServed) == [3000, 1000])
+        #expect(hours.map(\.timeSaved) == [500, 250])
+        #expect(hours[1].hour - hours[0].hour == 1)
+    }
+}

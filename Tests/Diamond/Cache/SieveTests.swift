@@ -1,0 +1,114 @@
+import DiamondTestSupport
+import Testing
+
+@testable import Diamond
+
+@Suite struct `Eviction by SIEVE` {
+    private func filled(_ count: Int) -> Sieve<Int, String> {
+        var sieve = Sieve<Int, String>(capacity: count)
+        for key in 0..<count { sieve.insert("\(key)", under: key, cost: 1) }
+        return sieve
+    }
+
+    @Test func `spares what was used, and takes the oldest that was not`() {
+        var sieve = filled(10)
+        for key in 0..<5 { _ = sieve.use(key) }
+        sieve.insert("10", under: 10, cost: 1)
+        sieve.insert("11", under: 11, cost: 1)
+        #expect((0..<12).filter { sieve.use($0) == nil } == [5, 6])
+    }
+
+    @Test func `goes on where the hand stopped, and begins anew behind the newest`() {
+        var sieve = filled(3)
+        _ = sieve.use(0)
+        sieve.insert("3", under: 3, cost: 1)  // spares 0, takes 1
+        sieve.insert("4", under: 4, cost: 1)  // takes 2
+        for key in [3, 4] { _ = sieve.use(key) }
+        sieve.insert("5", under: 5, cost: 1)  // spares 3 and 4, begins anew, takes 0
+        #expect([0, 1, 2].allSatisfy { sieve.use($0) == nil })
+        #expect([3, 4, 5].allSatisfy { sieve.use($0) != nil })
+    }
+
+    @Test func `says which use is the first since the hand came by`() {
+        var sieve = filled(2)
+        #expect(sieve.use(0)?.isFirst == true)
+        #expect(sieve.use(0)?.isFirst == false)
+        sieve.insert("2", under: 2, cost: 1)
+        #expect(sieve.use(0)?.isFirst == true)
+    }
+
+    @Test func `keeps nothing that costs more than all of it`() {
+        var sieve = filled(3)
+        sieve.insert("big", under: 9, cost: 4)
+        #expect(sieve.count == 3)
+        sieve.insert("big", under: 0, cost: 4)
+        #expect(sieve.use(0) == nil)
+    }
+
+    /// Against the algorithm in its plainest form: an array with the oldest first.
+    @Test func `evicts what its plainest form evicts, whatever comes`() {
+        var generator = SplitMix(state: Effort.seed)
+        var sieve = Sieve<Int, Int>(capacity: 50)
+        var plain = PlainSieve(capacity: 50)
+        for _ in 0..<Effort.rounds(20_000, soaking: 2_000_000) {
+            let key = Int.random(in: 0..<100, using: &generator)
+            let cost = Int.random(in: 1...5, using: &generator)
+            switch Int.random(in: 0..<10, using: &generator) {
+            case 0..<5: #expect((sieve.use(key) != nil) == plain.use(key), "DIAMOND_SEED=\(Effort.seed)")
+            case 5..<9:
+                sieve.insert(cost, under: key, cost: cost)
+                plain.insert(key, cost)
+            default:
+                sieve.remove(key)
+                plain.remove(key)
+            }
+            #expect(sieve.cost == plain.cost && sieve.count == plain.items.count)
+        }
+    }
+}
+
+private struct PlainSieve {
+    struct Item {
+        var key: Int
+        var cost: Int
+        var isVisited = false
+    }
+
+    let capacity: Int
+    var items: [Item] = []
+    var hand = 0
+    var cost: Int { items.reduce(0) { $0 + $1.cost } }
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    mutating func use(_ key: Int) -> Bool {
+        guard let index = items.firstIndex(where: { $0.key == key }) else { return false }
+        items[index].isVisited = true
+        return true
+    }
+
+    mutating func insert(_ key: Int, _ cost: Int) {
+        remove(key)
+        while self.cost + cost > capacity {
+            if items[hand].isVisited {
+                items[hand].isVisited = false
+                hand += 1
+            } else {
+                items.remove(at: hand)
+            }
+            beginAnewBehindTheNewest()
+        }
+        items.append(Item(key: key, cost: cost))
+    }
+
+    mutating func remove(_ key: Int) {
+        guard let index = items.firstIndex(where: { $0.key == key }) else { return }
+        items.remove(at: index)
+        if index < hand { hand -= 1 }
+        beginAnewBehindTheNewest()
+    }
+
+    private mutating func beginAnewBehindTheNewest() {
+        if hand >= items.count { hand = 0 }
+    }
+}

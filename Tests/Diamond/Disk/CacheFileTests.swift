@@ -1,0 +1,200 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The file of a store` {
+    let temporary = TemporaryStore()
+    private let events = Events()
+
+    private func open(_ diskCapacity: Int64 = Cache.defaultDiskCapacity) throws -> Cache {
+        try Cache(temporary.store, activity: events.activity, memoryCapacity: 0, diskCapacity: diskCapacity)
+    }
+
+    private func entry(_ name: String) throws -> CacheEntry { try .stub(name) }
+
+    private func setAside() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: temporary.directory.path).filter {
+            $0.contains(".corrupt-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+        }
+    }
+
+    @Test func `that is no database is set aside, and begins anew`() async throws {
+        try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
+        try Data(repeating: 1, count: 8192).write(to: URL(filePath: temporary.store.cachePath))
+        let cache = try open()
+        let entry = try entry("a")
+        cache.store(entry)
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
+        #expect(try setAside().count == 1)
+        #expect(events.setAside.count == 1)
+    }
+
+    @Test func `that is no database is left alone by those who only look`() throws {
+        try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
+        try Data(repeating: 1, count: 8192).write(to: URL(filePath: temporary.store.cachePath))
+        let error = #expect(throws: CacheError.self) { try Cache(temporary.store, create: false) }
+        #expect(error?.code == .corrupt)
+        #expect(try setAside().isEmpty)
+    }
+
+    @Test func `that is damaged while it is used is set aside, and begins anew with the same secret`() async throws {
+        let cache = try open()
+        let entries = try (0..<50).map { try entry("\($0)") }
+        for entry in entries { cache.store(entry) }
+        _ = try await cache.purge(entries[0].key)  // empties the log
+        try damage()
+        #expect(cache.find(entries[1].key, request: entries[1].request) == nil)
+        cache.store(entries[2])
+        await cache.flush()
+        #expect(cache.find(entries[2].key, request: entries[2].request) == entries[2].stored)
+        #expect(try setAside().count == 1)
+        let other = try Cache(temporary.store, memoryCapacity: 0)
+        #expect(other.find(entries[2].key, request: entries[2].request) == entries[2].stored)
+        #expect(other.rules.digest(of: [1]) == cache.rules.digest(of: [1]))
+    }
+
+    /// Overwrites every page but the first.
+    private func damage() throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: temporary.store.cachePath))
+        let size = try file.seekToEnd()
+        try file.seek(toOffset: 8192)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: Int(size) - 8192))
+    }
+
+    @Test func `is set aside once by two who find it damaged`() async throws {
+        let (first, second) = (try open(), try open())
+        let entry = try entry("a")
+        let purged = try self.entry("b")
+        for entry in [entry, purged] { first.store(entry) }
+        _ = try await first.purge(purged.key)  // empties the log
+        try damage()
+        #expect(first.find(entry.key, request: entry.request) == nil)
+        #expect(second.find(entry.key, request: entry.request) == nil)
+        first.store(entry)
+        await first.flush()
+        #expect(second.find(entry.key, request: entry.request) == entry.stored)
+        #expect(try setAside().count == 1)
+    }
+
+    @Test func `that is removed under a running process is made anew`() async throws {
+        let uptime = Guarded<UInt64>(0)
+        let cache = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        let entry = try entry("a")
+        cache.store(entry)
+        await cache.flush()
+        try FileManager.default.removeItem(at: temporary.directory)
+        uptime.withLock { $0 += Neighbors.interval }
+        #expect(cache.find(entry.key, request: entry.request) == nil)
+        cache.store(entry)
+        await cache.flush()
+        let other = try Cache(temporary.store, memoryCapacity: 0)
+        #expect(other.find(entry.key, request: entry.request) == entry.stored)
+    }
+
+    @Test func `stays within its bound, and spares what is used and what is pinned`() async throws {
+        let capacity: Int64 = 40 << 20
+        let cache = try open(capacity)
+        let pinned = try entry("pinned")
+        cache.store(pinned)
+        #expect(try await cache.setPinned(true, pinned.key))
+        let used = try entry("used")
+        cache.store(used)
+        for index in 0..<400 {
+            cache.store(try .stub("\(index)", body: Data(repeating: UInt8(index & 255), count: 150_000)))
+            if index % 20 == 0 {
+                await cache.flush()
+                #expect(try cache.findOnDisk(used.key, request: used.request) != nil)
+                #expect(try cache.totals().diskBytes <= capacity)
+            }
+        }
+        await cache.flush()
+        #expect(try cache.totals().diskBytes <= capacity)
+        #expect(try cache.findOnDisk(pinned.key, request: pinned.request)?.body == pinned.stored.body)
+        #expect(events.evicted > 100)
+        #expect(try cache.statistics().map(\.evictions).reduce(0, +) == Int64(events.evicted))
+    }
+
+    @Test func `evicts first what is past its lifetime and cannot be revalidated`() async throws {
+        let cache = try open(26 << 20)
+        let expired = try (0..<20).map { try CacheEntry.stub("expired\($0)", size: 300_000, lifetime: 1, flags: []) }
+        let kept = try (0..<20).map { try CacheEntry.stub("kept\($0)", size: 300_000, lifetime: 1) }
+        for entry in kept + expired { cache.store(entry) }
+        await cache.flush()
+        for index in 0..<15 { cache.store(try .stub("new\(index)", size: 300_000, lifetime: nil)) }
+        await cache.flush()
+        #expect(try kept.allSatisfy { try cache.findOnDisk($0.key, request: $0.request) != nil })
+        #expect(try expired.contains { try cache.findOnDisk($0.key, request: $0.request) == nil })
+    }
+
+    @Test func `gives its space back when the bound is lowered`() async throws {
+        let cache = try open(64 << 20)
+        for index in 0..<100 { cache.store(try .stub("\(index)", size: 300_000, lifetime: nil)) }
+        await cache.flush()
+        #expect(try cache.totals().diskBytes > 28 << 20)
+        cache.diskCapacity = 16 << 20
+        await cache.flush()
+        #expect(try cache.totals().diskBytes < 26 << 20)
+        #expect(try temporary.rows("entry") > 0)
+    }
+
+    @Test func `keeps no body that would push out a quarter of it, and no older answer in its place`() async throws {
+        let cache = try open(16 << 20)
+        let small = try entry("a")
+        cache.store(small)
+        await cache.flush()
+        cache.store(try .stub("a", size: 5 << 20))
+        await cache.flush()
+        #expect(try cache.findOnDisk(small.key, request: small.request) == nil)
+    }
+}
+
+/// What a cache has reported.
+final class Events: Sendable {
+    private struct State {
+        var setAside: [String] = []
+        var evicted = 0
+    }
+
+    let activity = Activity()
+    private let state: Guarded<State>
+    private let observation: ActivityObservation
+
+    init() {
+        let state = Guarded(State())
+        self.state = state
+        observation = activity.observe { event in
+            state.withLock { state in
+                if case .cacheSetAside(let file) = event { state.setAside.append(file) }
+                if case .evicted(let count) = event { state.evicted += count }
+            }
+        }
+    }
+
+    var setAside: [String] { state.withLock { $0.setAside } }
+    var evicted: Int { state.withLock { $0.evicted } }
+}
+
+extension CacheEntry {
+    static func stub(
+        _ name: String,
+        size: Int = 4,
+        body: Data? = nil,
+        lifetime: Int64? = 60_000,
+        flags: StoredResponse.Flags = .hasValidator,
+        tags: Set<String> = [],
+        identity: String? = nil
+    ) throws -> CacheEntry {
+        let url = name.contains("://") ? name : "http://h/\(name)"
+        let form = try CanonicalForm(of: Request(url), rules: KeyRules())
+        var stored = StoredResponse.stub(lifetime: lifetime, flags: flags, initialAge: 3)
+        stored.body = body ?? Data(repeating: 7, count: size)
+        stored.duration = 250
+        return CacheEntry(
+            key: form.key, request: form.bytes, url: url, method: "GET", identity: identity, stored: stored, tags: tags)
+    }
+}
