@@ -157,7 +157,7 @@ extension CacheFile {
         for suffix in ["-wal", "-shm", ""] {
             guard rename(store.cachePath + suffix, place + suffix) != 0, errno != ENOENT else { continue }
             let reason = String(cString: strerror(errno))
-            throw CacheError(.cannotOpen, "\(store.cachePath) is damaged and cannot be moved away (\(reason)): remove it")
+            throw CacheError(.cannotOpen, "\(store.cachePath) is damaged and cannot be moved (\(reason)): remove it")
         }
         return place
     }
