@@ -124,7 +124,24 @@ struct Pipeline: Sendable {
         guard passage.policy.mode != .cacheOnly else {
             return passage.nothingStored
         }
-        return response(from: try await fly(passage, validators: nil), passage)
+        let arrival = try await fly(passage, validators: nil)
+        await invalidate(after: arrival, passage)
+        return response(from: arrival, passage)
+    }
+
+    /// What an unsafe method has changed is stale (RFC 9111 section 4.4): its own URL, and those of the same origin that
+    /// the answer names.
+    private func invalidate(after arrival: Flight.Arrival, _ passage: Passage) async {
+        guard let cache, !passage.wire.method.isSafe, (200..<400).contains(arrival.status.code) else { return }
+        let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
+        let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
+            .filter { $0.origin == passage.wire.url.origin }
+            .map { $0.text() }
+        for url in Set([passage.wire.printableURL(environment.rules)] + urls) {
+            do { try await cache.invalidate(.url(url)) } catch {
+                activity.report(.cacheFailed(reason: error.message))
+            }
+        }
     }
 
     private func fly(

@@ -15,9 +15,7 @@ enum Redirect {
         response: Response
     ) -> Request? {
         guard [301, 302, 303, 307, 308].contains(response.status.code), let location = response.headers[.location],
-            let base = URL(string: request.url.text(adding: request.parameterItems)),
-            let target = URL(string: location, relativeTo: base)?.absoluteString,
-            let url = try? RequestURL(target)
+            let target = absolute(location, from: request), let url = try? RequestURL(target)
         else { return nil }
         var next = Request(
             target, method: request.method, headers: request.headers, body: request.body, cache: cache)
@@ -36,6 +34,16 @@ enum Redirect {
         }
         if !isSameOrigin { next.headers.removeCredentials(rules.adding(request)) }
         return next
+    }
+
+    /// Where a `Location` or `Content-Location` leads; `nil` where nowhere.
+    static func target(of location: String, from request: WireRequest) -> RequestURL? {
+        absolute(location, from: request).flatMap { try? RequestURL($0) }
+    }
+
+    private static func absolute(_ location: String, from request: WireRequest) -> String? {
+        let base = URL(string: request.url.text(adding: request.parameterItems))
+        return base.flatMap { URL(string: location, relativeTo: $0)?.absoluteString }
     }
 
     private static func becomesGet(_ status: Int, _ method: HTTPRequest.Method) -> Bool {

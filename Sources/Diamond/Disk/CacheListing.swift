@@ -1,23 +1,29 @@
 import DiamondSQLite
-import Foundation
+public import Foundation
 
 /// How a list is sorted; each goes through an index.
 package enum CacheOrder: String, Sendable, CaseIterable {
     case newest, largest, url
 }
 
-/// One entry as a list shows it: everything but headers and body. Times in milliseconds, instants since 1970.
-package struct CacheListing: Sendable {
-    package var key: RequestKey
-    package var method: String
-    /// Secrets masked.
-    package var url: String
-    package var status: Int
+/// One entry as a list shows it, and as a predicate tells it: everything but headers and body.
+public struct CacheListing: Sendable {
+    public package(set) var key: RequestKey
+    public package(set) var method: String
+    /// In normal form, secrets masked.
+    public package(set) var url: String
+    public package(set) var status: Int
+    /// Bytes.
+    public package(set) var bodySize: Int64
+    /// When it arrived, or was last confirmed.
+    public var date: Date { Date(timeIntervalSince1970: Double(storedAt) / 1000) }
+
+    /// Milliseconds since 1970.
     package var storedAt: Int64
+    /// Milliseconds, as ``lifetime``.
     package var initialAge: Int64
     package var lifetime: Int64?
     package var flags: StoredResponse.Flags
-    package var bodySize: Int64
     /// The row.
     package var id: Int64
 

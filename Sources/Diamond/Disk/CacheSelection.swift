@@ -10,7 +10,8 @@ public struct CacheSelection: Hashable, Sendable {
         case key(RequestKey)
         case tag(String)
         case identity(String)
-        case urls([String])
+        case urls(prefixes: [String])
+        case url(String)
         case storedBefore(Int64)
     }
 
@@ -27,13 +28,16 @@ public struct CacheSelection: Hashable, Sendable {
     public static func identity(_ identity: String) -> CacheSelection { CacheSelection(content: .identity(identity)) }
 
     /// Those whose URLs, in normal form, begin with this, such as `https://api.example.com/v1/`.
-    public static func url(prefix: String) -> CacheSelection { CacheSelection(content: .urls([prefix])) }
+    public static func url(prefix: String) -> CacheSelection { CacheSelection(content: .urls(prefixes: [prefix])) }
+
+    /// Those of exactly this URL in normal form, whatever their method, headers and body.
+    public static func url(_ url: String) -> CacheSelection { CacheSelection(content: .url(url)) }
 
     /// Those of a host, whatever scheme and port: `api.example.com`.
     public static func host(_ host: String) -> CacheSelection {
         let host = host.lowercased()
         let prefixes = ["http", "https"].flatMap { ["\($0)://\(host)/", "\($0)://\(host):"] }
-        return CacheSelection(content: .urls(prefixes))
+        return CacheSelection(content: .urls(prefixes: prefixes))
     }
 
     /// Those that arrived, or were last confirmed, before an instant.

@@ -116,6 +116,7 @@ extension CacheTable {
         case .tag(let name): ("id IN (SELECT entry FROM tag WHERE name = ?)", [.text(name)])
         case .identity(let identity): ("identity = ?", [.text(identity)])
         case .storedBefore(let time): ("stored_at < ?", [.integer(time)])
+        case .url(let url): ("url = ?", [.text(url)])
         case .urls(let prefixes):
             // The last character of Unicode is the largest of all that can follow.
             (

@@ -1,0 +1,82 @@
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// RFC 9111 section 4.4.
+@Suite(.timeLimit(.minutes(1))) struct `After an unsafe method` {
+    let temporary = TemporaryStore()
+
+    private func engine(status: Int = 200, headers: HTTPFields = [:]) -> Engine {
+        temporary.engine(
+            StubTransport { request throws(TransportError) in
+                request.method == .get
+                    ? .stub(headers: [.cacheControl: "max-age=60", .eTag: "\"1\""])
+                    : .stub(status: status, headers: headers)
+            })
+    }
+
+    private static let stored = ["http://h/cities?a=1&b=2", "http://h/cities", "http://h/towns/1", "http://other/towns/1"]
+
+    /// Of what is stored, what the server is asked for again.
+    private func asked(_ engine: Engine, after request: Request) async throws -> [String] {
+        for url in Self.stored { _ = try await engine.send(Request(url)) }
+        _ = try await engine.send(request)
+        var asked: [String] = []
+        for url in Self.stored where try await engine.send(Request(url)).source == .network { asked.append(url) }
+        return asked
+    }
+
+    @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete, HTTPRequest.Method("LOCK") ?? .put])
+    func `what is stored of its URL is asked for again, and nothing else`(method: HTTPRequest.Method) async throws {
+        let asked = try await asked(engine(), after: Request("HTTP://H:80/./cities", method: method))
+        #expect(asked == ["http://h/cities"])
+    }
+
+    @Test func `the URL's parameters count, in whatever order`() async throws {
+        var request = Request("http://h/cities?b=2", method: .post, parameters: ["a": 1], body: .json(1))
+        request.destination = .query
+        #expect(try await asked(engine(), after: request) == ["http://h/cities?a=1&b=2"])
+    }
+
+    @Test(arguments: [
+        ("/towns/1", ["http://h/cities", "http://h/towns/1"]),
+        ("http://h/towns/1", ["http://h/cities", "http://h/towns/1"]),
+        ("http://other/towns/1", ["http://h/cities"]), ("::no URL::", ["http://h/cities"]),
+    ])
+    func `what its answer names is stale too, where it is of the same origin`(
+        location: String,
+        asked: [String]
+    ) async throws {
+        for name in [HTTPField.Name.location, .contentLocation] {
+            let engine = engine(status: 201, headers: [name: location])
+            #expect(try await self.asked(engine, after: Request("http://h/cities", method: .post)) == asked)
+            try await engine.cache?.purge()
+        }
+    }
+
+    @Test(arguments: [400, 404, 409, 500, 503]) func `that failed nothing is stale`(status: Int) async throws {
+        #expect(try await asked(engine(status: status), after: Request("http://h/cities", method: .put)) == [])
+    }
+
+    @Test(arguments: [HTTPRequest.Method.head, .options, .query])
+    func `only: a safe one makes nothing stale`(method: HTTPRequest.Method) async throws {
+        #expect(try await asked(engine(), after: Request("http://h/cities", method: method)) == [])
+    }
+
+    @Test func `a tag, or a predicate, makes stale what the app knows better`() async throws {
+        let engine = engine()
+        let cache = try #require(engine.cache)
+        var request = Request("http://h/cities")
+        request.tags = ["cities"]
+        _ = try await engine.send(request)
+        #expect(try await cache.invalidate(.tag("cities")) == 1)
+        #expect(try await engine.send(request).source == .network)
+        #expect(try await cache.invalidate(where: { $0.url.hasSuffix("cities") && $0.date > .distantPast }) == 1)
+        #expect(try await engine.send(request).source == .network)
+        #expect(try await cache.purge(where: { $0.bodySize > 1000 }) == 0)
+        #expect(try await cache.purge(where: { $0.bodySize < 1000 }) == 1)
+    }
+}
