@@ -104,6 +104,13 @@ package final class RawConnection {
         return received
     }
 
+    /// As many bytes; `nil` when the client closes before.
+    package func read(_ count: Int) -> [UInt8]? {
+        while received.count < count { guard receive() else { return nil } }
+        defer { received.removeFirst(count) }
+        return Array(received.prefix(count))
+    }
+
     @discardableResult
     package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 

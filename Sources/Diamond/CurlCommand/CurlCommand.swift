@@ -90,6 +90,8 @@ struct CurlCommand {
     private mutating func add(_ field: HTTPField) throws(RequestError) {
         // The body makes the length; what a client names would be sent beside it.
         guard field.name != .contentLength, field.name != .transferEncoding else { return }
+        // So it does of a form's type, with its boundary.
+        if case .multipart = request.body, field.name == .contentType { return }
         guard field.name != .authorization || !hasUserInfo else { return }
         guard !field.value.isEmpty else { return add("-H", ShellText("\(field.name.rawName);".utf8).quoted) }
         guard field.value.replacing("\t", with: " ").isPrintable else {
@@ -130,10 +132,7 @@ struct CurlCommand {
 
     private mutating func add(_ body: RequestBody) throws(RequestError) {
         if case .file(let url, _) = body { return addFile(url) }
-        if case .multipart = body {
-            throw RequestError(
-                .malformedRequest, "a multipart body cannot be written as a curl command yet: use another")
-        }
+        if case .multipart(let parts) = body { return try add(parts) }
         let type = request.headers[.contentType]
         // curl would take the body for a form.
         if type == nil { add("-H", "'Content-Type:'") }
@@ -146,6 +145,23 @@ struct CurlCommand {
         guard !word.hasVariables else { return addHidden() }
         input = PrintfFormat.text(of: bytes)
         add("--data-binary", "@-")
+    }
+
+    private mutating func add(_ parts: [MultipartPart]) throws(RequestError) {
+        guard !parts.isEmpty else {
+            throw RequestError(.malformedRequest, "a multipart body without parts is not sent by curl: add one")
+        }
+        for part in parts {
+            let variable = hides(part) ? variables.name(for: part.name) : nil
+            words += try CurlPart(part, variable: variable).words
+        }
+    }
+
+    /// Files stay where they are: the command has their paths.
+    private func hides(_ part: MultipartPart) -> Bool {
+        guard case .bytes(let data) = part.content else { return false }
+        let name = PercentEncoding.encode(part.name.utf8)
+        return rules.isSecret(parameter: name) || isSecretJSON(Array(data), part.contentType)
     }
 
     private mutating func addFile(_ url: URL) {
@@ -164,6 +180,10 @@ struct CurlCommand {
     /// a member's name.
     private func hidesWhole(_ body: RequestBody, _ bytes: [UInt8], _ type: String?) -> Bool {
         if case .json(let value) = body { return value.hasSecretMember(rules) }
+        return isSecretJSON(bytes, type)
+    }
+
+    private func isSecretJSON(_ bytes: [UInt8], _ type: String?) -> Bool {
         let isObject = bytes.first { !" \t\r\n".utf8.contains($0) }.map("{[".utf8.contains) == true
         guard isObject || type?.lowercased().contains("json") == true else { return false }
         if let value = try? JSONValue.read(bytes) { return value.hasSecretMember(rules) }

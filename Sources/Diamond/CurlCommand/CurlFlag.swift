@@ -2,6 +2,7 @@
 enum CurlFlag: Hashable {
     case method, header, json, get, head, user, userAgent, referer, cookie, url, maxTime, globoff
     case data(CurlData.Form)
+    case form, formString
     /// Changes nothing in what is sent.
     case ignored
     /// The same, with a value.
@@ -24,15 +25,14 @@ enum CurlFlag: Hashable {
         "location": .ignored, "compressed": .ignored, "silent": .ignored, "show-error": .ignored,
         "include": .ignored, "verbose": .ignored, "fail": .ignored, "path-as-is": .ignored, "http1.1": .ignored,
         "http2": .ignored, "output": .ignoredValue, "connect-timeout": .ignoredValue,
-        "insecure": insecure, "form": form,
+        "insecure": insecure, "form": .form, "form-string": .formString,
     ]
 
     static let short: [Character: CurlFlag] = [
         "X": .method, "H": .header, "G": .get, "I": .head, "u": .user, "A": .userAgent, "e": .referer, "b": .cookie,
         "m": .maxTime, "g": .globoff, "d": .data(.text), "L": .ignored, "s": .ignored, "S": .ignored, "i": .ignored,
-        "v": .ignored, "f": .ignored, "o": .ignoredValue, "k": insecure, "F": form,
+        "v": .ignored, "f": .ignored, "o": .ignoredValue, "k": insecure, "F": .form,
     ]
 
     private static let insecure = refused("checks of certificates are never skipped: trust the server's certificate")
-    private static let form = refused("multipart forms are not sent yet: send the data with --data")
 }

@@ -7,6 +7,8 @@ struct CurlLine {
     private(set) var url: ShellWord?
     private(set) var headers = CurlHeaders()
     private(set) var data = CurlData()
+    /// Of a form, which no data stand beside.
+    private(set) var parts: [MultipartPart] = []
     private(set) var timeout: Duration? = Request.defaultTimeout
     /// The options that are said by standing there.
     private(set) var switches: Set<CurlFlag> = []
@@ -86,8 +88,8 @@ struct CurlLine {
         switch flag {
         case .method: method = try Self.method(value)
         case .header: try headers.add(line: value)
-        case .data(let form): try data.add(value, as: form)
-        case .json: try data.add(json: value)
+        case .data, .json: try addData(flag, value)
+        case .form, .formString: try addPart(flag, value)
         case .user: try headers.addUser(value)
         case .userAgent: try headers.addDefault(.userAgent, value)
         case .referer: try headers.addDefault(.referer, value)
@@ -96,6 +98,22 @@ struct CurlLine {
         case .maxTime: timeout = try Self.duration(value)
         default: break
         }
+    }
+
+    private mutating func addData(_ flag: CurlFlag, _ value: ShellWord) throws(RequestError) {
+        guard parts.isEmpty else { throw Self.both(value) }
+        guard case .data(let form) = flag else { return try data.add(json: value) }
+        try data.add(value, as: form)
+    }
+
+    private mutating func addPart(_ flag: CurlFlag, _ value: ShellWord) throws(RequestError) {
+        guard data.bytes == nil else { throw Self.both(value) }
+        var field = try CurlFormField(value)
+        parts.append(flag == .form ? try field.part() : field.literalPart)
+    }
+
+    private static func both(_ value: ShellWord) -> RequestError {
+        value.failure("curl sends either data or a form: remove -F, or -d and its kin")
     }
 
     private static func method(_ value: ShellWord) throws(RequestError) -> HTTPRequest.Method {

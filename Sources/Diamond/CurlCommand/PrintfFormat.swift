@@ -12,7 +12,8 @@ enum PrintfFormat {
         case "\\", "%": Array(byte == UInt8(ascii: "%") ? "%%".utf8 : "\\\\".utf8)
         // bash takes a format that begins with it for an option.
         case "-" where isFirst: octal(byte)
-        case "'": octal(byte)
+        // At a prompt `!` means a line of the history, in double quotes even where single ones stand within.
+        case "'", "!": octal(byte)
         case " "..."~": [byte]
         default: octal(byte)
         }

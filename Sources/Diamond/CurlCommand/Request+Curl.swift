@@ -7,32 +7,47 @@ extension Request {
     /// let request = try Request(curl: "curl https://api.example.com/cities -H 'Accept: application/json'")
     /// ```
     ///
-    /// Understood are the options that shape one request: `-X`, `-H`, `-d` and its kin, `--json`, `-G`, `-I`, `-u`,
-    /// `-A`, `-e`, `-b`, `--url`, `-g`. Options about the transfer (`-s`, `-S`, `-i`, `-v`, `-f`, `-o`, `-L`,
+    /// Understood are the options that shape one request: `-X`, `-H`, `-d` and its kin, `--json`, `-F`,
+    /// `--form-string`, `-G`, `-I`, `-u`, `-A`, `-e`, `-b`, `--url`, `-g`. Options about the transfer (`-s`, `-S`, `-i`, `-v`, `-f`, `-o`, `-L`,
     /// `--compressed`, `--path-as-is`, `--http1.1`, `--http2`, `--connect-timeout`) change nothing. `-m` becomes
     /// ``timeout``, which stops a server that says nothing after the same time, but not one that goes on sending. JSON
     /// and form data become ``RequestBody/json(_:)``, written anew in the form of RFC 8785, and
-    /// ``RequestBody/form(_:)``, only where that stays the same to the byte.
+    /// ``RequestBody/form(_:)``, only where that stays the same to the byte. `-F` becomes ``RequestBody/multipart(_:)``,
+    /// each part with the type that curl would tell; a file (`name=@path`, `name=<path`) is read when the request is
+    /// sent, its path taken from the current directory.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` with the position and the remedy: for what a shell
-    ///   would act on (a variable: put its value in), an unknown option, a file, `-k`, `-F`.
+    ///   would act on (a variable: put its value in), an unknown option, data or headers in a file, `-k`,
+    ///   a form's part within a part, its own headers or encoding, or several files.
     public init(curl: String) throws(RequestError) {
         let line = try CurlLine(curl)
         guard let url = line.url else { throw .curl(line.end, "it has no URL: add one") }
-        let isQuery = line.switches.contains(.get)
+        // -G does nothing to a form.
+        let isQuery = line.switches.contains(.get) && line.parts.isEmpty
         let query = isQuery ? line.data.bytes : nil
         self.init(try CurlURL(url).text(isPlain: line.switches.contains(.globoff), adding: query))
         timeout = line.timeout
         headers = line.headers.all
         let sent = isQuery ? nil : line.data.bytes
-        method = try line.method(hasBody: sent != nil)
+        method = try line.method(hasBody: sent != nil || !line.parts.isEmpty)
         if line.data.isJSON { addJSONHeaders(line.headers) }
+        if !line.parts.isEmpty { try setForm(line) }
         if let sent { body = RequestBody(sent, contentType: contentType(line.headers)) }
     }
 
     private mutating func addJSONHeaders(_ given: CurlHeaders) {
         let made: [HTTPField.Name] = [.contentType, .accept]
         for name in made where !given.names.contains(name) { headers[name] = "application/json" }
+    }
+
+    /// A type that says no more than the form does is dropped: documentation likes to write it.
+    private mutating func setForm(_ line: CurlLine) throws(RequestError) {
+        body = .multipart(line.parts)
+        guard line.headers.names.contains(.contentType) else { return }
+        guard headers[.contentType]?.lowercased() == "multipart/form-data" else {
+            throw .curl(line.end, "-H sets a Content-Type, which the form of -F makes itself: remove the header")
+        }
+        headers[.contentType] = nil
     }
 
     /// What the command says, or what curl takes data for.
@@ -46,6 +61,7 @@ extension CurlLine {
     /// What `-X` says; else what the data and `-I` make it.
     fileprivate func method(hasBody: Bool) throws(RequestError) -> HTTPRequest.Method {
         let isHead = switches.contains(.head)
+        guard !isHead || parts.isEmpty else { throw .curl(end, "-I sends no form: remove -I or -F") }
         guard !isHead || !hasBody else { throw .curl(end, "-I sends no data: add -G, or remove one of them") }
         return method ?? (isHead ? .head : hasBody ? .post : .get)
     }

@@ -36,6 +36,7 @@ extension ShellLine {
             while let byte = next() {
                 switch Unicode.Scalar(byte) {
                 case "\"": return quoted
+                case "$" where take("(printf '"): quoted += try printed(from: index)
                 case "`": throw meaning(of: byte, at: index - 1)
                 case "$" where isExpansion: throw meaning(of: byte, at: index - 1)
                 case "\\": quoted += escapedInDoubleQuotes()
@@ -43,6 +44,16 @@ extension ShellLine {
                 }
             }
             throw failure(at: start, "the quote is never closed: add a \" at its end")
+        }
+
+        /// What `$(printf '…')` stands for, which carries bytes that no other quotes do.
+        private mutating func printed(from start: Int) throws(RequestError) -> [UInt8] {
+            let format = ShellWord(bytes: try singleQuoted(), position: position(at: start))
+            guard take(")") else { throw failure(at: index, "another argument of the printf begins: write a ')'") }
+            var bytes = try PrintfFormat.bytes(of: format)
+            guard !bytes.contains(0) else { throw format.failure("no word holds a NUL: remove it") }
+            while bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+            return bytes
         }
 
         /// Whether what follows a `$` makes it more than a `$`.

@@ -1,7 +1,8 @@
 /// A shell's command line, split into words: POSIX quoting (XCU section 2.2), and the `$'…'` of bash.
 ///
 /// What the shell would act on besides (variables, substitutions, pipes, redirections, comments, a second command) is
-/// refused, not guessed. One pipe is known: `printf '…' | command`, which carries bytes that no word can.
+/// refused, not guessed. One pipe is known, `printf '…' | command`, and one substitution, `"$(printf '…')"`, which carry
+/// bytes that no other word can.
 struct ShellLine {
     private(set) var words: [ShellWord] = []
     /// What the `printf` before the pipe writes.

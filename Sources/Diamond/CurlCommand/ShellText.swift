@@ -16,7 +16,9 @@ struct ShellText: Hashable {
     }
 
     mutating func append(_ text: some Sequence<UInt8>) {
-        guard case .text(let before) = pieces.last else { return pieces.append(.text(Array(text))) }
+        let text = Array(text)
+        guard !text.isEmpty else { return }
+        guard case .text(let before) = pieces.last else { return pieces.append(.text(text)) }
         pieces[pieces.count - 1] = .text(before + text)
     }
 
@@ -25,13 +27,18 @@ struct ShellText: Hashable {
     /// The word in quotes: double ones where they suffice, else each text in single ones, in which a shell acts on
     /// nothing.
     var quoted: String {
-        guard hasVariables else { return Self.singleQuoted(text) }
-        guard text.allSatisfy(Self.isPlain) else { return pieces.map(\.quoted).joined() }
+        guard hasVariables else { return Self.singleQuoted(bytes) }
+        guard bytes.allSatisfy(Self.isPlain) else { return pieces.map(\.quoted).joined() }
         let parts = pieces.indices.map { pieces[$0].unquoted(isLast: $0 == pieces.count - 1) }
         return "\"" + parts.joined() + "\""
     }
 
-    private var text: [UInt8] {
+    /// As ``quoted``, with texts on which a terminal could act written by the shell's `printf`, which may stand for any
+    /// bytes but NUL. No text may end in a line feed: the shell takes it off.
+    var escaped: String { pieces.allSatisfy(\.isPrintable) ? quoted : pieces.map(\.escaped).joined() }
+
+    /// What stands for itself, without the variables.
+    var bytes: [UInt8] {
         pieces.flatMap { if case .text(let bytes) = $0 { bytes } else { [] as [UInt8] } }
     }
 
@@ -53,6 +60,16 @@ extension ShellText.Piece {
         case .text(let bytes): String(decoding: bytes, as: UTF8.self)
         case .variable(let name): isLast ? "$\(name)" : "${\(name)}"
         }
+    }
+
+    fileprivate var isPrintable: Bool {
+        guard case .text(let bytes) = self else { return true }
+        return String(validating: bytes, as: UTF8.self)?.isPrintable == true
+    }
+
+    fileprivate var escaped: String {
+        guard case .text(let bytes) = self, !isPrintable else { return quoted }
+        return "\"$(printf '\(PrintfFormat.text(of: bytes))')\""
     }
 
     fileprivate var quoted: String {
