@@ -143,6 +143,25 @@ import Testing
         #expect(object["omissions"]?.count == 2)
     }
 
+    @Test func `explains what of a body is in no line`() async throws {
+        let rules = #""method": "POST", "identity": "me", "ignoring": ["_"], "secrets": ["password"]"#
+        let bodies = [
+            (#"{"json": {"_": 1, "user": {"password": "s3cret"}}}"#, ["member _", "member user.password"]),
+            (#"{"form": {"_": 1, "password": "s3cret"}}"#, ["field _", "field password"]),
+            (
+                #"{"multipart": [{"name": "_", "text": "1"}, {"name": "password", "text": "s3cret"}]}"#,
+                ["part _", "part password"]
+            ),
+        ]
+        for (body, names) in bodies {
+            let file = try cachectl.file("request.json", #"{"url": "http://h/", "body": \#(body), \#(rules)}"#)
+            let text = try await cachectl("key", file, "--explain").text
+            let ends = "(\(names[0]))\n    is ignored by the rules\n(\(names[1]))\n    the identity stands for it\n"
+            #expect(text.hasSuffix(ends), "\(text)")
+            #expect(!text.contains("s3cret"))
+        }
+    }
+
     @Test func `shows where two requests differ`() async throws {
         let same = try await cachectl("key", "http://h/?a=1&b=2", "HTTP://H:80/?b=2&a=1")
         #expect(same.status == 0)

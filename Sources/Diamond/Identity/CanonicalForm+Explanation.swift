@@ -1,12 +1,12 @@
-import HTTPTypes
-
 extension CanonicalForm {
     /// Why the form of a request is what it is.
     package struct Explanation {
         /// A line of the form, and the rule that made it.
         package var lines: [(text: String, rule: String)] = []
         /// What of the request is in no line, and why.
-        package var omissions: [(what: String, reason: String)] = []
+        package var omissions: [Omission] = []
+
+        package typealias Omission = (what: String, reason: String)
     }
 
     package static func explanation(of request: Request, rules: KeyRules) throws(RequestError) -> Explanation {
@@ -15,7 +15,7 @@ extension CanonicalForm {
         let lines = form.text.split(separator: "\n").map { line in
             (text: String(line), rule: rule(of: String(line.prefix { $0 != " " })))
         }
-        return Explanation(lines: lines, omissions: omissions(wire, rules.adding(wire)))
+        return Explanation(lines: lines, omissions: try Omissions(of: wire, rules: rules).all)
     }
 
     private static func rule(of tag: String) -> String {
@@ -35,34 +35,6 @@ extension CanonicalForm {
         case "part": "a part of a multipart body, in order: its facts, length and SHA-256"
         case "bytes": "length and SHA-256 of the body"
         default: "a credential: its digest, keyed with the store's secret"
-        }
-    }
-
-    private static func omissions(_ request: WireRequest, _ rules: KeyRules) -> [(what: String, reason: String)] {
-        omittedHeaders(request, rules) + omittedItems(request, rules)
-    }
-
-    private static func omittedHeaders(
-        _ request: WireRequest,
-        _ rules: KeyRules
-    ) -> [(what: String, reason: String)] {
-        request.headers.compactMap { field in
-            let name = field.name.canonicalName
-            let what = "header \(name)"
-            if !rules.isSelecting(name) { return (what, "does not select among answers") }
-            if request.identity != nil, rules.isReplaced(field.name) { return (what, "the identity stands for it") }
-            if request.cacheKey != nil, !rules.isCredential(field.name) { return (what, "the cache key stands for it") }
-            return nil
-        }
-    }
-
-    private static func omittedItems(_ request: WireRequest, _ rules: KeyRules) -> [(what: String, reason: String)] {
-        (request.url.queryItems + request.parameterItems).compactMap { item in
-            let what = "parameter \(String(decoding: item.name, as: UTF8.self))"
-            if rules.isIgnored(parameter: item.name) { return (what, "is ignored by the rules") }
-            let isReplaced = item.value != nil && rules.isReplaced(parameter: item.name)
-            if request.identity != nil, isReplaced { return (what, "the identity stands for it") }
-            return nil
         }
     }
 }
