@@ -3,12 +3,13 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-struct Key: ParsableCommand {
+struct Key: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints a request's canonical form and the key it makes.",
         discussion: """
             Two requests with one key are the same to the cache; given two, it prints where they differ and ends with 1. \
-            Credentials appear as digests keyed with the store's secret: with another store they, and the key, are others.
+            Credentials appear as digests keyed with the store's secret: with another store they, and the key, are others. \
+            The request is keyed as send sends it, in the language that the environment asks for.
             """
     )
 
@@ -21,13 +22,21 @@ struct Key: ParsableCommand {
     @Flag(help: "Tells the rule behind each line, and what is in no line.")
     var explain = false
 
-    func run() throws {
-        let request = try options.request()
+    func run() async throws {
+        let request = try await resolve(try options.request())
         let rules = try rules()
-        if let other { return try compare(request, try options.request(other), rules) }
+        if let other { return try compare(request, try await resolve(try options.request(other)), rules) }
         do throws(RequestError) {
             if explain { return show(try CanonicalForm.explanation(of: request, rules: rules)) }
             show(try CanonicalForm(of: request, rules: rules))
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func resolve(_ request: Request) async throws -> Request {
+        do throws(ConnectionError) {
+            return try await store.configuration.resolve(request)
         } catch {
             throw Failure.report(error)
         }

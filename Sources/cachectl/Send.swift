@@ -18,9 +18,7 @@ struct Send: AsyncParsableCommand {
 
     func run() async throws {
         let request = try options.request()
-        var configuration = Engine.Configuration(store: store.location)
-        configuration.credentials = EnvironmentSecrets()
-        let engine = Engine(configuration)
+        let engine = Engine(store.configuration)
         let observation = engine.activity.observe { event in
             if case .cacheFailed(let reason) = event { Output.note("cachectl: not cached: \(reason)") }
         }

@@ -16,6 +16,13 @@ struct StoreOptions: ParsableArguments {
         return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? .default
     }
 
+    /// What requests are keyed and sent with.
+    var configuration: Engine.Configuration {
+        var configuration = Engine.Configuration(store: location)
+        configuration.credentials = EnvironmentSecrets()
+        return configuration
+    }
+
     /// The cache of a store that exists; inspecting makes none.
     func openCache() throws -> Cache {
         do throws(CacheError) {

@@ -1,5 +1,6 @@
 package import Diamond
 package import Foundation
+import HTTPTypes
 
 /// A store in a directory of its own, gone with the last reference.
 package final class TemporaryStore: Sendable {
@@ -26,6 +27,8 @@ package final class TemporaryStore: Sendable {
         var configuration = Engine.Configuration(store: store)
         configuration.transport = transport
         configuration.now = { clock.now }
+        // Whatever language the machine speaks.
+        configuration.headers = [.userAgent: "Diamond"]
         return Engine(configuration)
     }
 }

@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func `prints the canonical form and the key`() async throws {
-        let outcome = try await cachectl("key", "HTTP://H/?b=1", "-p", "a=2")
+        let outcome = try await cachectl("key", "HTTP://H/?b=1", "-p", "a=2", "-H", "Accept-Language: de")
         #expect(
             outcome.text == """
                 diamond 1
@@ -102,7 +102,8 @@ import Testing
                 path /
                 query a=2
                 query b=1
-                key 168113d680526396f652f2ea9215836843ae5fcf63ec851a7fc92822a7921e93
+                header accept-language de
+                key aa8a572070806661b3cc0af3596c9654260f1d4f574ea972998ab8c4600c3646
 
                 """
         )
@@ -111,7 +112,7 @@ import Testing
     @Test func `explains each line of a canonical form, and what is in none`() async throws {
         let file = try cachectl.file(
             "request.json",
-            #"{"url": "http://h/?_=1&a=2", "headers": {"User-Agent": "me", "Cookie": "c"}, "ignoring": ["_"]}"#
+            #"{"url": "http://h/?_=1&a=2", "headers": {"Accept-Language": "de", "Cookie": "c"}, "ignoring": ["_"]}"#
         )
         let outcome = try await cachectl("key", file, "--identity", "user-42", "--explain")
         #expect(
@@ -128,6 +129,8 @@ import Testing
                     dot segments removed, escapes in one form
                 query a=2
                     an item of the query or a parameter, sorted by name
+                header accept-language de
+                    a header that selects, sorted by name
                 (header cookie)
                     the identity stands for it
                 (header user-agent)
@@ -142,6 +145,28 @@ import Testing
         #expect(object["lines"]?.first == ["line": "diamond 1", "rule": "the version of the form"])
         #expect(object["omissions"]?.count == 2)
     }
+
+    #if !canImport(Darwin)
+    @Test func `prints the key that send uses, in the environment's language`() async throws {
+        let url = try await SampleServer.shared.base + "/cities"
+        func key(_ environment: [String: String], _ options: String...) async throws -> String {
+            let form = try await cachectl(["key", url] + options, environment: environment).text
+            return String(form.split(separator: "\n").last?.dropFirst(4) ?? "")
+        }
+        let german = ["LC_ALL": "", "LANG": "de_DE.UTF-8", "LANGUAGE": ""]
+        _ = try await cachectl(["send", url], environment: german)
+        let listed = try await cachectl("list", "--json").output
+        let entries = try #require(JSONSerialization.jsonObject(with: listed) as? [[String: Any]])
+        #expect(try await entries.map { $0["key"] as? String } == [key(german)])
+        #expect(
+            try await cachectl(["key", url], environment: german).text.contains("\nheader accept-language de-DE\n"))
+        #expect(try await key(german) == key(["LC_ALL": "de_DE", "LANG": "fr", "LANGUAGE": ""]))
+        #expect(try await key(german) != key(["LC_ALL": "fr"]))
+        #expect(try await key(german, "-H", "Accept-Language: en") == key([:], "-H", "Accept-Language: en"))
+        #expect(try await key(["LC_ALL": "C"]) == key(["LC_ALL": "POSIX"]))
+        #expect(try await !cachectl("key", url).text.contains("accept-language"))
+    }
+    #endif
 
     @Test func `explains what of a body is in no line`() async throws {
         let rules = #""method": "POST", "identity": "me", "ignoring": ["_"], "secrets": ["password"]"#

@@ -19,7 +19,8 @@ struct Shell {
         environment: [String: String] = [:]
     ) async throws -> BuiltTool.Outcome {
         var tool = BuiltTool("cachectl")
-        tool.environment = environment
+        // Whatever language the machine speaks.
+        tool.environment = ["LC_ALL": "C"].merging(environment) { $1 }
         tool.environment.merge([
             "DIAMOND_STORE": temporary.directory.path, "COLUMNS": "", "XDG_CACHE_HOME": "/nonexistent",
         ]) { $1 }

@@ -14,8 +14,9 @@ extension Engine {
         public var rules = IdentityRules()
         /// Names identities and knows secrets; `nil` for neither.
         public var credentials: (any CredentialProvider)?
-        /// Sent with every request that does not set them itself. They are part of what is keyed.
-        public var headers: HTTPFields = [.userAgent: "Diamond"]
+        /// Sent with every request that does not set them itself. They are part of what is keyed. What an app sets takes
+        /// the place of the ``defaultHeaders`` as a whole: add to them to keep them.
+        public var headers: HTTPFields = defaultHeaders
         /// What decodes bodies of calls that bring no decoder of their own.
         public var decoder: any ResponseDecoder = JSONDecoder()
         /// Bytes the memory tier keeps at most; ``Cache/memoryCapacity`` changes it later.
@@ -40,5 +41,26 @@ extension Engine {
         #else
         URLSessionTransport()
         #endif
+    }
+}
+
+extension Engine.Configuration {
+    /// `Accept-Language` from the languages the user prefers, six at most, where the platform names any: on Linux by
+    /// `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`, nothing under `C` and `POSIX`. It selects: answers are kept for each
+    /// language. `User-Agent`, which does not, with the program's name, the version of its bundle, and Diamond.
+    ///
+    /// Made anew each time from what the platform says.
+    public static var defaultHeaders: HTTPFields { DefaultHeaders.platform }
+
+    /// What an engine adds to requests.
+    ///
+    /// - Parameter rules: the store's.
+    func environment(_ rules: KeyRules) -> Environment {
+        Environment(baseURL: baseURL, headers: headers, rules: rules.adding(self.rules), provider: credentials)
+    }
+
+    /// A request as an engine keys and sends it.
+    package func resolve(_ request: Request) async throws(ConnectionError) -> Request {
+        try await environment(KeyRules()).resolve(request)
     }
 }

@@ -32,12 +32,7 @@ public final class Engine: Sendable {
             cache: cache,
             activity: activity,
             now: { Int64(now().timeIntervalSince1970 * 1000) },
-            environment: Environment(
-                baseURL: configuration.baseURL,
-                headers: configuration.headers,
-                rules: (cache?.rules ?? KeyRules()).adding(configuration.rules),
-                provider: configuration.credentials
-            ),
+            environment: configuration.environment(cache?.rules ?? KeyRules()),
             bodyLimit: configuration.bodyLimit,
             redirectLimit: max(0, configuration.redirectLimit)
         )

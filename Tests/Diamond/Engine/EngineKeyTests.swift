@@ -10,7 +10,9 @@ import Testing
     private let temporary = TemporaryStore()
 
     private func engine(_ configuration: Engine.Configuration? = nil) -> Engine {
-        var configuration = configuration ?? Engine.Configuration(store: temporary.store)
+        var plain = Engine.Configuration(store: temporary.store)
+        plain.headers = [:]
+        var configuration = configuration ?? plain
         configuration.transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         return Engine(configuration)
     }
