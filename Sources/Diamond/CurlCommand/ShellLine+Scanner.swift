@@ -36,7 +36,7 @@ extension ShellLine {
             while let byte = next() {
                 switch Unicode.Scalar(byte) {
                 case "\"": return quoted
-                case "$" where take("(printf '"): quoted += try printed(from: index)
+                case "$" where take("(printf '"): quoted += try printed(from: index - 1)
                 case "`": throw meaning(of: byte, at: index - 1)
                 case "$" where isExpansion: throw meaning(of: byte, at: index - 1)
                 case "\\": quoted += escapedInDoubleQuotes()

@@ -94,7 +94,8 @@ import Testing
             (#"'a"\$`b'"#, #"a"\$`b"#), (#""a'\"\\\$\`\n $ b""#, #"a'"\$`\n $ b"#), (#"a\ \'\$b"#, "a '$b"),
             (#"$'\n\t\r\a\b\e\f\v\\\'\"\?'"#, "\n\t\r\u{7}\u{8}\u{1B}\u{C}\u{B}\\'\"?"),
             (#"$'\x41\x4a1\u00fc\u0021\101\7\U1F600\cA\q'"#, "AJ1ü!A\u{7}😀\u{1}\\q"), (#"$'\ud83d\ude00é'"#, "😀é"),
-            ("a\\\nb", "ab"), ("\"a\\\nb\"", "ab"), ("a\\\r\nb", "ab"), ("'a\nb'", "a\nb"), ("''", ""),
+            (#""a$(printf '\303\274"%%\n\n')b""#, "aü\"%b"), ("a\\\nb", "ab"), ("\"a\\\nb\"", "ab"), ("a\\\r\nb", "ab"),
+            ("'a\nb'", "a\nb"), ("''", ""),
             (#"a'b'"c"$'d'\e"#, "abcde"), ("a#b*?[!]~{}", "a#b*?[!]~{}"), ("'\u{301}'", "\u{301}"),
         ])
     func `is split into words as a shell splits`(quoted: String, word: String) throws {
@@ -122,6 +123,8 @@ import Testing
             ("curl 'http://h/", 6, "add a '"), ("curl \"ü", 6, "add a \""), ("curl $'ü\\", 6, "add a '"),
             ("curl 'ü' $URL", 10, "variable's value"), ("curl \"ü$URL\"", 8, "variable's value"),
             ("curl \"${URL}\"", 7, "variable's value"), ("curl \"$(pwd)\"", 7, "variable's value"),
+            ("curl \"$(printf 'a' b)\"", 19, "write a ')'"), ("curl \"$(printf '%s')\"", 16, "write '%%'"),
+            ("curl \"$(printf '\\000')\"", 16, "a NUL"), ("curl \"$(printf 'a", 16, "add a '"),
             ("$ curl http://h/", 1, "act on '$'"), ("curl `pwd`", 6, "backticks"), ("curl \"`pwd`\"", 7, "backticks"),
             ("curl http://h/?a&b", 17, "act on '&'"), ("curl http://h/ | jq", 16, "act on '|'"),
             ("curl http://h/; ls", 15, "act on ';'"), ("curl http://h/ > f", 16, "act on '>'"),
