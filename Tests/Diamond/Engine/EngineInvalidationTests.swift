@@ -18,7 +18,9 @@ import Testing
             })
     }
 
-    private static let stored = ["http://h/cities?a=1&b=2", "http://h/cities", "http://h/towns/1", "http://other/towns/1"]
+    private static let stored = [
+        "http://h/cities?a=1&b=2", "http://h/cities", "http://h/towns/1", "http://other/towns/1",
+    ]
 
     /// Of what is stored, what the server is asked for again.
     private func asked(_ engine: Engine, after request: Request) async throws -> [String] {
