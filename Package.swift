@@ -74,6 +74,12 @@ let package = Package(
             ],
             path: "Tests/SampleAPI"
         ),
+        // One of several processes that use a store at the same time, and are killed.
+        .executableTarget(
+            name: "StoreHammer",
+            dependencies: ["Diamond", "DiamondTestSupport"],
+            path: "Tests/StoreHammer"
+        ),
         // Replaces getaddrinfo in the test process, for names whose look-up lasts.
         .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
         .target(
@@ -93,6 +99,7 @@ let package = Package(
                 "Diamond",
                 "DiamondTestSupport",
                 "SampleAPI",
+                "StoreHammer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],

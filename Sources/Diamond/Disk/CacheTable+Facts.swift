@@ -51,6 +51,9 @@ extension CacheTable {
 
     // MARK: Hours
 
+    /// 400 days.
+    private static let keptHours: Int64 = 400 * 24
+
     static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             """
@@ -65,6 +68,7 @@ extension CacheTable {
         try statement.bind(counts.hour, at: 1)
         for (index, count) in counts.columns.enumerated() { try statement.bind(count, at: Int32(index) + 2) }
         try statement.run()
+        try deleteHours(before: counts.hour - keptHours, on: connection)
     }
 
     /// The hours from one on, the oldest first.
@@ -86,7 +90,7 @@ extension CacheTable {
         return hours
     }
 
-    static func deleteHours(before hour: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    private static func deleteHours(before hour: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("DELETE FROM hour WHERE hour < ?")
         try statement.bind(hour, at: 1)
         try statement.run()

@@ -15,7 +15,8 @@ enum FileDigest {
 
         init?(_ path: String) {
             var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
+            // A device may have no end.
+            guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
             #if canImport(Darwin)
             let time = status.st_mtimespec
             #else

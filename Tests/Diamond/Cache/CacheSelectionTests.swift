@@ -135,5 +135,9 @@ import Testing
         #expect(hours.map(\.bytesServed) == [3000, 1000])
         #expect(hours.map(\.timeSaved) == [500, 250])
         #expect(hours[1].hour - hours[0].hour == 1)
+        clock.advance(by: 401 * 86_400)
+        cache.countMiss()
+        await cache.flush()
+        #expect(try cache.statistics(days: 1000).map(\.misses) == [1])
     }
 }

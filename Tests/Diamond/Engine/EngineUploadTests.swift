@@ -109,6 +109,13 @@ import Testing
         #expect(try form(MultipartPart("a", "abc")) == form(MultipartPart("a", .file(url))))
     }
 
+    @Test(arguments: ["/dev/zero", "/", "/no/such/file"])
+    func `has no identity where its file is none, and is refused at once`(path: String) {
+        let body = RequestBody.file(URL(filePath: path), contentType: "t")
+        let error = #expect(throws: RequestError.self) { try form(Request("http://h/", body: body)) }
+        #expect(error?.code == .unreadableFile)
+    }
+
     @Test func `is another when its file has changed, though its size and name are the same`() throws {
         let url = try file("data", Data("abc".utf8))
         let before = try form(MultipartPart("a", .file(url)))

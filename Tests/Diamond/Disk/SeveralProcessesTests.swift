@@ -1,0 +1,80 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+/// Real processes on one store.
+@Suite(.timeLimit(.minutes(10))) struct `A store that several processes use` {
+    let temporary = TemporaryStore()
+
+    private func hammer(seed: UInt64, rounds: Int) throws -> (process: Process, ended: Gate, output: Pipe) {
+        let process = Process()
+        process.executableURL = BuiltTool("StoreHammer").url
+        process.arguments = [temporary.directory.path, "\(seed)", "\(rounds)"]
+        let output = Pipe()
+        process.standardOutput = output
+        let ended = Gate()
+        process.terminationHandler = { _ in ended.open() }
+        try process.run()
+        return (process, ended, output)
+    }
+
+    private static func text(_ output: Pipe) -> String {
+        String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+
+    private func expectSound() throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        #expect(try temporary.integrity() == "ok")
+        for number in 0..<400 {
+            let sample = HammerSample(number: number)
+            let (key, request) = try sample.identity()
+            guard let found = try cache.findOnDisk(key, request: request) else { continue }
+            #expect(sample.isSound(found), "entry \(number)")
+        }
+        #expect(try temporary.rows("body WHERE id >> 20 NOT IN (SELECT id FROM entry)") == 0)
+        #expect(try temporary.rows("tag WHERE entry NOT IN (SELECT id FROM entry)") == 0)
+    }
+
+    @Test func `never gives a wrong answer, and fails none of them`() async throws {
+        let hammers = try (0..<Effort.rounds(3, soaking: 8)).map {
+            try hammer(seed: Effort.seed &+ UInt64($0), rounds: Effort.rounds(200, soaking: 20_000))
+        }
+        for (process, ended, output) in hammers {
+            await ended.wait()
+            #expect(process.terminationStatus == 0, "DIAMOND_SEED=\(Effort.seed): \(Self.text(output))")
+        }
+        try expectSound()
+    }
+
+    @Test func `is whole after any of them was killed at any moment, evicting ones included`() async throws {
+        var random = SplitMix(state: Effort.seed)
+        for round in 0..<Effort.rounds(4, soaking: 400) {
+            let hammers = try (0..<3).map { try hammer(seed: Effort.seed &+ UInt64(round * 3 + $0), rounds: 1_000_000) }
+            for (process, _, _) in hammers {
+                let delay = DispatchTimeInterval.milliseconds(.random(in: 20...250, using: &random))
+                let identifier = process.processIdentifier
+                DispatchQueue.global().asyncAfter(deadline: .now() + delay) { kill(identifier, SIGKILL) }
+            }
+            for (process, ended, output) in hammers {
+                await ended.wait()
+                let wasKilled = process.terminationReason == .uncaughtSignal
+                #expect(wasKilled, "DIAMOND_SEED=\(Effort.seed): \(Self.text(output))")
+            }
+        }
+        try expectSound()
+    }
+}
+
+extension TemporaryStore {
+    func integrity() throws -> String {
+        let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
+        return try SQLiteDatabase(path: store.cachePath, configuration: configuration).read {
+            (connection) throws(SQLiteError) in
+            let check = try connection.statement("PRAGMA integrity_check")
+            return try check.step() ? check.text(0) : ""
+        }
+    }
+}
