@@ -82,9 +82,12 @@ let package = Package(
         ),
         // Replaces getaddrinfo in the test process, for names whose look-up lasts.
         .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
+        // A SQLite VFS whose calls fail when a test says so, and that forgets what was not synced.
+        .target(name: "CFaultDisk", dependencies: ["CDiamondSQLite"], path: "Tests/FaultDisk"),
         .target(
             name: "DiamondTestSupport",
             dependencies: [
+                "CFaultDisk",
                 "CSlowResolver",
                 "Diamond",
                 "DiamondSQLite",
@@ -92,7 +95,11 @@ let package = Package(
             ],
             path: "Tests/Support"
         ),
-        .testTarget(name: "DiamondSQLiteTests", dependencies: ["DiamondSQLite"], path: "Tests/DiamondSQLite"),
+        .testTarget(
+            name: "DiamondSQLiteTests",
+            dependencies: ["DiamondSQLite", "DiamondTestSupport"],
+            path: "Tests/DiamondSQLite"
+        ),
         .testTarget(
             name: "DiamondTests",
             dependencies: [

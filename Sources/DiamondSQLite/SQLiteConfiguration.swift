@@ -18,6 +18,8 @@ package struct SQLiteConfiguration: Sendable {
     package var checkpointLength: Int32 = 1000
     /// Whether the file may be made when it is missing.
     package var create = true
+    /// The name of the registered VFS that the file is opened with; `nil` is SQLite's default.
+    package var vfs: String?
     /// Marks the file as ours (`PRAGMA application_id`).
     package var applicationID: Int32
     /// One script per shipped version of the schema, the first for version 1.

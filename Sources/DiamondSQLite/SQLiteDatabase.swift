@@ -137,7 +137,8 @@ extension SQLiteDatabase {
         _ configuration: SQLiteConfiguration,
         readOnly: Bool
     ) throws(SQLiteError) -> SQLiteHandle {
-        let handle = try SQLiteHandle(path: path, flags: readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE)
+        let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let handle = try SQLiteHandle(path: path, flags: access, vfs: configuration.vfs)
         // First of all, or the switch to WAL below loses against another process that is opening too.
         sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         diamond_sqlite3_no_checkpoint_on_close(handle.pointer, 1)

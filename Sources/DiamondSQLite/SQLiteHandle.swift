@@ -12,9 +12,9 @@ final class SQLiteHandle: @unchecked Sendable {
     /// Length of the write-ahead log in pages after this handle's last commit.
     private(set) var logLength: Int32 = 0
 
-    init(path: String, flags: Int32) throws(SQLiteError) {
+    init(path: String, flags: Int32, vfs: String?) throws(SQLiteError) {
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+        let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, vfs)
         guard let opened else { throw SQLiteError(.init(rawValue: code), "out of memory", path: path) }
         guard code == SQLITE_OK else {
             let message = String(cString: sqlite3_errmsg(opened))

@@ -128,7 +128,9 @@ extension CacheFile {
 
     private static func open(_ store: Store, secret: Data) throws(CacheError) -> (SQLiteDatabase, secret: Data) {
         do throws(SQLiteError) {
-            let database = try SQLiteDatabase(path: store.cachePath, configuration: DiamondSchema.cache)
+            var configuration = DiamondSchema.cache
+            configuration.vfs = store.vfs
+            let database = try SQLiteDatabase(path: store.cachePath, configuration: configuration)
             if let kept = try database.read(CacheTable.secret) { return (database, kept) }
             // Another process may have been faster: what is in the file counts.
             let kept = try database.write { (connection) throws(SQLiteError) in

@@ -5,6 +5,8 @@ public import Foundation
 /// Several processes may use one store at the same time.
 public struct Store: Hashable, Sendable {
     public var directory: URL
+    /// The SQLite VFS of its files, by name; `nil` is the default.
+    package var vfs: String?
 
     public init(directory: URL) { self.directory = directory }
 
