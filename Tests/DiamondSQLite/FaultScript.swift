@@ -1,0 +1,130 @@
+import DiamondTestSupport
+import Foundation
+
+@testable import DiamondSQLite
+
+/// Twenty transactions on a file whose disk may fail, and what they have to leave.
+struct FaultScript {
+    struct Row: Hashable {
+        var a: Int64
+        var e: Int64
+        var d: Data
+    }
+
+    static let transactions = 0..<20
+
+    let file = TemporaryFile()
+    let disk: FaultDisk
+    private let synchronous: SQLiteConfiguration.Synchronous
+    /// The transactions whose commit returned, in order.
+    private(set) var committed: [Int] = []
+    /// Those that failed since. One of them may be there: what a failed commit did not get into the log can stand there
+    /// from an earlier use of it.
+    private(set) var uncertain: [Int] = []
+    private(set) var errors: [SQLiteError] = []
+    private(set) var database: SQLiteDatabase?
+
+    init(synchronous: SQLiteConfiguration.Synchronous = .normal) {
+        disk = FaultDisk(directory: file.directory)
+        self.synchronous = synchronous
+    }
+
+    /// Opens the file, runs the transactions, those that fail left out, and gives back free space.
+    mutating func run(_ transactions: Range<Int> = transactions) {
+        do {
+            if database == nil { database = try file.open(configuration(vfs: disk.vfs)) }
+        } catch {
+            return errors.append(error)
+        }
+        for number in transactions { apply(number) }
+        database?.shrink()
+    }
+
+    mutating func apply(_ number: Int) {
+        do {
+            try database?.write { (connection) throws(SQLiteError) in try Self.change(number, connection) }
+            committed.append(number)
+            uncertain = []
+        } catch {
+            errors.append(error)
+            uncertain.append(number)
+        }
+    }
+
+    mutating func close() throws {
+        database = nil
+        try disk.closed()
+    }
+
+    /// What the same database finds now.
+    func found() throws -> [Row] { try database.map(Self.rows) ?? [] }
+
+    /// What another program finds, on a disk that works; throws where it cannot open the file.
+    func left() throws -> (rows: [Row], integrity: String) {
+        let database = try file.open(configuration(vfs: nil))
+        return (try Self.rows(of: database), try Self.integrity(of: database))
+    }
+
+    private func configuration(vfs: String?) -> SQLiteConfiguration {
+        var configuration = TemporaryFile.configuration()
+        configuration.synchronous = synchronous
+        configuration.pageSize = 1024
+        configuration.checkpointLength = 24
+        // There is nobody to wait for.
+        configuration.busyTimeout = 0
+        configuration.vfs = vfs
+        return configuration
+    }
+}
+
+extension FaultScript {
+    /// What these transactions make of an empty file.
+    static func rows(after transactions: some Sequence<Int>) -> [Row] {
+        var rows: [Int64: Row] = [:]
+        for number in transactions {
+            let number = Int64(number)
+            rows[number] = Row(a: number, e: number, d: bytes(number))
+            if rows[number - 1] != nil { rows[number - 1] = Row(a: number - 1, e: number, d: bytes(number + 1)) }
+            rows[number - 4] = nil
+        }
+        return rows.values.sorted { $0.a < $1.a }
+    }
+
+    private static func change(_ number: Int, _ connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let number = Int64(number)
+        let insert = try connection.statement("INSERT INTO item (a, e, d) VALUES (?, ?, ?)")
+        try insert.bind(number, at: 1)
+        try insert.bind(number, at: 2)
+        try insert.bind(bytes(number), at: 3)
+        try insert.run()
+        let update = try connection.statement("UPDATE item SET e = ?, d = ? WHERE a = ?")
+        try update.bind(number, at: 1)
+        try update.bind(bytes(number + 1), at: 2)
+        try update.bind(number - 1, at: 3)
+        try update.run()
+        let delete = try connection.statement("DELETE FROM item WHERE a = ?")
+        try delete.bind(number - 4, at: 1)
+        try delete.run()
+    }
+
+    /// From nothing to several pages.
+    private static func bytes(_ number: Int64) -> Data {
+        Data(repeating: UInt8(number), count: [0, 100, 1500, 5000][Int(number % 4)])
+    }
+
+    private static func rows(of database: SQLiteDatabase) throws(SQLiteError) -> [Row] {
+        try database.read { (connection) throws(SQLiteError) in
+            let select = try connection.statement("SELECT a, e, d FROM item ORDER BY a")
+            var rows: [Row] = []
+            while try select.step() { rows.append(Row(a: select.int64(0), e: select.int64(1), d: select.data(2))) }
+            return rows
+        }
+    }
+
+    private static func integrity(of database: SQLiteDatabase) throws(SQLiteError) -> String {
+        try database.read { (connection) throws(SQLiteError) in
+            let check = try connection.statement("PRAGMA integrity_check")
+            return try check.step() ? check.text(0) : ""
+        }
+    }
+}

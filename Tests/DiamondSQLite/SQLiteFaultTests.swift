@@ -1,0 +1,102 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import DiamondSQLite
+
+@Suite struct `A database on a failing disk` {
+    /// The calls of a run that a fault can strike; the quick tier takes one in 24, others in each run.
+    private func calls(_ fault: FaultDisk.Fault, _ script: FaultScript = FaultScript()) -> StrideThrough<Int> {
+        var script = script
+        script.run()
+        #expect(script.errors.isEmpty && script.committed.count == FaultScript.transactions.count)
+        let count = script.disk.calls(fitting: fault)
+        #expect(count > 0)
+        return Effort.places(to: count, oneIn: 24)
+    }
+
+    /// Nothing of what was promised is missing, nothing is there that was not asked for.
+    private func check(_ script: FaultScript, _ place: String) throws {
+        let (rows, integrity) = try script.left()
+        #expect(integrity == "ok", "\(place)")
+        let allowed = [[]] + script.uncertain.map { [$0] }
+        #expect(
+            allowed.contains { FaultScript.rows(after: script.committed + $0) == rows },
+            "\(place): \(rows.map(\.a)) after \(script.committed)"
+        )
+    }
+
+    /// The errors are of the disk, and no others.
+    private func checkErrors(_ script: FaultScript, _ place: String) {
+        let known: Set<SQLiteError.Code> = [.full, .ioError, .cannotOpen]
+        for error in script.errors { #expect(known.contains(error.code.primary), "\(place): \(error)") }
+    }
+
+    @Test(arguments: FaultDisk.Fault.survivable)
+    func `loses at most the transaction that met the fault`(fault: FaultDisk.Fault) throws {
+        for call in calls(fault) {
+            var script = FaultScript()
+            script.disk.fail(fault, atCall: call)
+            script.run()
+            // What could not even be opened works the next time.
+            if script.database == nil { script.run() }
+            script.disk.heal()
+            #expect(script.errors.count <= 1, "\(call): \(script.errors)")
+            #expect(try script.found() == FaultScript.rows(after: script.committed), "\(call)")
+            checkErrors(script, "\(call)")
+            try script.close()
+            try check(script, "\(call)")
+        }
+    }
+
+    @Test(arguments: FaultDisk.Fault.survivable)
+    func `works again when a lasting fault has passed`(fault: FaultDisk.Fault) throws {
+        for call in calls(fault) {
+            var script = FaultScript()
+            script.disk.fail(fault, atCall: call, lasting: true)
+            script.run()
+            checkErrors(script, "\(call)")
+            script.disk.heal()
+            let failures = script.errors.count
+            script.run(20..<21)
+            #expect(script.errors.count == failures && script.database != nil, "\(call): \(script.errors)")
+            try script.close()
+            try check(script, "\(call)")
+        }
+    }
+
+    @Test(arguments: FaultDisk.Fault.survivable)
+    func `keeps what it had committed when the process ends in a lasting fault`(fault: FaultDisk.Fault) throws {
+        for call in calls(fault) {
+            var script = FaultScript()
+            script.disk.fail(fault, atCall: call, lasting: true)
+            script.run()
+            try script.close()
+            try check(script, "\(call)")
+        }
+    }
+
+    @Test(arguments: [SQLiteConfiguration.Synchronous.normal, .full], [false, true])
+    func `is as it was after one of its transactions when the power has gone`(
+        synchronous: SQLiteConfiguration.Synchronous,
+        keepsSome: Bool
+    ) throws {
+        for call in calls(.powerLoss, FaultScript(synchronous: synchronous)) {
+            let seed = keepsSome ? Effort.seed &+ UInt64(call) : nil
+            var script = FaultScript(synchronous: synchronous)
+            script.disk.fail(.powerLoss, atCall: call)
+            script.run()
+            script.disk.fail(.powerLoss, atCall: 1)
+            try script.close()
+            try script.disk.cutPower(seed: seed)
+            let (rows, integrity) = try script.left()
+            #expect(integrity == "ok", "\(call), seed \(Effort.seed)")
+            let promised = script.committed.count
+            let allowed = (synchronous == .full ? promised : 0)...min(promised + 1, FaultScript.transactions.count)
+            #expect(
+                allowed.contains { FaultScript.rows(after: 0..<$0) == rows },
+                "\(call), seed \(Effort.seed): \(rows.map(\.a)) after \(promised) transactions"
+            )
+        }
+    }
+}
