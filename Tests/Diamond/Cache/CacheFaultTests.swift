@@ -1,0 +1,145 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The cache on a failing disk` {
+    /// What a cache's life may look like, on a disk of its own.
+    private struct Life {
+        let temporary = TemporaryStore()
+        let disk: FaultDisk
+        private(set) var record = FaultRecord()
+        private(set) var refusals: [CacheError] = []
+
+        init() { disk = FaultDisk(directory: temporary.directory) }
+
+        /// Stores, replaces, confirms, forgets and purges, then closes.
+        mutating func run() async throws {
+            try await use()
+            try disk.closed()
+        }
+
+        private mutating func use() async throws {
+            guard let cache = open() else { return }
+            for entry in try Self.entries { store(entry, in: cache) }
+            await cache.flush()
+            record.check(cache, "stored")
+            store(try FaultEntries.entry(2, size: 700, version: 2), in: cache)
+            confirm(try FaultEntries.entry(5, size: 300 << 10), in: cache)
+            cache.forget(try FaultEntries.entry(3, size: 0).key)
+            await cache.flush()
+            record.check(cache, "changed")
+            await purge(cache)
+            record.check(cache, "purged")
+            for entry in try Self.entries.prefix(3) { store(entry, in: cache) }
+            await cache.flush()
+            record.check(cache, "stored again")
+        }
+
+        private static var entries: [CacheEntry] {
+            get throws {
+                try (0..<10).map { try FaultEntries.entry($0, size: [0, 1 << 10, 300 << 10, 5000, 100][$0 % 5]) }
+            }
+        }
+
+        private mutating func open() -> Cache? {
+            var store = temporary.store
+            store.vfs = disk.vfs
+            do {
+                return try Cache(store, memoryCapacity: 0)
+            } catch {
+                refusals.append(error)
+                return nil
+            }
+        }
+
+        private mutating func store(_ entry: CacheEntry, in cache: Cache) {
+            record.note(entry)
+            cache.store(entry)
+        }
+
+        private mutating func confirm(_ entry: CacheEntry, in cache: Cache) {
+            var confirmed = entry
+            confirmed.stored.storedAt += 1000
+            record.note(confirmed)
+            cache.confirm(confirmed, replacing: entry.stored)
+        }
+
+        private mutating func purge(_ cache: Cache) async {
+            do { try await cache.purge() } catch { refusals.append(error) }
+        }
+    }
+
+    /// The calls of a life that a fault can strike; the quick tier takes one in 50, others in each run.
+    private func calls(_ fault: FaultDisk.Fault) async throws -> StrideThrough<Int> {
+        var life = Life()
+        try await life.run()
+        #expect(life.refusals.isEmpty)
+        #expect(life.record.versions.count == 10)
+        let count = life.disk.calls(fitting: fault)
+        #expect(count > 0)
+        return Effort.places(to: count, oneIn: 50)
+    }
+
+    /// After the fault: the store opens, answers nothing wrong, and keeps what it is given.
+    private func checkAfterwards(_ life: Life, _ place: String) async throws {
+        var record = life.record
+        let cache = try Cache(life.temporary.store, memoryCapacity: 0)
+        record.check(cache, "\(place), opened again")
+        let entry = try FaultEntries.entry(99, size: 2000)
+        cache.store(entry)
+        await cache.flush()
+        #expect(cache.find(entry.key, request: entry.request) == entry.stored, "\(place)")
+        record.check(cache, "\(place), used again")
+        #expect(record.wrongBodies.isEmpty && record.wrongHeads.isEmpty, "\(place)")
+    }
+
+    @Test(arguments: FaultDisk.Fault.survivable, [false, true])
+    func `never answers wrongly, and works again`(fault: FaultDisk.Fault, lasting: Bool) async throws {
+        var helpless: Set<String> = []
+        for call in try await calls(fault) {
+            var life = Life()
+            life.disk.fail(fault, atCall: call, lasting: lasting)
+            try await life.run()
+            // The remedies stand with the codes: an error of another kind has none.
+            for error in life.refusals where error.code == .other {
+                helpless.insert(error.message.replacing(life.temporary.directory.path, with: ""))
+            }
+            try await checkAfterwards(life, "\(call)")
+        }
+        withKnownIssue("an error of reading or writing has no code of its own, and no remedy", isIntermittent: true) {
+            #expect(helpless.isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `never answers wrongly after the power has gone`(keepsSome: Bool) async throws {
+        for call in try await calls(.powerLoss) {
+            var life = Life()
+            life.disk.fail(.powerLoss, atCall: call)
+            try await life.run()
+            try life.disk.cutPower(seed: keepsSome ? Effort.seed &+ UInt64(call) : nil)
+            try await checkAfterwards(life, "\(call), seed \(Effort.seed)")
+        }
+    }
+
+    @Test(arguments: ["forgotten", "replaced"])
+    func `answers nothing old after what could not be written`(change: String) async throws {
+        let temporary = TemporaryStore()
+        let disk = FaultDisk(directory: temporary.directory)
+        var store = temporary.store
+        store.vfs = disk.vfs
+        let cache = try Cache(store, memoryCapacity: 0)
+        let (old, new) = (try FaultEntries.entry(1, size: 10), try FaultEntries.entry(1, size: 10, version: 2))
+        cache.store(old)
+        await cache.flush()
+        disk.fail(.full, atCall: 1, lasting: true)
+        if change == "forgotten" { cache.forget(old.key) } else { cache.store(new) }
+        await cache.flush()
+        #expect(disk.failures > 0)
+        withKnownIssue("a change that fails leaves what it was to replace") {
+            #expect(cache.find(old.key, request: old.request) != old.stored)
+        }
+    }
+}

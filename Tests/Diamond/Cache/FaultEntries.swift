@@ -1,0 +1,47 @@
+import DiamondTestSupport
+import Foundation
+
+@testable import Diamond
+
+/// Entries whose bodies tell which entry and which version they are, at every place.
+enum FaultEntries {
+    static func entry(_ number: Int, size: Int, version: Int = 1) throws -> CacheEntry {
+        let url = "http://h/\(number)"
+        let form = try CanonicalForm(of: Request(url), rules: KeyRules())
+        var stored = StoredResponse.stub(lifetime: 60_000, flags: .hasValidator, initialAge: 3)
+        stored.headerBlock = Data("ETag: \"\(number)-\(version)\"\n".utf8)
+        stored.body = body(size: size, seed: UInt64(number * 1000 + version))
+        return CacheEntry(key: form.key, request: form.bytes, url: url, method: "GET", stored: stored)
+    }
+
+    private static func body(size: Int, seed: UInt64) -> Data {
+        var random = SplitMix(state: seed)
+        var words = [UInt64](repeating: 0, count: size / 8 + 1)
+        for index in words.indices { words[index] = random.next() }
+        return words.withUnsafeBytes { Data($0.prefix(size)) }
+    }
+}
+
+/// What was stored under each key, and what a look-up may therefore answer.
+struct FaultRecord {
+    /// Each version of each entry, the newest last.
+    private(set) var versions: [RequestKey: [CacheEntry]] = [:]
+    /// Answers whose body was never stored under their key, and those with nothing wrong but the rest.
+    private(set) var wrongBodies: [String] = []
+    private(set) var wrongHeads: [String] = []
+
+    mutating func note(_ entry: CacheEntry) { versions[entry.key, default: []].append(entry) }
+
+    /// Looks every key up; what comes back is a version that was stored, or nothing.
+    mutating func check(_ cache: Cache, _ place: @autoclosure () -> String) {
+        for (key, versions) in versions {
+            guard let request = versions.first?.request, let found = cache.find(key, request: request) else { continue }
+            let stored = versions.map(\.stored)
+            if !stored.contains(where: { $0.body == found.body }) {
+                wrongBodies.append("\(place()): \(versions[0].url), \(found.body.count) bytes")
+            } else if !stored.contains(found) {
+                wrongHeads.append("\(place()): \(versions[0].url), \(found)")
+            }
+        }
+    }
+}
