@@ -12,6 +12,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let busy = Code(rawValue: SQLITE_BUSY)
         package static let readOnly = Code(rawValue: SQLITE_READONLY)
         package static let ioError = Code(rawValue: SQLITE_IOERR)
+        /// No space for the file that processes share (`SQLITE_IOERR_SHMSIZE`).
+        package static let noSharedMemory = Code(rawValue: SQLITE_IOERR | 19 << 8)
         package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
         package static let full = Code(rawValue: SQLITE_FULL)
         package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
@@ -55,10 +57,12 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// What the person in front of the machine can do.
     package var remedy: String? {
-        switch code.primary {
+        guard code != .noSharedMemory else { return "free space on the disk" }
+        return switch code.primary {
         case .busy: "another process holds the file; try again, or end that process"
         case .readOnly: "make the file and its directory writable for this user"
         case .full: "free space on the disk"
+        case .ioError: "check the disk and its free space"
         case .cannotOpen: "check that the directory exists and is writable for this user"
         case .corrupt, .notADatabase: "move the file away; it will be made anew"
         case .newerSchema: "update this program, or use another store directory"

@@ -37,7 +37,7 @@ struct FaultScript {
             return errors.append(error)
         }
         for number in transactions { apply(number) }
-        database?.shrink()
+        database?.emptyLog()
     }
 
     mutating func apply(_ number: Int) {

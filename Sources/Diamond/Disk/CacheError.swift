@@ -18,6 +18,8 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let diskFull = Code(description: "diskFull")
         /// Another process holds the file for longer than 5 seconds.
         public static let busy = Code(description: "busy")
+        /// The disk fails to read or write.
+        public static let diskError = Code(description: "diskError")
         public static let corrupt = Code(description: "corrupt")
         public static let other = Code(description: "other")
     }
@@ -34,12 +36,13 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String { message }
 
     init(_ error: SQLiteError) {
-        code = Self.codes[error.code.primary] ?? .other
+        code = Self.codes[error.code] ?? Self.codes[error.code.primary] ?? .other
         message = error.summary
     }
 
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
         .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt,
+        .ioError: .diskError, .noSharedMemory: .diskFull,
     ]
 }

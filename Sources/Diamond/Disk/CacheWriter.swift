@@ -35,6 +35,18 @@ final class CacheWriter: Sendable {
         /// Entries that were used, by the prefixes of their keys: written with the next change.
         var visited: Set<Int64> = []
         var counts: CacheCounts?
+        /// Keys whose last change could not be written: what the disk has under them is older than it, and is erased
+        /// with the next change that can be.
+        var failed: Set<RequestKey> = []
+    }
+
+    /// What goes along with a group of changes.
+    private struct Facts {
+        var visited: Set<Int64> = []
+        var counts: CacheCounts?
+        var failed: Set<RequestKey> = []
+
+        var isEmpty: Bool { visited.isEmpty && counts == nil && failed.isEmpty }
     }
 
     fileprivate static let groupSize = 64
@@ -92,11 +104,13 @@ final class CacheWriter: Sendable {
             }
             return finished
         }
-        if let finished { queue.async { self.writeFacts(finished, visited: []) } }
+        if let finished { queue.async { self.write(Facts(counts: finished)) } }
     }
 
     /// The last change of a key that is not on disk yet: what a look-up has to believe before the disk.
-    func pending(_ key: RequestKey) -> Change? { state.withLock { $0.latest[key]?.change } }
+    func pending(_ key: RequestKey) -> Change? {
+        state.withLock { $0.latest[key]?.change ?? ($0.failed.contains(key) ? .delete(key) : nil) }
+    }
 
     /// Returns when everything added before is on disk, or has failed, and what was too much is evicted.
     func flush() async {
@@ -104,7 +118,7 @@ final class CacheWriter: Sendable {
             queue.async {
                 self.drain()
                 while self.evictSlice() {}
-                self.writeFacts()
+                self.write(self.takeFacts())
                 continuation.resume()
             }
         }
@@ -168,15 +182,17 @@ final class CacheWriter: Sendable {
             for change in group { write([change]) }
         } catch {
             activity.report(.cacheFailed(reason: error.message))
+            state.withLock { $0.failed.formUnion(group.map(\.key)) }
         }
     }
 
     private func commit(_ group: [Change]) throws(CacheError) {
-        let (visited, counts) = takeFacts()
+        let facts = takeFacts()
         try file.write { (connection) throws(SQLiteError) in
+            try Self.write(facts, on: connection)
             for change in group { try Self.write(change, on: connection) }
-            try Self.write(visited, counts, on: connection)
         }
+        state.withLock { $0.failed.subtract(facts.failed) }
     }
 
     private static func write(_ change: Change, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
@@ -189,36 +205,29 @@ final class CacheWriter: Sendable {
 
     // MARK: What goes along
 
-    private func takeFacts() -> (visited: Set<Int64>, counts: CacheCounts?) {
+    private func takeFacts() -> Facts {
         state.withLock { state in
-            let facts = (state.visited, state.counts)
-            state.visited = []
-            state.counts = nil
+            let facts = Facts(visited: state.visited, counts: state.counts, failed: state.failed)
+            (state.visited, state.counts) = ([], nil)
+            // The failed ones stay until they are erased: a look-up beside this must not find them.
             return facts
         }
     }
 
-    private func writeFacts() {
-        let (visited, counts) = takeFacts()
-        writeFacts(counts, visited: visited)
-    }
-
-    private func writeFacts(_ counts: CacheCounts?, visited: Set<Int64>) {
-        guard counts != nil || !visited.isEmpty else { return }
+    private func write(_ facts: Facts) {
+        guard !facts.isEmpty else { return }
         do throws(CacheError) {
-            try file.write { (connection) throws(SQLiteError) in try Self.write(visited, counts, on: connection) }
+            try file.write { (connection) throws(SQLiteError) in try Self.write(facts, on: connection) }
+            state.withLock { $0.failed.subtract(facts.failed) }
         } catch {
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    private static func write(
-        _ visited: Set<Int64>,
-        _ counts: CacheCounts?,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
-        if !visited.isEmpty { try CacheTable.visit(visited, on: connection) }
-        if let counts { try CacheTable.add(counts, on: connection) }
+    private static func write(_ facts: Facts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        for key in facts.failed { _ = try CacheTable.delete(key, on: connection) }
+        if !facts.visited.isEmpty { try CacheTable.visit(facts.visited, on: connection) }
+        if let counts = facts.counts { try CacheTable.add(counts, on: connection) }
     }
 }
 
