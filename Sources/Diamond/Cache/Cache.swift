@@ -9,7 +9,7 @@ import Foundation
 /// be read counts as a miss and is reported to the ``Activity``; a look-up throws nothing.
 ///
 /// Several processes share one store: what one has written, the others find; what one has replaced or removed, the
-/// others notice within ``Neighbors/interval``, a tenth of a second.
+/// others notice within a tenth of a second.
 public final class Cache: Sendable {
     private let file: CacheFile
     private let memory: MemoryTier
