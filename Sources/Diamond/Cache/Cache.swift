@@ -73,10 +73,16 @@ public final class Cache: Sendable {
     /// What is stored under a key, fresh or not; `nil` where there is nothing, or nothing sound.
     package func find(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         heedNeighbors()
-        if let (stored, isFirst) = memory.find(key, request: request) {
+        switch memory.find(key, request: request) {
+        case .hit(let stored, let isFirst):
             if isFirst { writer.visit(key) }
             return stored
+        case .miss(let changes): return findBelow(key, request, since: changes)
         }
+    }
+
+    /// What waits to be written comes before what is written.
+    private func findBelow(_ key: RequestKey, _ request: [UInt8], since changes: Int) -> StoredResponse? {
         switch writer.pending(key) {
         case .store(let entry), .confirm(let entry, _): return entry.request == request ? entry.stored : nil
         case .delete: return nil
@@ -84,7 +90,7 @@ public final class Cache: Sendable {
         }
         do {
             guard let stored = try findOnDisk(key, request: request) else { return nil }
-            memory.store(stored, under: key, request: request)
+            memory.keep(stored, under: key, request: request, since: changes)
             return stored
         } catch {
             activity.report(.cacheFailed(reason: error.message))

@@ -10,7 +10,13 @@ final class MemoryTier: Sendable {
         var stored: StoredResponse
     }
 
-    private typealias Part = Guarded<Sieve<Int64, Slot>>
+    private struct Contents {
+        var slots: Sieve<Int64, Slot>
+        /// Counts what was stored and removed.
+        var changes = 0
+    }
+
+    private typealias Part = Guarded<Contents>
 
     private static let partCount = 16
 
@@ -18,7 +24,7 @@ final class MemoryTier: Sendable {
     private let limit: Guarded<Int>
 
     init(capacity: Int) {
-        parts = (0..<Self.partCount).map { _ in Part(Sieve(capacity: capacity / Self.partCount)) }
+        parts = (0..<Self.partCount).map { _ in Part(Contents(slots: Sieve(capacity: capacity / Self.partCount))) }
         limit = Guarded(capacity)
     }
 
@@ -27,47 +33,79 @@ final class MemoryTier: Sendable {
         get { limit.withLock { $0 } }
         set {
             limit.withLock { $0 = newValue }
-            for part in parts { part.withLock { $0.capacity = newValue / Self.partCount } }
+            for part in parts { part.withLock { $0.slots.capacity = newValue / Self.partCount } }
         }
     }
 
     /// Bytes kept now.
-    var cost: Int { parts.reduce(0) { $0 + $1.withLock { $0.cost } } }
+    var cost: Int { parts.reduce(0) { $0 + $1.withLock { $0.slots.cost } } }
 
-    /// The response to exactly this request, and whether it is used for the first time in a while.
-    func find(_ key: RequestKey, request: [UInt8]) -> (stored: StoredResponse, isFirst: Bool)? {
+    enum Finding {
+        /// The response to exactly this request, and whether it is used for the first time in a while.
+        case hit(StoredResponse, isFirst: Bool)
+        /// With what ``keep(_:under:request:since:)`` compares.
+        case miss(changes: Int)
+    }
+
+    func find(_ key: RequestKey, request: [UInt8]) -> Finding {
         part(key.prefix).withLock { part in
-            guard let (slot, isFirst) = part.use(key.prefix), slot.request == request else { return nil }
-            return (slot.stored, isFirst)
+            guard let (slot, isFirst) = part.slots.use(key.prefix), slot.request == request else {
+                return .miss(changes: part.changes)
+            }
+            return .hit(slot.stored, isFirst: isFirst)
         }
     }
 
     /// Keeps a response, unless it would fill one of the parts.
     func store(_ stored: StoredResponse, under key: RequestKey, request: [UInt8]) {
-        let slot = Slot(request: request, stored: stored)
+        part(key.prefix).withLock { part in
+            part.changes += 1
+            Self.keep(stored, key, request, in: &part)
+        }
+    }
+
+    /// Keeps what was read from disk, unless something has been stored or removed since the miss: what was read may be
+    /// older.
+    func keep(_ stored: StoredResponse, under key: RequestKey, request: [UInt8], since changes: Int) {
+        part(key.prefix).withLock { part in
+            if part.changes == changes { Self.keep(stored, key, request, in: &part) }
+        }
+    }
+
+    private static func keep(_ stored: StoredResponse, _ key: RequestKey, _ request: [UInt8], in part: inout Contents) {
         // With what the slot itself takes.
         let cost = stored.body.count + stored.headerBlock.count * 3 + request.count + 512
-        part(key.prefix).withLock { $0.insert(slot, under: key.prefix, cost: cost) }
+        part.slots.insert(Slot(request: request, stored: stored), under: key.prefix, cost: cost)
     }
 
     func remove(_ key: RequestKey) { remove(key.prefix) }
 
     /// - Parameter prefix: ``RequestKey/prefix``.
-    func remove(_ prefix: Int64) { part(prefix).withLock { $0.remove(prefix) } }
+    func remove(_ prefix: Int64) {
+        part(prefix).withLock { part in
+            part.changes += 1
+            part.slots.remove(prefix)
+        }
+    }
 
     /// Evicts down to a number of bytes; the bound stays.
     func shrink(to cost: Int) {
         for part in parts {
             part.withLock { part in
-                let capacity = part.capacity
-                part.capacity = cost / Self.partCount
-                part.capacity = capacity
+                let capacity = part.slots.capacity
+                part.slots.capacity = cost / Self.partCount
+                part.slots.capacity = capacity
             }
         }
     }
 
     func removeAll() {
-        for part in parts { part.withLock { $0.removeAll() } }
+        for part in parts {
+            part.withLock { part in
+                part.changes += 1
+                part.slots.removeAll()
+            }
+        }
     }
 
     private func part(_ prefix: Int64) -> Part { parts[Int(truncatingIfNeeded: prefix) & (Self.partCount - 1)] }

@@ -24,8 +24,22 @@ import Testing
     }
 
     private func has(_ tier: MemoryTier, _ entry: CacheEntry) -> Bool {
-        tier.find(entry.key, request: entry.request) != nil
+        found(tier, entry) != nil
     }
+
+    private func found(_ tier: MemoryTier, _ entry: CacheEntry) -> StoredResponse? {
+        guard case .hit(let stored, _) = tier.find(entry.key, request: entry.request) else { return nil }
+        return stored
+    }
+
+    private func miss(_ tier: MemoryTier, _ entry: CacheEntry) throws -> Int {
+        guard case .miss(let changes) = tier.find(entry.key, request: entry.request) else {
+            throw Failure.hit
+        }
+        return changes
+    }
+
+    private enum Failure: Error { case hit }
 
     @Test func `gives back what is too much as soon as its bound is lowered`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
@@ -65,5 +79,19 @@ import Testing
         let tier = MemoryTier(capacity: 100_000)
         for _ in 0..<10 { store(try entry("a", size: 100), in: tier) }
         #expect(tier.cost == cost(try entry("a", size: 100)))
+    }
+
+    @Test func `keeps nothing read from disk that may be older than what came meanwhile`() throws {
+        let tier = MemoryTier(capacity: 1 << 20)
+        let (old, new) = (try entry("a", size: 1), try entry("a", size: 2))
+        for change in [{ store(new, in: tier) }, { tier.remove(old.key) }, { tier.removeAll() }] {
+            tier.remove(old.key)
+            let changes = try miss(tier, old)
+            change()
+            tier.keep(old.stored, under: old.key, request: old.request, since: changes)
+            #expect(found(tier, old)?.body.count != 1)
+        }
+        tier.keep(old.stored, under: old.key, request: old.request, since: try miss(tier, old))
+        #expect(has(tier, old))
     }
 }
