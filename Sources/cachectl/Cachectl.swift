@@ -20,7 +20,9 @@ struct Cachectl: AsyncParsableCommand {
               74  the output cannot be written
             """,
         version: "0.1.0-dev",
-        subcommands: [Send.self, Key.self, List.self, Show.self, Stats.self, Purge.self]
+        subcommands: [
+            Send.self, Key.self, List.self, Show.self, Stats.self, Purge.self, Invalidate.self,
+        ]
     )
 }
 #else

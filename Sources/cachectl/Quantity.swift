@@ -38,6 +38,9 @@ enum Quantity {
         Date(timeIntervalSince1970: Double(milliseconds / 1000)).formatted(.iso8601)
     }
 
+    /// `1 entry`, `2 entries`.
+    static func entries(_ count: Int) -> String { count == 1 ? "1 entry" : "\(count) entries" }
+
     private static func tenths(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

@@ -11,14 +11,14 @@ import Foundation
 /// Several processes share one store: what one has written, the others find; what one has replaced or removed, the
 /// others notice within a tenth of a second.
 public final class Cache: Sendable {
-    private let file: CacheFile
+    let file: CacheFile
     private let memory: MemoryTier
     private let eviction: Eviction
-    private let writer: CacheWriter
+    let writer: CacheWriter
     private let neighbors: Neighbors
     private let pressure: MemoryPressure
     private let activity: Activity
-    private let now: @Sendable () -> Int64
+    let now: @Sendable () -> Int64
     /// What makes this store's keys.
     package let rules: KeyRules
 
@@ -251,8 +251,12 @@ extension Cache {
     public func forget(identity: String) async throws(CacheError) -> Int { try await purge(.identity(identity)) }
 
     /// How many entries a selection names.
-    package func count(_ selection: CacheSelection) throws(CacheError) -> Int {
-        try file.read { (connection) throws(SQLiteError) in try CacheTable.count(selection, on: connection) }
+    ///
+    /// - Parameter onlyValid: whether those that are marked stale are left out: what ``invalidate(_:)`` would mark.
+    package func count(_ selection: CacheSelection, onlyValid: Bool = false) throws(CacheError) -> Int {
+        try file.read { (connection) throws(SQLiteError) in
+            try CacheTable.count(selection, onlyValid: onlyValid, on: connection)
+        }
     }
 
     // Others of it come back from disk.

@@ -52,12 +52,16 @@ extension CacheTable {
         return try run(statement, values, on: connection)
     }
 
+    /// - Parameter onlyValid: whether those that are marked stale are left out.
     static func count(
         _ selection: CacheSelection,
+        onlyValid: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         let (condition, values) = condition(selection)
-        let statement = try connection.statement(composed: "SELECT count(*) FROM entry WHERE \(condition)")
+        let marked: Int64 = onlyValid ? StoredResponse.Flags.invalidated.rawValue : 0
+        let statement = try connection.statement(
+            composed: "SELECT count(*) FROM entry WHERE (\(condition)) AND flags & \(marked) = 0")
         try bind(values, to: statement)
         return try statement.step() ? Int(statement.int64(0)) : 0
     }

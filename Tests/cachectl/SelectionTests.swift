@@ -1,0 +1,75 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(2))) struct `cachectl, erasing and marking stale` {
+    let cachectl = Shell()
+
+    private func fill() async throws {
+        try await cachectl.store([
+            StoredEntry(url: "https://a.example/v1/x", tags: ["cities"]),
+            StoredEntry(url: "https://a.example/v2/x", identity: "anna"),
+            StoredEntry(url: "http://a.example:8080/", tags: ["cities"], age: 3 * 86_400_000),
+            StoredEntry(url: "https://b.example/", age: 3600_000),
+        ])
+    }
+
+    private static let selections: [(arguments: [String], count: Int)] = [
+        (["--tag", "cities"], 2), (["--tag", "city"], 0), (["--host", "a.example"], 3), (["--host", "A.EXAMPLE"], 3),
+        (["--prefix", "https://a.example/v1/"], 1), (["--identity", "anna"], 1), (["--older-than", "2d"], 1),
+        (["--older-than", "30m"], 2), (["--older-than", "0s"], 4), (["--all"], 4),
+    ]
+
+    @Test(arguments: selections) func `purges what is selected, and says first what it would do`(
+        arguments: [String],
+        count: Int
+    ) async throws {
+        try await fill()
+        let entries = count == 1 ? "1 entry" : "\(count) entries"
+        #expect(try await cachectl(["purge", "--dry-run"] + arguments).text == "would erase \(entries)\n")
+        #expect(try Cache(cachectl.temporary.store).totals().entries == 4)
+        #expect(try await cachectl(["purge"] + arguments).text == "erased \(entries)\n")
+        #expect(try Cache(cachectl.temporary.store).totals().entries == 4 - count)
+    }
+
+    @Test(arguments: selections) func `marks what is selected stale, once`(
+        arguments: [String],
+        count: Int
+    ) async throws {
+        try await fill()
+        let entries = count == 1 ? "1 entry" : "\(count) entries"
+        #expect(try await cachectl(["invalidate", "--dry-run"] + arguments).text == "would mark \(entries) stale\n")
+        #expect(try await cachectl(["invalidate"] + arguments).text == "marked \(entries) stale\n")
+        #expect(try await cachectl(["invalidate"] + arguments).text == "marked 0 entries stale\n")
+        #expect(try await cachectl(["invalidate", "--dry-run"] + arguments).text == "would mark 0 entries stale\n")
+        let stale = try Cache(cachectl.temporary.store).list(limit: 9).filter { $0.flags.contains(.invalidated) }
+        #expect(stale.count == count)
+    }
+
+    @Test func `takes a key, and tells programs the number`() async throws {
+        try await fill()
+        let key = try #require(try Cache(cachectl.temporary.store).list(limit: 1).first?.key.description)
+        let digits = String(key.prefix(12))
+        #expect(
+            try await cachectl.object("invalidate", digits, "--dry-run") as? [String: Int] == ["wouldInvalidate": 1])
+        #expect(try await cachectl.object("invalidate", digits) as? [String: Int] == ["invalidated": 1])
+        #expect(try await cachectl.object("purge", digits, "--dry-run") as? [String: Int] == ["wouldErase": 1])
+        #expect(try await cachectl.object("purge", digits) as? [String: Int] == ["erased": 1])
+        #expect(try await cachectl("invalidate", digits).status == 1)
+    }
+
+    @Test(arguments: [
+        [], ["abc", "--all"], ["--tag", "a", "--host", "b"], ["--host", ""], ["--older-than", "7"],
+        ["--older-than", "-7d"], ["--older-than", "d"], ["--older-than", "99999999999999999d"],
+    ]) func `refuses no selection, two of them, and what is none`(arguments: [String]) async throws {
+        try await fill()
+        for command in ["purge", "invalidate"] {
+            let outcome = try await cachectl([command] + arguments)
+            #expect(outcome.status == 64)
+            #expect(outcome.errors.hasPrefix("Error: "), "\(outcome.errors)")
+        }
+        #expect(try Cache(cachectl.temporary.store).totals().entries == 4)
+    }
+}

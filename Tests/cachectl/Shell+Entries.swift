@@ -1,0 +1,41 @@
+import DiamondTestSupport
+import Foundation
+
+@testable import Diamond
+
+extension Shell {
+    /// Puts entries into the store without a server, as a program would; each a second older than the one before.
+    func store(_ entries: [StoredEntry]) async throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 0, diskCapacity: .max)
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        for (index, entry) in entries.enumerated() {
+            cache.store(try entry.cacheEntry(storedAt: now - Int64(index) * 1000, cache.rules))
+        }
+        await cache.flush()
+    }
+
+    func object(_ arguments: String...) async throws -> [String: Any]? {
+        let outcome = try await self(arguments + ["--json"])
+        return try JSONSerialization.jsonObject(with: outcome.output) as? [String: Any]
+    }
+}
+
+struct StoredEntry {
+    var url: String
+    var body = Data("body".utf8)
+    var tags: Set<String> = []
+    var identity: String?
+    /// Milliseconds before the others.
+    var age: Int64 = 0
+    var lifetime: Int64? = 60_000
+    var flags: StoredResponse.Flags = .hasValidator
+
+    func cacheEntry(storedAt: Int64, _ rules: KeyRules) throws -> CacheEntry {
+        let form = try CanonicalForm(of: Request(url), rules: rules)
+        let stored = StoredResponse(
+            status: 200, headerBlock: Data("ETag: \"1\"\n".utf8), body: body, storedAt: storedAt - age, initialAge: 0,
+            lifetime: lifetime, flags: flags, duration: 100)
+        return CacheEntry(
+            key: form.key, request: form.bytes, url: url, method: "GET", identity: identity, stored: stored, tags: tags)
+    }
+}
