@@ -14,6 +14,18 @@ struct List: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
+    @Option(help: ArgumentHelp("What comes first.", valueName: "ORDER"))
+    var by = CacheOrder.newest
+
+    @Option(help: ArgumentHelp("Only those of a host, whatever scheme and port.", valueName: "HOST"))
+    var host: String?
+
+    @Option(help: ArgumentHelp("Only those whose requests had the tag.", valueName: "NAME"))
+    var tag: String?
+
+    @Flag(help: "Only those that are past their lifetime and cannot be confirmed: what eviction takes first.")
+    var expired = false
+
     @Option(help: ArgumentHelp("Entries at most.", valueName: "N"))
     var limit = 50
 
@@ -28,15 +40,22 @@ struct List: ParsableCommand {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let cache = try store.openCache()
         do throws(CacheError) {
-            try show(cache.list(limit: limit, offset: offset).map { EntryRow($0, now: now) })
+            let listings = try cache.list(selections(now), by: by, limit: limit, offset: offset)
+            show(listings.map { EntryRow($0, now: now) })
         } catch {
             throw Failure.report(error)
         }
     }
 
+    private func selections(_ now: Int64) -> [CacheSelection] {
+        [host.map { .host($0) }, tag.map { .tag($0) }, expired ? .expired(at: now) : nil].compactMap { $0 }
+    }
+
     private func show(_ rows: [EntryRow]) {
         guard !store.json else { return Output.json(rows) }
-        guard !rows.isEmpty else { return Output.note("nothing stored") }
+        guard !rows.isEmpty else {
+            return Output.note(selections(0).isEmpty ? "nothing stored" : "nothing of that stored")
+        }
         var table = Table(
             header: ["KEY", "METHOD", "STATUS", "SIZE", "AGE", "FRESH", "URL"],
             alignments: [.left, .left, .right, .right, .right, .right, .left]
@@ -45,6 +64,8 @@ struct List: ParsableCommand {
         for line in table.lines(width: Output.width) { Output.line(line.printable) }
     }
 }
+
+extension CacheOrder: ExpressibleByArgument {}
 
 /// One entry for a list: the form of `list --json`, and the cells of the table.
 struct EntryRow: Encodable {
@@ -58,6 +79,8 @@ struct EntryRow: Encodable {
     var age: Int64
     /// Seconds of freshness left by the server's word; absent where it gave none.
     var fresh: Int64?
+    /// Whether eviction spares it.
+    var pinned: Bool
     private var milliseconds: (age: Int64, fresh: Int64?)
 
     init(_ listing: CacheListing, now: Int64) {
@@ -68,12 +91,13 @@ struct EntryRow: Encodable {
         status = listing.status
         url = listing.url
         bytes = listing.bodySize
+        pinned = listing.flags.contains(.pinned)
         storedAt = Quantity.instant(listing.storedAt)
         self.age = age / 1000
         fresh = milliseconds.fresh.map { $0 / 1000 }
     }
 
-    enum CodingKeys: CodingKey { case key, method, status, url, bytes, storedAt, age, fresh }
+    enum CodingKeys: CodingKey { case key, method, status, url, bytes, storedAt, age, fresh, pinned }
 
     var cells: [String] {
         let fresh = milliseconds.fresh.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"

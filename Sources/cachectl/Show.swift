@@ -41,7 +41,8 @@ struct Show: ParsableCommand {
         }
         Output.line("key         \(row.key)")
         Output.line("url         \(row.url)".printable)
-        Output.line("stored      \(row.storedAt), age \(row.cells[4]), fresh \(row.cells[5])")
+        let pinned = row.pinned ? ", pinned" : ""
+        Output.line("stored      \(row.storedAt), age \(row.cells[4]), fresh \(row.cells[5])\(pinned)")
         Output.line("body        \(row.cells[3]) (print it with --body)")
         Output.line("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
         for header in headers { Output.line("\(header[0]): \(header[1])".printable) }

@@ -4,14 +4,30 @@ import Diamond
 import Foundation
 
 struct Stats: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints how much is stored.")
+    static let configuration = CommandConfiguration(
+        abstract: "Prints how much is stored, or what the cache did day by day.",
+        discussion: """
+            Days are those of UTC. HITS were fresh, STALE ones past their lifetime by leave of a policy, CONFIRMED ones by \
+            the server; RATIO is the three's part of all answers. SERVED counts bytes of bodies from the cache, SAVED the \
+            time of the exchanges in whose place it answered. With --json the hours are printed.
+            """
+    )
 
     @OptionGroup var store: StoreOptions
+
+    @Option(help: ArgumentHelp("What happened in the last N days, today included.", valueName: "N"))
+    var days: Int?
+
+    func validate() throws {
+        if let days, !(1...400).contains(days) { throw ValidationError("--days is from 1 to 400") }
+    }
 
     func run() throws {
         let cache = try store.openCache()
         do throws(CacheError) {
-            show(StoreFigures(store.location, try cache.totals()))
+            guard let days else { return show(StoreFigures(store.location, try cache.totals())) }
+            let today = Int64(Date().timeIntervalSince1970) / 86400
+            show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
         } catch {
             throw Failure.report(error)
         }
@@ -26,6 +42,42 @@ struct Stats: ParsableCommand {
         Output.line("oldest   \(figures.oldest ?? "-")")
         Output.line("newest   \(figures.newest ?? "-")")
     }
+
+    private func show(_ hours: [CacheCounts]) {
+        guard !store.json else { return Output.json(hours.map(HourFigures.init)) }
+        guard !hours.isEmpty else { return Output.note("nothing happened") }
+        var table = Table(
+            header: ["DAY", "HITS", "STALE", "CONFIRMED", "MISSES", "STORES", "EVICTED", "SERVED", "SAVED", "RATIO"],
+            alignments: [.left] + Array(repeating: .right, count: 9)
+        )
+        let days = Dictionary(grouping: hours, by: \.day).sorted { $0.key < $1.key }
+        table.rows = days.map { DayRow(day: $0.key, hours: $0.value).cells }
+        for line in table.lines(width: Output.width) { Output.line(line) }
+    }
+}
+
+/// One day of `stats --days`.
+struct DayRow {
+    var day: Int64
+    var hours: [CacheCounts]
+
+    private func sum(_ count: (CacheCounts) -> Int64) -> Int64 { hours.reduce(0) { $0 &+ count($1) } }
+
+    var cells: [String] {
+        let counts = [
+            sum(\.hits), sum(\.staleHits), sum(\.revalidations), sum(\.misses), sum(\.stores), sum(\.evictions),
+        ]
+        let answers = counts[0..<4].reduce(0, &+)
+        let ratio = answers > 0 ? "\((answers - counts[3]) * 100 / answers) %" : "-"
+        return [String(Quantity.instant(day * 86_400_000).prefix(10))] + counts.map { String($0) } + [
+            Quantity.bytes(sum(\.bytesServed)), Quantity.time(.milliseconds(sum(\.timeSaved))), ratio,
+        ]
+    }
+}
+
+extension CacheCounts {
+    /// Whole days since 1970, in UTC.
+    fileprivate var day: Int64 { hour / 24 }
 }
 
 /// The form of `stats --json`.
@@ -44,6 +96,31 @@ private struct StoreFigures: Encodable {
         diskBytes = statistics.diskBytes
         oldest = statistics.oldest.map(Quantity.instant)
         newest = statistics.newest.map(Quantity.instant)
+    }
+}
+
+/// The form of `stats --days --json`.
+private struct HourFigures: Encodable {
+    var hour: String
+    var hits: Int64
+    var staleHits: Int64
+    var revalidations: Int64
+    var misses: Int64
+    var stores: Int64
+    var evictions: Int64
+    var bytesServed: Int64
+    var millisecondsSaved: Int64
+
+    init(_ counts: CacheCounts) {
+        hour = Quantity.instant(counts.hour * 3_600_000)
+        hits = counts.hits
+        staleHits = counts.staleHits
+        revalidations = counts.revalidations
+        misses = counts.misses
+        stores = counts.stores
+        evictions = counts.evictions
+        bytesServed = counts.bytesServed
+        millisecondsSaved = counts.timeSaved
     }
 }
 #endif

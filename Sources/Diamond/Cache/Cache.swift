@@ -297,14 +297,15 @@ extension Cache {
 extension Cache {
     // MARK: What people need
 
-    /// A page of entries.
+    /// A page of the entries that are in every one of some selections.
     package func list(
+        _ selections: [CacheSelection] = [],
         by order: CacheOrder = .newest,
         limit: Int,
         offset: Int = 0
     ) throws(CacheError) -> [CacheListing] {
         try file.read { (connection) throws(SQLiteError) in
-            try CacheTable.list(by: order, limit: limit, offset: offset, on: connection)
+            try CacheTable.list(selections, by: order, limit: limit, offset: offset, on: connection)
         }
     }
 

@@ -13,6 +13,7 @@ public struct CacheSelection: Hashable, Sendable {
         case urls(prefixes: [String])
         case url(String)
         case storedBefore(Int64)
+        case expired(Int64)
     }
 
     let content: Content
@@ -45,5 +46,12 @@ public struct CacheSelection: Hashable, Sendable {
     /// - Parameter milliseconds: since 1970.
     package static func stored(before milliseconds: Int64) -> CacheSelection {
         CacheSelection(content: .storedBefore(milliseconds))
+    }
+
+    /// Those that are past their lifetime and cannot be confirmed: what eviction takes first.
+    ///
+    /// - Parameter milliseconds: now, since 1970.
+    package static func expired(at milliseconds: Int64) -> CacheSelection {
+        CacheSelection(content: .expired(milliseconds))
     }
 }

@@ -3,44 +3,33 @@ import Foundation
 
 /// What people and statistics ask of the tables. Bodies are never read.
 extension CacheTable {
+    private static let columns =
+        "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id"
+
+    /// - Parameter selections: what an entry has to be in, in each of them.
     static func list(
+        _ selections: [CacheSelection],
         by order: CacheOrder,
         limit: Int,
         offset: Int,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
-        let statement = try statement(listing: order, on: connection)
-        try statement.bind(Int64(limit), at: 1)
-        try statement.bind(Int64(offset), at: 2)
+        let conditions = selections.map { condition($0) }
+        let values = conditions.flatMap(\.values) + [.integer(Int64(limit)), .integer(Int64(offset))]
+        let statement = try connection.statement(
+            composed: """
+                SELECT \(columns) FROM entry WHERE \((["TRUE"] + conditions.map { "(\($0.sql))" }).joined(separator: " AND "))
+                ORDER BY \(terms(of: order)) LIMIT ? OFFSET ?
+                """)
+        try bind(values, to: statement)
         return try listings(of: statement)
     }
 
-    private static func statement(
-        listing order: CacheOrder,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> SQLiteStatement {
+    private static func terms(of order: CacheOrder) -> String {
         switch order {
-        case .newest:
-            try connection.statement(
-                """
-                SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
-                FROM entry ORDER BY stored_at DESC, id DESC LIMIT ? OFFSET ?
-                """
-            )
-        case .largest:
-            try connection.statement(
-                """
-                SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
-                FROM entry ORDER BY body_size DESC, id DESC LIMIT ? OFFSET ?
-                """
-            )
-        case .url:
-            try connection.statement(
-                """
-                SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
-                FROM entry ORDER BY url, id LIMIT ? OFFSET ?
-                """
-            )
+        case .newest: "stored_at DESC, id DESC"
+        case .largest: "body_size DESC, id DESC"
+        case .url: "url, id"
         }
     }
 

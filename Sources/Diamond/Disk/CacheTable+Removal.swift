@@ -95,13 +95,13 @@ extension CacheTable {
 
     // MARK: Conditions
 
-    private enum Value {
+    enum Value {
         case text(String)
         case integer(Int64)
         case bytes(RequestKey)
     }
 
-    private static func bind(_ values: [Value], to statement: borrowing SQLiteStatement) throws(SQLiteError) {
+    static func bind(_ values: [Value], to statement: borrowing SQLiteStatement) throws(SQLiteError) {
         for (index, value) in values.enumerated() {
             let place = Int32(index) + 1
             switch value {
@@ -113,7 +113,7 @@ extension CacheTable {
     }
 
     /// Each goes through an index.
-    private static func condition(_ selection: CacheSelection) -> (sql: String, values: [Value]) {
+    static func condition(_ selection: CacheSelection) -> (sql: String, values: [Value]) {
         switch selection.content {
         case .all: ("TRUE", [])
         case .key(let key): ("key_prefix = ? AND key = ?", [.integer(key.prefix), .bytes(key)])
@@ -121,6 +121,8 @@ extension CacheTable {
         case .identity(let identity): ("identity = ?", [.text(identity)])
         case .storedBefore(let time): ("stored_at < ?", [.integer(time)])
         case .url(let url): ("url = ?", [.text(url)])
+        case .expired(let time):
+            ("lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < ?", [.integer(time)])
         case .urls(let prefixes):
             // The last character of Unicode is the largest of all that can follow.
             (

@@ -63,12 +63,39 @@ import Testing
         _ = try await filled()
         let conditions = [
             "key_prefix = 1 AND key = x'00'", "id IN (SELECT entry FROM tag WHERE name = 'a')", "identity = 'a'",
-            "stored_at < 1", "(url >= 'a' AND url < 'b')", "(url >= 'a' AND url < 'b') OR (url >= 'c' AND url < 'd')",
+            "stored_at < 1", "lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < 1", "(url >= 'a' AND url < 'b')",
+            "(url >= 'a' AND url < 'b') OR (url >= 'c' AND url < 'd')",
         ]
         for condition in conditions {
             let plan = try temporary.plan("SELECT id FROM entry WHERE \(condition) LIMIT 9")
             #expect(plan.allSatisfy { !$0.hasPrefix("SCAN entry") }, "\(condition): \(plan)")
         }
+    }
+
+    @Test func `lists through an index, whatever is selected and whatever comes first`() async throws {
+        _ = try await filled()
+        let conditions = [
+            "TRUE", "TRUE AND (id IN (SELECT entry FROM tag WHERE name = 'a'))", "TRUE AND (url >= 'a' AND url < 'b')",
+            "TRUE AND (lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < 1)",
+        ]
+        for condition in conditions {
+            for order in ["stored_at DESC, id DESC", "body_size DESC, id DESC", "url, id"] {
+                let plan = try temporary.plan("SELECT id FROM entry WHERE \(condition) ORDER BY \(order) LIMIT 9")
+                let isSorted = condition == "TRUE" && plan.contains { $0.hasPrefix("USE TEMP B-TREE") }
+                #expect(!isSorted && !plan.contains("SCAN entry"), "\(condition) \(order): \(plan)")
+            }
+        }
+    }
+
+    @Test func `lists what is in every selection`() async throws {
+        let (cache, entries) = try await filled()
+        let listed = try cache.list([.tag("cities"), .identity("anna")], by: .url, limit: 9)
+        #expect(listed.map(\.key) == [entries[1].key, entries[5].key])
+        #expect(try cache.list([.expired(at: 1003 + 60_000)], limit: 9).isEmpty)
+        #expect(try cache.count(.tag("cities"), onlyValid: true) == 3)
+        try await cache.invalidate(.identity("anna"))
+        #expect(try cache.count(.tag("cities"), onlyValid: true) == 1)
+        #expect(try cache.count(.tag("cities")) == 3)
     }
 
     @Test func `reaches far more entries than one transaction takes`() async throws {

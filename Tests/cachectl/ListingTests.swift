@@ -1,0 +1,88 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(2))) struct `cachectl, listing and counting` {
+    let cachectl = Shell()
+
+    private func fill() async throws {
+        try await cachectl.store([
+            StoredEntry(url: "https://b.example/newest", tags: ["cities"]),
+            StoredEntry(url: "https://c.example/largest", body: Data(count: 200_000)),
+            StoredEntry(url: "https://a.example/expired", tags: ["cities"], age: 90_000, flags: []),
+            StoredEntry(url: "https://b.example/expired", age: 90_000, flags: []),
+            StoredEntry(url: "https://b.example/stale", age: 90_000),
+            StoredEntry(url: "https://b.example/pinned", age: 90_000, flags: .pinned),
+        ])
+    }
+
+    @Test(arguments: [
+        (["--by", "newest"], ["b/newest", "c/largest", "a/expired", "b/expired", "b/stale", "b/pinned"]),
+        (["--by", "url"], ["a/expired", "b/expired", "b/newest", "b/pinned", "b/stale", "c/largest"]),
+        (["--by", "largest", "--limit", "1"], ["c/largest"]), (["--tag", "cities"], ["b/newest", "a/expired"]),
+        (["--host", "b.example", "--limit", "2"], ["b/newest", "b/expired"]),
+        (["--expired"], ["a/expired", "b/expired"]),
+        (["--expired", "--by", "url", "--host", "b.example"], ["b/expired"]),
+        (["--expired", "--tag", "cities"], ["a/expired"]), (["--tag", "towns"], []),
+    ]) func `lists in an order, and only what is asked for`(arguments: [String], expected: [String]) async throws {
+        try await fill()
+        let listed = try await cachectl(["list", "--json"] + arguments)
+        let entries = try #require(JSONSerialization.jsonObject(with: listed.output) as? [[String: Any]])
+        #expect(
+            entries.map { $0["url"] as? String } == expected.map { "https://\($0.replacing("/", with: ".example/"))" })
+    }
+
+    @Test func `refuses an order that there is not`() async throws {
+        try await fill()
+        #expect(try await cachectl("list", "--by", "colour").status == 64)
+    }
+
+    private func count(_ body: (inout CacheCounts) -> Void, daysAgo: Int64) async throws {
+        let now = Int64(Date().timeIntervalSince1970 * 1000) - daysAgo * 86_400_000
+        let cache = try Cache(cachectl.temporary.store, now: { now })
+        var counts = CacheCounts(hour: now / 3_600_000)
+        body(&counts)
+        let written = counts
+        cache.writer.count(in: counts.hour) { $0 = written }
+        await cache.flush()
+    }
+
+    @Test func `sums the hours up by day`() async throws {
+        try await fill()
+        for _ in 0..<2 {
+            try await count(
+                {
+                    $0.hits += 3; $0.misses += 1; $0.bytesServed += 1536; $0.timeSaved += 750
+                }, daysAgo: 1)
+        }
+        try await count(
+            {
+                $0.staleHits += 1; $0.revalidations += 1; $0.evictions += 12; $0.misses += 1
+            }, daysAgo: 0)
+        try await count({ $0.hits += 1000 }, daysAgo: 2)
+        let day = { (ago: Double) in Date(timeIntervalSinceNow: -86400 * ago).formatted(.iso8601).prefix(10) }
+        let table = try await cachectl("stats", "--days", "2").text
+        #expect(
+            table == """
+                DAY         HITS  STALE  CONFIRMED  MISSES  STORES  EVICTED   SERVED   SAVED  RATIO
+                \(day(1))     6      0          0       2       0        0  3.0 KiB   1.5 s   75 %
+                \(day(0))     0      1          1       1       6       12      0 B  0.0 ms   66 %
+
+                """
+        )
+        let json = try await cachectl("stats", "--days", "2", "--json")
+        let hours = try #require(JSONSerialization.jsonObject(with: json.output) as? [[String: Any]])
+        #expect(hours.map { $0["hits"] as? Int } == [6, 0])
+        #expect(hours.last?["evictions"] as? Int == 12)
+        #expect(hours.first?["millisecondsSaved"] as? Int == 1500)
+    }
+
+    @Test func `says that nothing happened, and refuses no days`() async throws {
+        _ = try Cache(cachectl.temporary.store)
+        #expect(try await cachectl("stats", "--days", "1").errors == "nothing happened\n")
+        #expect(try await cachectl("stats", "--days", "1", "--json").text.filter { !$0.isWhitespace } == "[]")
+        #expect(try await cachectl("stats", "--days", "0").status == 64)
+    }
+}
