@@ -23,6 +23,7 @@ struct Send: AsyncParsableCommand {
             if case .cacheFailed(let reason) = event { Output.note("cachectl: not cached: \(reason)") }
         }
         if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
+        engine.cache?.keepWhatIsThere()
         let outcome = await Self.send(request, with: engine)
         await engine.settle()
         await engine.close()
@@ -72,6 +73,14 @@ struct Send: AsyncParsableCommand {
         case .stale: return "\(size) from cache, stale"
         case .generated: return "nothing stored"
         }
+    }
+}
+
+extension Cache {
+    // A store that holds more than a program would that names no bound is another program's, with a bound of its own.
+    fileprivate func keepWhatIsThere() {
+        guard let usage = try? usage(of: diskCapacity), usage.used > usage.bound else { return }
+        diskCapacity += usage.used - usage.bound
     }
 }
 

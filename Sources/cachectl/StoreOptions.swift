@@ -23,10 +23,10 @@ struct StoreOptions: ParsableArguments {
         return configuration
     }
 
-    /// The cache of a store that exists; inspecting makes none.
+    /// The cache of a store that exists; inspecting makes none. Its bound is that of the programs it belongs to.
     func openCache() throws -> Cache {
         do throws(CacheError) {
-            return try Cache(location, create: false)
+            return try Cache(location, diskCapacity: .max, create: false)
         } catch {
             throw Failure.report(error)
         }

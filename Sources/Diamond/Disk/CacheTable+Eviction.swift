@@ -13,6 +13,8 @@ extension CacheTable {
     /// Rows looked at in one transaction, and bytes of bodies removed in it.
     private static let sliceRows: Int64 = 64
     private static let sliceBytes: Int64 = 4 << 20
+    /// About what an entry takes beside its body, in its row and in the indexes.
+    private static let rowBytes: Int64 = 1 << 10
 
     /// Bytes of the pages in use.
     static func usedBytes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
@@ -26,8 +28,11 @@ extension CacheTable {
     }
 
     /// Removes entries that are past their lifetime and cannot be revalidated, the longest past first.
+    ///
+    /// - Parameter excess: bytes that have to go; no more than one entry goes beyond.
     static func evictExpired(
         before now: Int64,
+        excess: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Eviction {
         let statement = try connection.statement(
@@ -40,18 +45,23 @@ extension CacheTable {
         try statement.bind(sliceRows, at: 2)
         var ids: [Int64] = []
         var bytes: Int64 = 0
-        while bytes < sliceBytes, try statement.step() {
+        while bytes < min(excess, sliceBytes), try statement.step() {
             ids.append(statement.int64(0))
-            bytes += statement.int64(1)
+            bytes += statement.int64(1) + rowBytes
         }
         try delete(ids, on: connection)
         return Eviction(count: ids.count, isExhausted: ids.isEmpty)
     }
 
     /// One slice of SIEVE: from the hand on, spares once what was used since it last came by, and removes the rest.
-    static func evictUnvisited(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Eviction {
+    ///
+    /// - Parameter excess: bytes that have to go; no more than one entry goes beyond.
+    static func evictUnvisited(
+        excess: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Eviction {
         let hand = try hand(on: connection)
-        let rows = try slice(from: hand, on: connection)
+        let rows = try slice(from: hand, excess, on: connection)
         try unvisit(rows.filter(\.isVisited).map(\.id), on: connection)
         let ids = rows.filter { !$0.isVisited }.map(\.id)
         try delete(ids, on: connection)
@@ -67,6 +77,7 @@ extension CacheTable {
 
     private static func slice(
         from hand: Int64,
+        _ excess: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Row] {
         let statement = try connection.statement(
@@ -75,10 +86,10 @@ extension CacheTable {
         try statement.bind(sliceRows, at: 2)
         var rows: [Row] = []
         var bytes: Int64 = 0
-        while bytes < sliceBytes, try statement.step() {
+        while bytes < min(excess, sliceBytes), try statement.step() {
             let row = Row(id: statement.int64(0), isVisited: statement.int64(1) != 0)
             rows.append(row)
-            if !row.isVisited { bytes += statement.int64(2) }
+            if !row.isVisited { bytes += statement.int64(2) + rowBytes }
         }
         return rows
     }
@@ -113,7 +124,7 @@ extension CacheTable {
         try connection.integer("SELECT value FROM fact WHERE name = 'hand'")
     }
 
-    private static func setHand(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    static func setHand(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "INSERT INTO fact (name, value) VALUES ('hand', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
         try statement.bind(Data("\(id)".utf8), at: 1)

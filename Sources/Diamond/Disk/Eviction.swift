@@ -12,7 +12,7 @@ final class Eviction: Sendable {
     }
 
     /// What the log beside the file takes: it counts for the bound, too.
-    private static let logBytes: Int64 = 16 << 20
+    static let logBytes: Int64 = 16 << 20
     /// Pages given back to the file system in one slice: about a millisecond.
     private static let vacuumPages = 64
     /// Free pages are used again; from this part of the file on, they are given back.
@@ -47,35 +47,39 @@ final class Eviction: Sendable {
 
     /// One transaction's worth of work, where there is some.
     func slice() throws(CacheError) -> (count: Int, isMore: Bool) {
-        let bound = bound
-        let used = try file.read { (connection) throws(SQLiteError) in try CacheTable.usedBytes(on: connection) }
+        let usage = try usage()
         let isUnderWay = state.withLock { state in
-            state.isUnderWay = used > (state.isUnderWay ? bound / 10 * 9 : bound)
+            state.isUnderWay = usage.used > (state.isUnderWay ? usage.goal : usage.bound)
             return state.isUnderWay
         }
-        guard isUnderWay else { return (0, try giveBack(used)) }
-        let eviction = try evict()
+        guard isUnderWay else { return (0, try giveBack(usage.used)) }
+        let eviction = try evict(usage.used - usage.goal)
         if eviction.isExhausted { state.withLock { $0.isUnderWay = false } }
         return (eviction.count, !eviction.isExhausted)
     }
 
-    private func evict() throws(CacheError) -> CacheTable.Eviction {
+    private func evict(_ excess: Int64) throws(CacheError) -> CacheTable.Eviction {
         let now = now()
         return try file.write { (connection) throws(SQLiteError) in
-            let expired = try CacheTable.evictExpired(before: now, on: connection)
-            return expired.isExhausted ? try CacheTable.evictUnvisited(on: connection) : expired
+            let expired = try CacheTable.evictExpired(before: now, excess: excess, on: connection)
+            return expired.isExhausted ? try CacheTable.evictUnvisited(excess: excess, on: connection) : expired
         }
     }
 
+    /// Whether so much of a file holds nothing that it is given back.
+    static func isWasteful(free: Int64, used: Int64) -> Bool { free > max(used / freePart, 1 << 20) }
+
     /// - Returns: whether more can be given back.
     private func giveBack(_ used: Int64) throws(CacheError) -> Bool {
-        guard try freeBytes() > max(used / Self.freePart, 1 << 20) else {
+        let free = try freeBytes()
+        guard Self.isWasteful(free: free, used: used) else {
             finishShortening()
             return false
         }
         state.withLock { $0.isShortening = true }
         try file.vacuum(pages: Self.vacuumPages)
-        return true
+        // A file that somebody has rebuilt without incremental vacuum gives nothing back.
+        return try freeBytes() < free
     }
 
     private func finishShortening() {
@@ -84,6 +88,26 @@ final class Eviction: Sendable {
             return state.isShortening
         }
         if isShortening { file.database.emptyLog() }
+    }
+
+    /// Evicts until the file is within its bound, and gives back all that holds nothing.
+    func run() throws(CacheError) -> CacheEviction {
+        let before = try usage()
+        var count = 0
+        while true {
+            let slice = try slice()
+            count += slice.count
+            guard slice.isMore else { break }
+        }
+        try giveBackAll()
+        let after = try usage()
+        return CacheEviction(count: count, bytes: max(0, before.used - after.used), usage: after)
+    }
+
+    /// What is used now, of what.
+    func usage() throws(CacheError) -> CacheUsage {
+        let used = try file.read { (connection) throws(SQLiteError) in try CacheTable.usedBytes(on: connection) }
+        return CacheUsage(used: used, bound: bound)
     }
 
     /// Gives back all that holds nothing, so that no file holds what was erased.

@@ -1,0 +1,59 @@
+#if Tools
+import ArgumentParser
+import Diamond
+
+struct Pin: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Spares an entry from eviction until it is unpinned or erased.")
+
+    @OptionGroup var store: StoreOptions
+
+    @Argument(help: ArgumentHelp("The key, or enough of its beginning.", valueName: "KEY"))
+    var key: String
+
+    func run() async throws { try await Pinning(store: store, key: key).set(true) }
+}
+
+struct Unpin: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Lets an entry be evicted again.")
+
+    @OptionGroup var store: StoreOptions
+
+    @Argument(help: ArgumentHelp("The key, or enough of its beginning.", valueName: "KEY"))
+    var key: String
+
+    func run() async throws { try await Pinning(store: store, key: key).set(false) }
+}
+
+/// What both commands do.
+private struct Pinning {
+    var store: StoreOptions
+    var key: String
+
+    func set(_ isPinned: Bool) async throws {
+        let cache = try store.openCache()
+        let listing = try KeyArgument(key).find(in: cache)
+        guard try await set(isPinned, listing.key, in: cache) else {
+            throw Failure.report(
+                Failure.nothingFound, "the entry \(key) has just gone: look it up with 'cachectl list'")
+        }
+        guard !store.json else { return Output.json(PinnedEntry(key: listing.key.description, pinned: isPinned)) }
+        Output.line(
+            "\(isPinned ? "pinned" : "unpinned") \(listing.key.description.prefix(12)) \(listing.url)".printable)
+    }
+
+    private func set(_ isPinned: Bool, _ key: RequestKey, in cache: Cache) async throws -> Bool {
+        do throws(CacheError) {
+            return try await cache.setPinned(isPinned, key)
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+}
+
+/// The form of `pin --json`.
+private struct PinnedEntry: Encodable {
+    var key: String
+    var pinned: Bool
+}
+#endif

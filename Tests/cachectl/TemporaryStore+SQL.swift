@@ -1,0 +1,32 @@
+import DiamondTestSupport
+
+@testable import Diamond
+@testable import DiamondSQLite
+
+extension TemporaryStore {
+    /// Runs SQL on the store's file, beside whoever uses it and past all that Diamond guards.
+    func run(_ sql: String) throws {
+        // Read and write.
+        try SQLiteHandle(path: store.cachePath, flags: 2).execute(sql)
+    }
+
+    /// Runs SQL as a program would: its log stays.
+    func write(_ sql: String) throws {
+        let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
+        try SQLiteDatabase(path: store.cachePath, configuration: configuration).write {
+            (connection) throws(SQLiteError) in try connection.execute(sql)
+        }
+    }
+
+    /// The first page of a table or an index.
+    func root(of name: String) throws -> Int {
+        let handle = try SQLiteHandle(path: store.cachePath, flags: 1)
+        let connection = SQLiteConnection(handle: handle)
+        let statement = try connection.statement("SELECT rootpage FROM sqlite_schema WHERE name = ?")
+        try statement.bind(name, at: 1)
+        return try statement.step() ? Int(statement.int64(0)) : 0
+    }
+
+    /// Somebody who meant well.
+    func rebuildWithoutVacuum() throws { try run("PRAGMA auto_vacuum = NONE; VACUUM") }
+}
