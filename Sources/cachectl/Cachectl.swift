@@ -12,7 +12,7 @@ struct Cachectl: AsyncParsableCommand {
 
             EXIT CODES
               0   done
-              1   nothing found, or two requests differ
+              1   nothing found, two requests differ, or the store needs mending
               2   the server answered with an error status, 400 or more
               3   no response: unreachable, timed out, broken
               4   the store cannot be opened or written
@@ -22,7 +22,7 @@ struct Cachectl: AsyncParsableCommand {
         version: "0.1.0-dev",
         subcommands: [
             Send.self, Key.self, List.self, Show.self, Stats.self, Purge.self, Invalidate.self, Evict.self, Pin.self,
-            Unpin.self,
+            Unpin.self, Verify.self,
         ]
     )
 }

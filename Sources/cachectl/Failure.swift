@@ -6,6 +6,7 @@ import Diamond
 enum Failure {
     static let nothingFound = ExitCode(1)
     static let different = ExitCode(1)
+    static let damaged = ExitCode(1)
     static let errorStatus = ExitCode(2)
     static let noResponse = ExitCode(3)
     static let noStore = ExitCode(4)

@@ -28,8 +28,7 @@ final class CacheFile: Sendable {
         self.store = store
         self.mends = mends
         self.activity = activity
-        let fresh = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
-        let (database, secret) = try Self.open(store, secret: fresh, mends: mends, activity)
+        let (database, secret) = try Self.open(store, secret: Self.freshSecret(), mends: mends, activity)
         self.secret = secret
         state = Guarded(State(database: database, number: FileNumber(store.cachePath)))
     }
@@ -109,6 +108,8 @@ final class CacheFile: Sendable {
 }
 
 extension CacheFile {
+    static func freshSecret() -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
+
     private static func open(
         _ store: Store,
         secret: Data,
@@ -126,7 +127,7 @@ extension CacheFile {
         }
     }
 
-    private static func open(_ store: Store, secret: Data) throws(CacheError) -> (SQLiteDatabase, secret: Data) {
+    static func open(_ store: Store, secret: Data) throws(CacheError) -> (SQLiteDatabase, secret: Data) {
         do throws(SQLiteError) {
             var configuration = DiamondSchema.cache
             configuration.vfs = store.vfs
@@ -147,7 +148,7 @@ extension CacheFile {
     ///
     /// - Parameter number: the damaged file's; where another stands in its place, somebody has been faster.
     /// - Returns: its new path, or `nil`.
-    private static func setAside(
+    static func setAside(
         _ store: Store,
         unlessOtherThan number: FileNumber?
     ) throws(CacheError) -> String? {

@@ -38,13 +38,25 @@ enum CacheTable {
         )
         try statement.bind(key.prefix, at: 1)
         guard try statement.step(), isSame(statement, key, request) else { return .nothing }
+        return try finding(of: statement, key, request)
+    }
+
+    /// What the rows of an entry hold, the first of which has been read: the one place that decides what is sound.
+    ///
+    /// - Parameter keepsBody: `false` for the verdict alone; then one chunk at a time is in memory.
+    static func finding(
+        of statement: borrowing SQLiteStatement,
+        _ key: RequestKey,
+        _ request: [UInt8],
+        keepsBody: Bool = true
+    ) throws(SQLiteError) -> Finding {
         let size = Int(statement.int64(9))
         guard let stored = StoredResponse(row: statement), (0...largestBody).contains(size) else {
             return .damaged(reason: "its row makes no sense")
         }
         guard isSound(stored, statement, key, request) else { return .damaged(reason: "its row's checksum is wrong") }
         let isVisited = statement.int64(12) != 0
-        return try entry(stored, size: size, isVisited: isVisited, of: statement)
+        return try entry(stored, size: size, isVisited: isVisited, of: statement, keepsBody)
     }
 
     // The whole key and the whole canonical form, so that no collision of prefixes can answer for another request.
@@ -75,36 +87,45 @@ enum CacheTable {
         _ stored: StoredResponse,
         size: Int,
         isVisited: Bool,
-        of rows: borrowing SQLiteStatement
+        of rows: borrowing SQLiteStatement,
+        _ keepsBody: Bool
     ) throws(SQLiteError) -> Finding {
         let digest = rows.data(10)
         var stored = stored
         stored.body = rows.data(14)
-        let isWhole = stored.body.count >= size
-        let checksums = isWhole ? [Checksum.digest(of: stored.body)] : try chunks(of: rows, into: &stored.body, size)
-        guard stored.body.count == size else { return .damaged(reason: "its body is incomplete") }
+        var count = stored.body.count
+        let isWhole = count >= size
+        let checksums =
+            isWhole
+            ? [Checksum.digest(of: stored.body)]
+            : try chunks(of: rows, into: &stored.body, keepsBody ? size : nil, &count)
+        guard count == size else { return .damaged(reason: "its body is incomplete") }
         guard let checksums, Checksum.digest(ofChunks: checksums) == digest else {
             return .damaged(reason: "its body's checksum is wrong")
         }
         return .entry(stored, isVisited: isVisited)
     }
 
-    /// Appends the chunks behind the first one.
+    /// Appends the chunks behind the first one, or, without a size, only counts their bytes.
     ///
     /// - Returns: the checksums of all, or `nil` where one is wrong.
     private static func chunks(
         of rows: borrowing SQLiteStatement,
         into body: inout Data,
-        _ size: Int
+        _ size: Int?,
+        _ count: inout Int
     ) throws(SQLiteError) -> [Data]? {
-        body.reserveCapacity(size)
+        if let size { body.reserveCapacity(size) }
         var checksums = [Checksum.digest(of: body)]
         var isSound = isEqual(rows, 13, checksums[0])
         while try rows.step() {
             let checksum = rows.withBytes(14) { Checksum.digest(of: $0) }
             isSound = isSound && isEqual(rows, 13, checksum)
             checksums.append(checksum)
-            rows.withBytes(14) { body.append(contentsOf: $0) }
+            rows.withBytes(14) { bytes in
+                count += bytes.count
+                if size != nil { body.append(contentsOf: bytes) }
+            }
         }
         return isSound ? checksums : nil
     }
@@ -192,7 +213,7 @@ extension CacheTable {
         try statement.bind(stored.flags.rawValue, at: first + 5)
     }
 
-    private static func deleteBody(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    static func deleteBody(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("DELETE FROM body WHERE id BETWEEN ? AND ?")
         try statement.bind(id << chunkBits, at: 1)
         try statement.bind((id + 1) << chunkBits - 1, at: 2)
@@ -266,7 +287,7 @@ extension CacheTable {
         try statement.run()
     }
 
-    private static func deleteTags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    static func deleteTags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("DELETE FROM tag WHERE entry = ?")
         try statement.bind(id, at: 1)
         try statement.run()

@@ -1,0 +1,152 @@
+import DiamondSQLite
+import Foundation
+
+/// What a verification reads, a page at a time, and what mends what it found.
+extension CacheTable {
+    /// One entry, read with its body.
+    struct Inspected {
+        /// `nil` where the row holds none.
+        var key: RequestKey?
+        var url: String
+        var bodySize: Int64
+        /// What is wrong with it.
+        var damage: String?
+    }
+
+    /// Rows of one page.
+    private static let pageSize: Int64 = 1024
+
+    /// What SQLite itself finds wrong with the file, at most 100 lines.
+    static func malformations(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
+        let check = try connection.statement("PRAGMA integrity_check(100)")
+        var lines: [String] = []
+        while try check.step() { lines.append(check.text(0)) }
+        return lines == ["ok"] ? [] : lines
+    }
+
+    // MARK: Entries
+
+    /// The next entries behind one.
+    static func ids(after id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement("SELECT id FROM entry WHERE id > ? ORDER BY id LIMIT ?")
+        try statement.bind(id, at: 1)
+        try statement.bind(pageSize, at: 2)
+        var ids: [Int64] = []
+        while try statement.step() { ids.append(statement.int64(0)) }
+        return ids
+    }
+
+    /// Reads an entry as a look-up does, a chunk of its body at a time; `nil` where it has gone meanwhile.
+    static func inspect(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Inspected? {
+        // The first fifteen columns are those of a look-up.
+        let statement = try connection.statement(
+            """
+            SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
+                body_digest, entry.checksum, is_visited, body.checksum, bytes, url, key_prefix
+            FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
+            WHERE entry.id = ? ORDER BY body.id
+            """
+        )
+        try statement.bind(id, at: 1)
+        guard try statement.step() else { return nil }
+        var entry = Inspected(
+            key: RequestKey(stored: statement.data(0)), url: statement.text(15), bodySize: statement.int64(9))
+        entry.damage = try damage(of: statement, entry.key)
+        return entry
+    }
+
+    private static func damage(
+        of rows: borrowing SQLiteStatement,
+        _ key: RequestKey?
+    ) throws(SQLiteError) -> String? {
+        guard let key else { return "its key is none" }
+        guard key.prefix == rows.int64(16) else { return "no look-up finds it: its index is another key's" }
+        let request = rows.withBytes(1) { Array($0) }
+        guard case .damaged(let reason) = try finding(of: rows, key, request, keepsBody: false) else { return nil }
+        return reason
+    }
+
+    /// Removes an entry that is still damaged: a program may have replaced it since it was looked at.
+    static func deleteDamaged(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        guard try inspect(id, on: connection)?.damage != nil else { return false }
+        let statement = try connection.statement("DELETE FROM entry WHERE id = ?")
+        try statement.bind(id, at: 1)
+        try statement.run()
+        // Which key it had is not sure.
+        try addChange(of: nil, on: connection)
+        return true
+    }
+
+    // MARK: Orphans
+
+    /// Rows that name no entry that there is, by the entry they name.
+    struct Orphans {
+        var counts: [Int64: Int] = [:]
+        /// Where the next page begins, `nil` behind the last.
+        var last: Int64?
+    }
+
+    /// A page of the rows of bodies.
+    static func orphanedBodies(
+        after id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Orphans {
+        let statement = try connection.statement(
+            """
+            SELECT body.id, entry.id FROM body LEFT JOIN entry ON entry.id = body.id >> 20
+            WHERE body.id > ? ORDER BY body.id LIMIT ?
+            """
+        )
+        try statement.bind(id, at: 1)
+        try statement.bind(pageSize, at: 2)
+        var orphans = Orphans()
+        while try statement.step() {
+            let id = statement.int64(0)
+            orphans.last = id
+            if statement.isNull(1) { orphans.counts[id >> chunkBits, default: 0] += 1 }
+        }
+        return orphans
+    }
+
+    /// All tags: they are few, and in one index.
+    static func orphanedTags(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Orphans {
+        let statement = try connection.statement(
+            "SELECT entry, count(*) FROM tag WHERE entry NOT IN (SELECT id FROM entry) GROUP BY entry")
+        var orphans = Orphans()
+        while try statement.step() { orphans.counts[statement.int64(0)] = Int(statement.int64(1)) }
+        return orphans
+    }
+
+    /// Removes the rows that name an entry, unless there is one by now.
+    static func deleteOrphans(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        guard try inspect(id, on: connection) == nil else { return false }
+        try deleteBody(of: id, on: connection)
+        let count = connection.changes
+        try deleteTags(of: id, on: connection)
+        return count + connection.changes > 0
+    }
+
+    // MARK: Facts
+
+    /// Whether the hand of eviction is a number. A number behind the last entry is none of the faults: eviction begins
+    /// anew there.
+    static func hasSoundHand(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement("SELECT value FROM fact WHERE name = 'hand'")
+        guard try statement.step() else { return true }
+        return Int64(statement.text(0)).map { $0 >= 0 } ?? false
+    }
+
+    static func hasSoundSecret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try secret(on: connection)?.count == 32
+    }
+
+    /// Puts a new secret in the place of one that is missing or too short.
+    ///
+    /// - Returns: `false` where it is there by now.
+    static func replaceSecret(by secret: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        guard try !hasSoundSecret(on: connection) else { return false }
+        try connection.statement("DELETE FROM fact WHERE name = 'secret'").run()
+        try keepSecret(secret, on: connection)
+        return true
+    }
+}

@@ -1,0 +1,106 @@
+#if Tools
+import ArgumentParser
+import Diamond
+
+struct Verify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Reads the whole store, and holds it against its checksums.",
+        discussion: """
+            Programs may use it meanwhile. Ends with 1 when something is wrong and not mended. --repair drops what is \
+            damaged; a file that SQLite finds malformed is set aside, and begins anew.
+            """
+    )
+
+    @OptionGroup var store: StoreOptions
+
+    @Flag(help: "Mend what is found.")
+    var repair = false
+
+    func run() throws {
+        let isMended: Bool
+        do throws(CacheError) {
+            let inspection = try CacheInspection(of: store.location)
+            isMended = repair ? show(inspection, try inspection.repair()) : show(inspection)
+        } catch {
+            throw Failure.report(error)
+        }
+        if !isMended { throw Failure.damaged }
+    }
+
+    /// - Returns: whether all is well.
+    private func show(_ inspection: CacheInspection) -> Bool {
+        let findings = inspection.findings
+        if store.json {
+            Output.json(VerificationReport(inspection, findings.map { FindingRow($0) }))
+        } else {
+            show(findings.map { FindingRow($0) })
+            Output.line(Self.summary(inspection))
+        }
+        if !findings.isEmpty { Output.note("'cachectl verify --repair' mends it") }
+        return findings.isEmpty
+    }
+
+    private func show(_ inspection: CacheInspection, _ repairs: [CacheRepair]) -> Bool {
+        let rows = repairs.map { FindingRow($0.finding, done: $0.done ?? "gone meanwhile") }
+        if store.json {
+            Output.json(VerificationReport(inspection, rows))
+        } else {
+            show(rows)
+            Output.line(Self.summary(inspection) + (rows.isEmpty ? "" : ", mended"))
+        }
+        return true
+    }
+
+    private func show(_ rows: [FindingRow]) {
+        guard !rows.isEmpty else { return }
+        var table = Table(
+            header: ["KIND", "KEY", "WHAT IS WRONG"] + (repair ? ["DONE"] : []) + ["URL"],
+            alignments: Array(repeating: .left, count: repair ? 5 : 4)
+        )
+        table.rows = rows.map(\.cells)
+        for line in table.lines(width: Output.width) { Output.line(line.printable) }
+    }
+
+    private static func summary(_ inspection: CacheInspection) -> String {
+        let read = "\(Quantity.entries(inspection.entries)), \(Quantity.bytes(inspection.bodyBytes)) of bodies"
+        let count = inspection.findings.count
+        guard count > 0 else { return "\(read): all sound" }
+        return "\(read): \(count == 1 ? "1 finding" : "\(count) findings")"
+    }
+}
+
+/// The form of `verify --json`.
+private struct VerificationReport: Encodable {
+    var entries: Int
+    var bodyBytes: Int64
+    var findings: [FindingRow]
+
+    init(_ inspection: CacheInspection, _ findings: [FindingRow]) {
+        entries = inspection.entries
+        bodyBytes = inspection.bodyBytes
+        self.findings = findings
+    }
+}
+
+/// One finding, for programs and for the table.
+private struct FindingRow: Encodable {
+    var kind: CacheFinding.Kind
+    var key: String?
+    var url: String?
+    var what: String
+    /// With `--repair`: what became of it.
+    var done: String?
+
+    init(_ finding: CacheFinding, done: String? = nil) {
+        kind = finding.kind
+        key = finding.key?.description
+        url = finding.url
+        what = finding.what
+        self.done = done
+    }
+
+    var cells: [String] {
+        [kind.rawValue, key.map { String($0.prefix(12)) } ?? "-", what] + (done.map { [$0] } ?? []) + [url ?? "-"]
+    }
+}
+#endif

@@ -1,0 +1,144 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(2))) struct `cachectl, verifying` {
+    let cachectl = Shell()
+
+    private func fill() async throws {
+        try await cachectl.store([
+            StoredEntry(url: "https://a.example/?token=•••", body: Data(repeating: 1, count: 300_000), tags: ["a"]),
+            StoredEntry(url: "https://a.example/small", body: Data("small".utf8), tags: ["a", "b"]),
+            StoredEntry(url: "https://a.example/empty", body: Data()),
+        ])
+    }
+
+    @Test func `says that a sound store is sound, empty or not`() async throws {
+        _ = try Cache(cachectl.temporary.store)
+        #expect(try await cachectl("verify").text == "0 entries, 0 B of bodies: all sound\n")
+        try await fill()
+        let outcome = try await cachectl("verify")
+        #expect(outcome.text == "3 entries, 292 KiB of bodies: all sound\n")
+        #expect(outcome.status == 0 && outcome.errors.isEmpty)
+        let report = try #require(try await cachectl.object("verify"))
+        #expect(report["entries"] as? Int == 3)
+        #expect((report["findings"] as? [Any])?.isEmpty == true)
+    }
+
+    @Test func `is content with what purging and evicting leave`() async throws {
+        try await fill()
+        _ = try await cachectl("evict", "--to", "0")
+        try await fill()
+        _ = try await cachectl("purge", "--all")
+        #expect(try await cachectl("verify").status == 0)
+    }
+
+    @Test func `tells each damaged entry in a line, and mends it`() async throws {
+        try await fill()
+        try cachectl.temporary.run("UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id = (1 << 20) + 1")
+        let found = try await cachectl("verify")
+        #expect(found.status == 1)
+        let key = try Cache(cachectl.temporary.store).list(limit: 1)[0].key.description.prefix(12)
+        #expect(
+            found.text
+                == """
+                KIND   KEY           WHAT IS WRONG                 URL
+                entry  \(key)  its body's checksum is wrong  https://a.example/?token=•••
+                3 entries, 292 KiB of bodies: 1 finding
+
+                """
+        )
+        #expect(found.errors == "'cachectl verify --repair' mends it\n")
+        let repaired = try await cachectl("verify", "--repair")
+        #expect(repaired.status == 0)
+        #expect(repaired.text.contains("  dropped  https://a.example/?token=•••\n"), "\(repaired.text)")
+        #expect(repaired.text.hasSuffix(": 1 finding, mended\n"))
+        #expect(try await cachectl("verify").text == "2 entries, 5 B of bodies: all sound\n")
+    }
+
+    private static let damages: [(sql: String, kind: String, what: String)] = [
+        ("UPDATE entry SET status = 404 WHERE id = 2", "entry", "its row's checksum is wrong"),
+        ("UPDATE entry SET stored_at = 1 << 60 WHERE id = 2", "entry", "its row makes no sense"),
+        ("UPDATE entry SET key_prefix = 7 WHERE id = 2", "entry", "no look-up finds it: its index is another key's"),
+        ("DELETE FROM body WHERE id = (1 << 20) + 2", "entry", "its body is incomplete"),
+        ("DELETE FROM body WHERE id = 2 << 20", "entry", "its body is incomplete"),
+        ("UPDATE body SET bytes = CAST('smalL' AS BLOB) WHERE id = 2 << 20", "entry", "its body's checksum is wrong"),
+        (
+            "INSERT INTO body VALUES (9 << 20, NULL, x'00'), ((9 << 20) + 1, NULL, x'00')", "body",
+            "rows of a body without an entry: 2"
+        ),
+        ("INSERT INTO tag VALUES (9, 'x')", "tags", "tags without an entry: 1"),
+        ("INSERT INTO fact VALUES ('hand', x'ff')", "hand", "points nowhere"),
+        ("DELETE FROM fact WHERE name = 'secret'", "secret", "is missing"),
+        ("UPDATE fact SET value = x'' WHERE name = 'secret'", "secret", "is missing"),
+    ]
+
+    @Test(arguments: damages.indices) func `finds what is wrong, once, and mends it`(index: Int) async throws {
+        let damage = Self.damages[index]
+        try await fill()
+        try cachectl.temporary.run(damage.sql)
+        let report = try #require(try await cachectl.object("verify"))
+        let findings = try #require(report["findings"] as? [[String: String]])
+        #expect(findings.map { $0["kind"] } == [damage.kind])
+        #expect(findings.first?["what"] == damage.what)
+        #expect((findings.first?["key"]?.count == 64) == (damage.kind == "entry"))
+        let repaired = try #require(try await cachectl.object("verify", "--repair"))
+        #expect((repaired["findings"] as? [[String: String]])?.first?["done"] != nil)
+        #expect(try await cachectl("verify").status == 0)
+        // Only what is damaged went.
+        let rest = try Cache(cachectl.temporary.store).totals().entries
+        #expect(rest == (damage.kind == "entry" ? 2 : 3))
+    }
+
+    /// Overwrites pages, all but the first where nothing is said.
+    private func damageFile(from page: Int = 2, pages: Int? = nil) throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: cachectl.temporary.store.cachePath))
+        let all = Int(try file.seekToEnd() / 8192)
+        try file.seek(toOffset: UInt64(page - 1) * 8192)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: (pages ?? all - 1) * 8192))
+        try file.close()
+    }
+
+    @Test func `sets a malformed file aside, and only when asked to`() async throws {
+        try await fill()
+        _ = try await cachectl("evict")  // empties the log
+        try damageFile()
+        let found = try await cachectl("verify")
+        #expect(found.status == 1 && found.text.contains("\nfile  -  "), "\(found.text)")
+        let names = { try FileManager.default.contentsOfDirectory(atPath: cachectl.temporary.directory.path) }
+        #expect(try names().allSatisfy { !$0.contains("corrupt") })
+        let repaired = try await cachectl("verify", "--repair")
+        #expect(repaired.status == 0)
+        #expect(repaired.text.contains("set aside as cache.sqlite.corrupt-"), "\(repaired.text)")
+        #expect(try names().contains { $0.contains("cache.sqlite.corrupt-") })
+        _ = try Cache(cachectl.temporary.store)
+        #expect(try await cachectl("verify").status == 0)
+    }
+
+    @Test func `keeps the secret of a malformed file that still holds it`() async throws {
+        try await fill()
+        let digest = try Cache(cachectl.temporary.store).rules.digest(of: [1])
+        _ = try await cachectl("evict")
+        try damageFile(from: try cachectl.temporary.root(of: "entry_by_size"), pages: 1)
+        #expect(try await cachectl("verify").status == 1)
+        #expect(try await cachectl("verify", "--repair").text.contains("set aside as "))
+        #expect(try Cache(cachectl.temporary.store).rules.digest(of: [1]) == digest)
+    }
+
+    @Test func `runs beside a program, and tells it what it dropped`() async throws {
+        try await fill()
+        let uptime = Guarded<UInt64>(0)
+        let cache = try Cache(
+            cachectl.temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        let listing = try #require(try cache.list(limit: 3).first { $0.url.hasSuffix("small") })
+        let form = Array(try #require(try cache.canonicalForm(of: listing.key)).utf8)
+        #expect(cache.find(listing.key, request: form) != nil)
+        try cachectl.temporary.run("UPDATE entry SET checksum = 0 WHERE id = \(listing.id)")
+        #expect(try await cachectl("verify", "--repair").status == 0)
+        uptime.withLock { $0 += Neighbors.interval }
+        #expect(cache.find(listing.key, request: form) == nil)
+    }
+}
