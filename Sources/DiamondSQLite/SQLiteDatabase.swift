@@ -48,6 +48,16 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// Runs `body` on a connection of its own that only reads, to a file as it is: nothing is made, refused or migrated.
+    package static func look<Result>(
+        at path: String,
+        _ configuration: SQLiteConfiguration,
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        let handle = try open(path, configuration, readOnly: true)
+        return try body(SQLiteConnection(handle: handle))
+    }
+
     /// Bytes of the file and of its log and index beside it.
     package var size: Int64 {
         ["", "-wal", "-shm"].reduce(0) { sum, suffix in

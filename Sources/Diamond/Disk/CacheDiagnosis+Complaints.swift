@@ -1,0 +1,96 @@
+import DiamondSQLite
+import DiamondSchema
+import Foundation
+
+extension CacheDiagnosis {
+    /// Something that is not as it should be.
+    package struct Complaint: Hashable, Sendable {
+        package var what: String
+        /// What to do.
+        package var remedy: String
+    }
+
+    /// Judged by what was read, the worst first.
+    package var complaints: [Complaint] {
+        usability + permissions + (settings.map { self.judge($0) } ?? [])
+            + setAside.map { file in
+                Complaint(what: "\(file.name) was damaged and set aside", remedy: "look into it, or remove it")
+            }
+    }
+
+    private var usability: [Complaint] {
+        var complaints: [Complaint] = []
+        if let failure { complaints.append(Complaint(what: "the store cannot be used", remedy: failure.message)) }
+        if sqliteOptions.contains("THREADSAFE=0") {
+            complaints.append(
+                Complaint(what: "SQLite is built for a single thread", remedy: "link one with THREADSAFE=1 or 2"))
+        }
+        return complaints
+    }
+
+    private var permissions: [Complaint] {
+        let places = directory.map { [($0, 0o700, $0.name)] } ?? []
+        let paths = files.map { ($0, 0o600, store.directory.appendingPathComponent($0.name).path) }
+        return (places + paths).filter { $0.0.mode != $0.1 }.map { file, mode, path in
+            Complaint(
+                what: "\(path) has the permissions 0\(String(file.mode, radix: 8)), not 0\(String(mode, radix: 8))",
+                remedy: "chmod \(String(mode, radix: 8)) '\(path)'")
+        }
+    }
+
+    private func judge(_ settings: Settings) -> [Complaint] {
+        guard failure == nil else { return [] }
+        guard settings.isCurrent else {
+            let what = "the schema's version is \(settings.schemaVersion), not \(DiamondSchema.cache.migrations.count)"
+            return [Complaint(what: what, remedy: "'cachectl stats' brings it up to date, as any program does")]
+        }
+        return settings.complaints + state(settings)
+    }
+
+    private func state(_ settings: Settings) -> [Complaint] {
+        var complaints: [Complaint] = []
+        if !hasSecret {
+            complaints.append(
+                Complaint(what: "the store's secret is missing", remedy: "'cachectl verify --repair' makes a new one"))
+        }
+        if Eviction.isWasteful(free: settings.freeBytes, used: settings.usedBytes) {
+            let part = settings.freePages * 100 / max(1, settings.pages)
+            complaints.append(
+                Complaint(
+                    what: "\(part) % of the file hold nothing",
+                    remedy: "a program that writes gives it back; 'cachectl evict' does it now"))
+        }
+        if logBytes > Eviction.logBytes {
+            complaints.append(
+                Complaint(
+                    what:
+                        "the log is \(logPages) pages long, and is brought into the file from \(Self.logThreshold) on",
+                    remedy:
+                        "the next writes shorten it; where a program reads for long, end it, then run 'cachectl evict'")
+            )
+        }
+        return complaints
+    }
+}
+
+extension CacheDiagnosis.Settings {
+    /// What is fixed when the file is made, or mended when it is opened.
+    fileprivate var complaints: [CacheDiagnosis.Complaint] {
+        var complaints: [CacheDiagnosis.Complaint] = []
+        let anew = "end the programs that use the store and remove cache.sqlite*: it is made anew"
+        if journalMode != "wal" {
+            complaints.append(
+                .init(
+                    what: "the journal mode is \(journalMode), not wal: readers wait for writers",
+                    remedy: "'cachectl stats' sets it, as any program does"))
+        }
+        if autoVacuum != 2 {
+            complaints.append(.init(what: "auto_vacuum is not incremental: no space is given back", remedy: anew))
+        }
+        if pageSize != DiamondSchema.cache.pageSize {
+            let what = "the page size is \(pageSize), not \(DiamondSchema.cache.pageSize): slower than it has to be"
+            complaints.append(.init(what: what, remedy: anew))
+        }
+        return complaints
+    }
+}

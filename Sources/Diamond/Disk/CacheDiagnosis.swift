@@ -1,0 +1,113 @@
+import DiamondSQLite
+import DiamondSchema
+import Foundation
+
+/// How a store is: its files, its settings, what they hold. Nothing is changed by asking.
+package struct CacheDiagnosis: Sendable {
+    /// A file or a directory of the store.
+    package struct File: Hashable, Sendable {
+        package var name: String
+        package var bytes: Int64
+        /// The permission bits.
+        package var mode: Int
+    }
+
+    /// What the file says of itself.
+    package struct Settings: Hashable, Sendable {
+        package var schemaVersion: Int64
+        package var applicationID: Int64
+        package var journalMode: String
+        /// 0 none, 1 full, 2 incremental.
+        package var autoVacuum: Int64
+        package var pageSize: Int64
+        package var pages: Int64
+        package var freePages: Int64
+
+        package var freeBytes: Int64 { freePages * pageSize }
+        package var usedBytes: Int64 { (pages - freePages) * pageSize }
+    }
+
+    package let store: Store
+    package var sqliteVersion = SQLiteLibrary.version
+    package var sqliteOptions = SQLiteLibrary.options
+    /// `nil` where it is not there.
+    package var directory: File?
+    /// Database, log and index, as far as they are there.
+    package var files: [File] = []
+    /// Damaged files that were set aside.
+    package var setAside: [File] = []
+    /// `nil` where the file cannot be read.
+    package var settings: Settings?
+    package var totals: CacheTotals?
+    package var hasSecret = false
+    /// Why the store cannot be used.
+    package var failure: CacheError?
+
+    package init(of store: Store) {
+        self.store = store
+        directory = File(store.directory.path, name: store.directory.path)
+        files = ["", "-wal", "-shm"].compactMap { File(store.cachePath + $0, name: "cache.sqlite\($0)") }
+        let names = try? FileManager.default.contentsOfDirectory(atPath: store.directory.path)
+        setAside = (names ?? []).filter { $0.hasPrefix("cache.sqlite.corrupt-") }.sorted().compactMap { name in
+            File(store.directory.appendingPathComponent(name).path, name: name)
+        }
+        do throws(CacheError) { try read() } catch { failure = error }
+    }
+
+    private mutating func read() throws(CacheError) {
+        try store.requireCache()
+        do throws(SQLiteError) {
+            let (settings, contents) = try SQLiteDatabase.look(at: store.cachePath, DiamondSchema.cache, Self.read)
+            self.settings = settings
+            totals = contents?.totals
+            hasSecret = contents?.hasSecret ?? false
+            failure = settings.failure(of: store)
+        } catch {
+            throw CacheError(error)
+        }
+    }
+
+    private static func read(
+        _ connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (Settings, (totals: CacheTotals, hasSecret: Bool)?) {
+        let settings = try CacheTable.settings(on: connection)
+        guard settings.isCurrent else { return (settings, nil) }
+        let totals = try CacheTable.totals(on: connection)
+        return (settings, (totals, try CacheTable.hasSoundSecret(on: connection)))
+    }
+
+    /// Bytes of the log beside the file.
+    package var logBytes: Int64 { files.first { $0.name.hasSuffix("-wal") }?.bytes ?? 0 }
+
+    /// Pages in the log, those included that are in the file by now.
+    package var logPages: Int64 { settings.map { max(0, logBytes - 32) / ($0.pageSize + 24) } ?? 0 }
+
+    /// Pages of the log from which on it is brought into the file.
+    package static var logThreshold: Int64 { Int64(DiamondSchema.cache.checkpointLength) }
+}
+
+extension CacheDiagnosis.File {
+    init?(_ path: String, name: String) {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+        let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0
+        self.init(name: name, bytes: (attributes[.size] as? NSNumber)?.int64Value ?? 0, mode: mode & 0o777)
+    }
+}
+
+extension CacheDiagnosis.Settings {
+    /// Written by a program that knows the schema this one knows.
+    var isCurrent: Bool {
+        applicationID == DiamondSchema.cache.applicationID && schemaVersion == DiamondSchema.cache.migrations.count
+    }
+
+    /// Why a program cannot use the file. One that is empty still, or older, is brought up to date by the next.
+    fileprivate func failure(of store: Store) -> CacheError? {
+        let newest = DiamondSchema.cache.migrations.count
+        if applicationID != DiamondSchema.cache.applicationID, applicationID != 0 || pages > 1 {
+            return CacheError(SQLiteError(.foreignFile, "belongs to another program", path: store.cachePath))
+        }
+        guard schemaVersion > newest else { return nil }
+        let message = "has schema version \(schemaVersion), this program knows \(newest)"
+        return CacheError(SQLiteError(.newerSchema, message, path: store.cachePath))
+    }
+}

@@ -1,0 +1,134 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+
+struct Doctor: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Tells how the store is, and what to do about what is not as it should be.",
+        discussion: """
+            Changes nothing. Ends with 1 when something is to be done, and with 4 when the store cannot be opened. Whether \
+            every entry is sound tells verify.
+            """
+    )
+
+    @OptionGroup var store: StoreOptions
+
+    func run() throws {
+        let diagnosis = CacheDiagnosis(of: store.location)
+        let report = HealthReport(diagnosis)
+        if store.json {
+            Output.json(report)
+        } else {
+            for line in report.lines { Output.line(line.printable) }
+        }
+        guard diagnosis.failure == nil else { throw Failure.noStore }
+        if !report.complaints.isEmpty { throw Failure.damaged }
+    }
+}
+
+/// The form of `doctor --json`, and its lines for people.
+private struct HealthReport: Encodable {
+    struct Complaint: Encodable {
+        var what: String
+        var remedy: String
+    }
+
+    struct File: Encodable {
+        var name: String
+        var bytes: Int64
+        /// Octal.
+        var mode: String
+
+        init(_ file: CacheDiagnosis.File) {
+            name = file.name
+            bytes = file.bytes
+            mode = "0" + String(file.mode, radix: 8)
+        }
+    }
+
+    struct Settings: Encodable {
+        var schemaVersion: Int64
+        /// Hexadecimal.
+        var applicationID: String
+        var journalMode: String
+        var autoVacuum: String
+        var pageSize: Int64
+        var pages: Int64
+        var freePages: Int64
+        var freePart: Double
+
+        init(_ settings: CacheDiagnosis.Settings) {
+            schemaVersion = settings.schemaVersion
+            applicationID = "0x" + String(settings.applicationID, radix: 16)
+            journalMode = settings.journalMode
+            let modes: [Int64: String] = [0: "none", 1: "full", 2: "incremental"]
+            autoVacuum = modes[settings.autoVacuum] ?? String(settings.autoVacuum)
+            pageSize = settings.pageSize
+            pages = settings.pages
+            freePages = settings.freePages
+            freePart = Double(freePages) / Double(max(1, pages))
+        }
+    }
+
+    var version = Cachectl.configuration.version
+    var sqliteVersion: String
+    var sqliteOptions: [String]
+    var store: String
+    var directory: File?
+    var files: [File]
+    var setAside: [File]
+    var settings: Settings?
+    var usedBytes: Int64?
+    var logPages: Int64
+    var logThreshold = CacheDiagnosis.logThreshold
+    var entries: Int?
+    var bodyBytes: Int64?
+    var complaints: [Complaint]
+
+    init(_ diagnosis: CacheDiagnosis) {
+        sqliteVersion = diagnosis.sqliteVersion
+        sqliteOptions = diagnosis.sqliteOptions.filter { option in Self.options.contains { option.hasPrefix($0) } }
+        store = diagnosis.store.directory.path
+        directory = diagnosis.directory.map { File($0) }
+        files = diagnosis.files.map { File($0) }
+        setAside = diagnosis.setAside.map { File($0) }
+        settings = diagnosis.settings.map { Settings($0) }
+        usedBytes = diagnosis.settings?.usedBytes
+        logPages = diagnosis.logPages
+        entries = diagnosis.totals?.entries
+        bodyBytes = diagnosis.totals?.bodyBytes
+        complaints = diagnosis.complaints.map { Complaint(what: $0.what, remedy: $0.remedy) }
+    }
+
+    /// What of SQLite's options matters to a store.
+    private static let options = ["SECURE_DELETE", "THREADSAFE=", "MAX_MMAP_SIZE=", "DIRECT_OVERFLOW_READ", "OMIT_WAL"]
+}
+
+extension HealthReport {
+    var lines: [String] {
+        let options = sqliteOptions.isEmpty ? "" : " (\(sqliteOptions.joined(separator: ", ")))"
+        return [
+            "diamond   \(version)\(settings.map { ", schema \($0.schemaVersion)" } ?? "")",
+            "sqlite    \(sqliteVersion)\(options)",
+            "store     \(store)\(directory.map { " (\($0.mode))" } ?? "")",
+        ] + files.map { "file      \($0.name) (\($0.mode)), \(Quantity.bytes($0.bytes))" } + contents
+            + setAside.map { "aside     \($0.name), \(Quantity.bytes($0.bytes))" }
+            + (complaints.isEmpty ? ["healthy"] : complaints.map { "! \($0.what): \($0.remedy)" })
+    }
+
+    private var contents: [String] {
+        guard let settings, let usedBytes else { return [] }
+        let pages = "\(settings.pages) of \(Quantity.bytes(settings.pageSize)), \(settings.freePages) free"
+        let part = settings.pages > 0 ? " (\(settings.freePages * 100 / settings.pages) %)" : ""
+        let modes = "journal_mode \(settings.journalMode), auto_vacuum \(settings.autoVacuum)"
+        let held = entries.map { ["entries   \($0), bodies \(Quantity.bytes(bodyBytes ?? 0))"] } ?? []
+        return [
+            "pages     \(pages)\(part)",
+            "log       \(logPages) pages; from \(logThreshold) on it is brought into the file",
+            "settings  \(modes), application_id \(settings.applicationID)",
+            "used      \(Quantity.bytes(usedBytes)); of how much, each program says for itself",
+        ] + held
+    }
+}
+#endif

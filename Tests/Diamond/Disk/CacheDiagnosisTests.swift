@@ -1,0 +1,55 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A diagnosis` {
+    let temporary = TemporaryStore()
+
+    private func healthy() throws -> CacheDiagnosis {
+        _ = try Cache(temporary.store)
+        return CacheDiagnosis(of: temporary.store)
+    }
+
+    private typealias Ill = @Sendable (inout CacheDiagnosis) -> Void
+
+    private static let ills: [(what: String, ill: Ill)] = [
+        ("SQLite is built for a single thread", { $0.sqliteOptions = ["THREADSAFE=0"] }),
+        ("the page size is 4096, not 8192: slower than it has to be", { $0.settings?.pageSize = 4096 }),
+        ("auto_vacuum is not incremental: no space is given back", { $0.settings?.autoVacuum = 1 }),
+        ("the journal mode is delete, not wal: readers wait for writers", { $0.settings?.journalMode = "delete" }),
+        ("the store's secret is missing", { $0.hasSecret = false }),
+        ("the schema's version is 0, not 1", { $0.settings?.schemaVersion = 0 }),
+        (
+            "50 % of the file hold nothing",
+            {
+                $0.settings?.pages = 1000
+                $0.settings?.freePages = 500
+            }
+        ),
+        (
+            "the log is 2552 pages long, and is brought into the file from 1000 on",
+            { $0.files = [.init(name: "cache.sqlite-wal", bytes: 20 << 20, mode: 0o600)] }
+        ),
+    ]
+
+    @Test func `of a new store finds nothing to do`() throws {
+        let diagnosis = try healthy()
+        #expect(diagnosis.complaints.isEmpty)
+        #expect(diagnosis.settings?.isCurrent == true && diagnosis.totals?.entries == 0)
+    }
+
+    @Test(arguments: ills.indices) func `judges by what was read`(index: Int) throws {
+        var diagnosis = try healthy()
+        Self.ills[index].ill(&diagnosis)
+        #expect(diagnosis.complaints.map(\.what) == [Self.ills[index].what])
+    }
+
+    @Test func `does not mind a few free pages, and a log of the length it may have`() throws {
+        var diagnosis = try healthy()
+        diagnosis.settings?.freePages = 100
+        diagnosis.files = [.init(name: "cache.sqlite-wal", bytes: 16 << 20, mode: 0o600)]
+        #expect(diagnosis.complaints.isEmpty)
+    }
+}
