@@ -19,7 +19,7 @@ import Testing
     private static let selections: [(arguments: [String], count: Int)] = [
         (["--tag", "cities"], 2), (["--tag", "city"], 0), (["--host", "a.example"], 3), (["--host", "A.EXAMPLE"], 3),
         (["--prefix", "https://a.example/v1/"], 1), (["--identity", "anna"], 1), (["--older-than", "2d"], 1),
-        (["--older-than", "30m"], 2), (["--older-than", "0s"], 4), (["--all"], 4),
+        (["--older-than", "30m"], 2), (["--older-than", "90m"], 1), (["--older-than", "0s"], 4), (["--all"], 4),
     ]
 
     @Test(arguments: selections) func `purges what is selected, and says first what it would do`(
