@@ -7,7 +7,7 @@ extension TemporaryStore {
     /// Runs SQL on the store's file, beside whoever uses it and past all that Diamond guards.
     func run(_ sql: String) throws {
         // Read and write.
-        try SQLiteHandle(path: store.cachePath, flags: 2).execute(sql)
+        try SQLiteHandle(path: store.cachePath, flags: 2, vfs: nil).execute(sql)
     }
 
     /// Runs SQL as a program would: its log stays.
@@ -20,7 +20,7 @@ extension TemporaryStore {
 
     /// The first page of a table or an index.
     func root(of name: String) throws -> Int {
-        let handle = try SQLiteHandle(path: store.cachePath, flags: 1)
+        let handle = try SQLiteHandle(path: store.cachePath, flags: 1, vfs: nil)
         let connection = SQLiteConnection(handle: handle)
         let statement = try connection.statement("SELECT rootpage FROM sqlite_schema WHERE name = ?")
         try statement.bind(name, at: 1)
