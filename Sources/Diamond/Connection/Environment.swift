@@ -23,10 +23,10 @@ struct Environment: Sendable {
     /// The request as it is keyed, persisted and sent.
     func resolve(_ request: Request) async throws(ConnectionError) -> Request {
         var request = request
-        do throws(RequestError) {
+        do throws(MalformedURL) {
             if let baseURL { request.url = try RequestURL.resolve(request.url, against: baseURL) }
         } catch {
-            throw ConnectionError(error)
+            throw ConnectionError(RequestError(error))
         }
         for field in headers where request.headers[field.name] == nil { request.headers.append(field) }
         if request.identity == nil { request.identity = try await identity(of: request) }

@@ -42,6 +42,8 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         let codes: [JSONError.Code: Code] = [.malformed: .malformedJSON, .ambiguous: .ambiguousJSON]
         self.init(codes[error.code] ?? .malformedParameter, error.message)
     }
+
+    init(_ error: MalformedURL) { self.init(.malformedURL, error.message) }
 }
 
 extension JSONValue {
@@ -53,5 +55,12 @@ extension JSONValue {
     /// The JSON text of the value, in the form of RFC 8785.
     func written() throws(RequestError) -> [UInt8] {
         do { return try JSONWriter.text(of: self) } catch { throw RequestError(error) }
+    }
+}
+
+extension RequestURL {
+    /// The URL that a request is sent to.
+    init(_ text: String) throws(RequestError) {
+        do { try self.init(parsing: text) } catch { throw RequestError(error) }
     }
 }

@@ -14,7 +14,7 @@ package struct RequestURL: Hashable {
     /// The query as written, with only what must be encoded encoded; `nil` where there is no `?`.
     private(set) var query: [UInt8]?
 
-    init(_ text: String) throws(RequestError) {
+    init(parsing text: String) throws(MalformedURL) {
         let bytes = Array(text.utf8)
         var parser = Parser(bytes: bytes, end: bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count)
         scheme = try parser.scheme()

@@ -11,7 +11,7 @@ extension RequestURL {
             self.end = end
         }
 
-        mutating func scheme() throws(RequestError) -> String {
+        mutating func scheme() throws(MalformedURL) -> String {
             guard let colon = bytes[..<end].firstIndex(of: UInt8(ascii: ":")) else {
                 throw failure("it has no scheme: begin with https://")
             }
@@ -23,7 +23,7 @@ extension RequestURL {
             return scheme
         }
 
-        mutating func authority() throws(RequestError) -> (userInfo: [UInt8]?, host: [UInt8], port: Int?) {
+        mutating func authority() throws(MalformedURL) -> (userInfo: [UInt8]?, host: [UInt8], port: Int?) {
             guard bytes[position..<end].starts(with: "//".utf8) else { throw failure("'//' must follow the scheme") }
             position += 2
             let authority = take(until: [UInt8(ascii: "/"), UInt8(ascii: "?")])
@@ -34,11 +34,11 @@ extension RequestURL {
             return try splitPort(of: authority[(at + 1)...], userInfo: userInfo)
         }
 
-        mutating func path() throws(RequestError) -> [UInt8] {
+        mutating func path() throws(MalformedURL) -> [UInt8] {
             try normalized(take(until: [UInt8(ascii: "?")]))
         }
 
-        mutating func query() throws(RequestError) -> [UInt8]? {
+        mutating func query() throws(MalformedURL) -> [UInt8]? {
             guard position < end else { return nil }
             position += 1
             return try normalized(take(until: []), decoding: false)
@@ -51,7 +51,7 @@ extension RequestURL {
         }
 
         /// One form of percent-encoding; with `decoding`, what needs none loses it (section 6.2.2.2).
-        private func normalized(_ part: ArraySlice<UInt8>, decoding: Bool = true) throws(RequestError) -> [UInt8] {
+        private func normalized(_ part: ArraySlice<UInt8>, decoding: Bool = true) throws(MalformedURL) -> [UInt8] {
             var normalized: [UInt8] = []
             normalized.reserveCapacity(part.count)
             var index = part.startIndex
@@ -67,7 +67,7 @@ extension RequestURL {
             return normalized
         }
 
-        private func escaped(_ part: ArraySlice<UInt8>, at index: Int) throws(RequestError) -> UInt8 {
+        private func escaped(_ part: ArraySlice<UInt8>, at index: Int) throws(MalformedURL) -> UInt8 {
             guard index + 2 < part.endIndex, let high = Hex.value(of: part[index + 1]),
                 let low = Hex.value(of: part[index + 2])
             else {
@@ -76,13 +76,13 @@ extension RequestURL {
             return high << 4 | low
         }
 
-        private func bareCharacter(_ byte: UInt8, at index: Int) -> RequestError {
+        private func bareCharacter(_ byte: UInt8, at index: Int) -> MalformedURL {
             let escape = "%" + Hex.text(of: [byte]).uppercased()
             return failure("character \(index + 1) cannot stand in a URL: write \(escape)")
         }
 
-        func failure(_ reason: String) -> RequestError {
-            RequestError(.malformedURL, "the URL \(RequestURL.masked(bytes)) is malformed: \(reason)")
+        func failure(_ reason: String) -> MalformedURL {
+            MalformedURL(message: "the URL \(RequestURL.masked(bytes)) is malformed: \(reason)")
         }
     }
 

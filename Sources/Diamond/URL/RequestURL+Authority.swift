@@ -5,7 +5,7 @@ extension RequestURL.Parser {
     func splitPort(
         of hostAndPort: ArraySlice<UInt8>,
         userInfo: [UInt8]?
-    ) throws(RequestError) -> (userInfo: [UInt8]?, host: [UInt8], port: Int?) {
+    ) throws(MalformedURL) -> (userInfo: [UInt8]?, host: [UInt8], port: Int?) {
         let isLiteral = hostAndPort.first == UInt8(ascii: "[")
         let literalEnd =
             isLiteral ? hostAndPort.firstIndex(of: UInt8(ascii: "]")) ?? hostAndPort.endIndex : hostAndPort.startIndex
@@ -14,7 +14,7 @@ extension RequestURL.Parser {
         return (userInfo, try host(hostAndPort[..<colon]), port)
     }
 
-    private func port(_ digits: ArraySlice<UInt8>) throws(RequestError) -> Int? {
+    private func port(_ digits: ArraySlice<UInt8>) throws(MalformedURL) -> Int? {
         guard !digits.isEmpty else { return nil }
         let isNumber = digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard isNumber, let port = Int(String(decoding: digits, as: UTF8.self)), (1...65535).contains(port) else {
@@ -23,7 +23,7 @@ extension RequestURL.Parser {
         return port
     }
 
-    private func host(_ host: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
+    private func host(_ host: ArraySlice<UInt8>) throws(MalformedURL) -> [UInt8] {
         guard !host.isEmpty else { throw failure("it has no host") }
         guard host.first != UInt8(ascii: "[") else { return try address(host) }
         let name = try host.allSatisfy { $0 < 0x80 } ? host : international(host)[...]
@@ -39,7 +39,7 @@ extension RequestURL.Parser {
     }
 
     /// An international name in its ASCII form, as far as Foundation knows it (UTS 46, not transitional: RFC 5891).
-    private func international(_ host: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
+    private func international(_ host: ArraySlice<UInt8>) throws(MalformedURL) -> [UInt8] {
         let prefix = "http://"
         let isPlain = !host.contains { $0 < 0x80 && PercentEncoding.isReserved($0) }
         let text = String(validating: host, as: UTF8.self)
@@ -51,7 +51,7 @@ extension RequestURL.Parser {
     }
 
     /// An address in brackets, in the one form of RFC 5952.
-    private func address(_ literal: ArraySlice<UInt8>) throws(RequestError) -> [UInt8] {
+    private func address(_ literal: ArraySlice<UInt8>) throws(MalformedURL) -> [UInt8] {
         let isClosed = literal.last == UInt8(ascii: "]")
         let text = String(decoding: literal.dropFirst().dropLast(), as: UTF8.self)
         guard isClosed, let address = IPv6Address(text) else {

@@ -1,9 +1,9 @@
 extension RequestURL {
     /// The absolute URL of a reference (RFC 3986 section 5.2): an absolute one as it is; `/a` from the base's root; `a`
     /// beside the base's last segment, so that a base usually ends with `/`; `?a` and nothing on the base's path.
-    static func resolve(_ reference: String, against base: String) throws(RequestError) -> String {
+    static func resolve(_ reference: String, against base: String) throws(MalformedURL) -> String {
         guard !hasScheme(reference) else { return reference }
-        let base = try RequestURL(base)
+        let base = try RequestURL(parsing: base)
         let authority = base.userInfo.map { String(decoding: $0, as: UTF8.self) + "@" } ?? ""
         let origin = base.origin.replacing("://", with: "://\(authority)", maxReplacements: 1)
         let path = String(decoding: base.path, as: UTF8.self)
