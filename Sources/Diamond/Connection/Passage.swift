@@ -90,7 +90,9 @@ struct Passage: Sendable {
         _ wire: WireRequest,
         validators stored: StoredResponse?
     ) throws(ConnectionError) -> TransportRequest {
-        let url = wire.url.text(adding: wire.parameterItems + wire.filledItems)
+        var items = wire.parameterItems
+        items.append(contentsOf: wire.filledItems)
+        let url = wire.url.text(adding: items)
         var request = TransportRequest(method: wire.method, url: url, headers: wire.headers, timeout: timeout)
         if let stored {
             let headers = stored.headers

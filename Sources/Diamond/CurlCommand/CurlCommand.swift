@@ -62,7 +62,7 @@ struct CurlCommand {
         var mark = mark
         for item in items.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
             let name = item.prefix { $0 != UInt8(ascii: "=") }
-            let isSecret = name.count < item.count && rules.isSecret(parameter: Array(name))
+            let isSecret = name.count < item.count && rules.isSecret(parameter: name.span)
             word.append(mark.utf8 + (isSecret ? name + [UInt8(ascii: "=")] : item))
             if isSecret { word.append(variable: variable(for: name)) }
             mark = "&"
@@ -161,7 +161,7 @@ struct CurlCommand {
     private func hides(_ part: MultipartPart) -> Bool {
         guard case .bytes(let data) = part.content else { return false }
         let name = PercentEncoding.encode(part.name.utf8)
-        return rules.isSecret(parameter: name) || isSecretJSON(Array(data), part.contentType)
+        return rules.isSecret(parameter: name.span) || isSecretJSON(Array(data), part.contentType)
     }
 
     private mutating func addFile(_ url: URL) {

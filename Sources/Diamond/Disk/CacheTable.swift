@@ -61,7 +61,7 @@ enum CacheTable {
 
     // The whole key and the whole canonical form, so that no collision of prefixes can answer for another request.
     private static func isSame(_ row: borrowing SQLiteStatement, _ key: RequestKey, _ request: [UInt8]) -> Bool {
-        row.withBytes(0) { bytes in key.bytes.withUnsafeBytes { isEqual($0, bytes) } }
+        row.withBytes(0) { bytes in key.withUnsafeBytes { isEqual($0, bytes) } }
             && row.withBytes(1) { bytes in request.withUnsafeBytes { isEqual($0, bytes) } }
     }
 

@@ -20,7 +20,7 @@ package struct KeyRules: Sendable {
     package func adding(_ rules: IdentityRules) -> KeyRules { KeyRules(secret: secret, own: own.union(rules)) }
 
     /// With what a request says itself.
-    func adding(_ request: WireRequest) -> KeyRules {
+    func adding(_ request: borrowing WireRequest) -> KeyRules {
         var rules = adding(request.rules)
         rules.filledHeaders = request.filledHeaders
         return rules
@@ -28,20 +28,20 @@ package struct KeyRules: Sendable {
 
     /// Headers that do not select among a resource's answers: about the message, the connection, the cache, the
     /// client's build, or tracing.
-    private static let nonSelectingHeaders: Set<String> = [
+    private static let nonSelectingHeaders = WordSet([
         "user-agent", "date", "content-length", "expect", "max-forwards",
         "range", "cache-control", "pragma", "priority",
         "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
         "traceparent", "tracestate", "baggage", "b3",
         "x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context",
-    ]
+    ])
 
     /// How the names of others begin.
-    private static let nonSelectingFamilies = ["if-", "proxy-", "x-b3-"]
+    private static let nonSelectingFamilies = WordSet(["if-", "proxy-", "x-b3-"])
 
     /// Whether a header may tell answers apart where no rules say otherwise.
     static func isSelecting(_ header: String) -> Bool {
-        !nonSelectingHeaders.contains(header) && !nonSelectingFamilies.contains { header.hasPrefix($0) }
+        header.withBytes { !nonSelectingHeaders.hasWhole($0) && !nonSelectingFamilies.hasBeginning(of: $0) }
     }
 
     /// Whether a header may tell answers apart.
@@ -58,34 +58,31 @@ package struct KeyRules: Sendable {
     }
 
     private func isListed(_ name: HTTPField.Name) -> Bool {
-        own.isSecret(name.canonicalName) || filledHeaders.contains(name.canonicalName)
+        own.isSecret(name.canonicalName)
+            || !filledHeaders.isEmpty && filledHeaders.contains(name.canonicalName)
     }
 
     /// Whether a name of a member says that its value is a credential.
     func isSecret(_ name: String) -> Bool { SecretNames.holdsMember(name) || own.isSecret(name) }
 
     /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
-    func isSecret(parameter name: [UInt8]) -> Bool {
-        let isKnown = PercentEncoding.decode(name).withUnsafeBufferPointer(SecretNames.holdsParameter)
-        return isKnown || isReplaced(parameter: name)
+    func isSecret(parameter name: Span<UInt8>) -> Bool {
+        SecretNames.holdsParameter(name) || isReplaced(parameter: name)
     }
 
     /// Whether an identity takes the place of a parameter: where it was named as a secret.
-    func isReplaced(parameter name: [UInt8]) -> Bool {
+    func isReplaced(parameter name: Span<UInt8>) -> Bool {
         guard !own.secrets.isEmpty else { return false }
-        return own.isSecret(Self.decoded(name)) || Self.words(name).contains(where: own.isSecret)
+        let name = Self.decoded(name)
+        return own.isSecret(name) || name.split { $0 == "[" || $0 == "]" }.contains(where: own.isSecret)
     }
 
-    func isIgnored(parameter name: [UInt8]) -> Bool {
+    func isIgnored(parameter name: Span<UInt8>) -> Bool {
         !own.ignoring.isEmpty && own.isIgnored(Self.decoded(name))
     }
 
-    private static func decoded(_ name: [UInt8]) -> String {
-        String(decoding: PercentEncoding.decode(name), as: UTF8.self)
-    }
-
-    private static func words(_ name: [UInt8]) -> [Substring] {
-        decoded(name).split { $0 == "[" || $0 == "]" }
+    private static func decoded(_ name: Span<UInt8>) -> String {
+        String(decoding: PercentEncoding.decode(name.array(name.indices)), as: UTF8.self)
     }
 
     /// A keyed digest that stands for a credential: equal for equal credentials in one store, and of no use outside.

@@ -32,8 +32,8 @@ struct Omissions {
     }
 
     private var parameters: [Omission] {
-        let filled = request.identity == nil ? [] : request.filledItems
-        return omissions(of: request.url.queryItems + request.parameterItems, "parameter")
+        let filled = request.identity == nil ? [] : request.filledItems.items
+        return omissions(of: request.items, "parameter")
             + filled.map { ("parameter \(String(decoding: $0.name, as: UTF8.self))", Self.isReplaced) }
     }
 
@@ -49,9 +49,9 @@ struct Omissions {
         }
     }
 
-    private func omissions(of items: [QueryItem], _ kind: String) -> [Omission] {
-        items.compactMap { item in
-            reason(item.name, hasValue: item.value != nil).map {
+    private func omissions(of items: QueryItems, _ kind: String) -> [Omission] {
+        items.items.compactMap { item in
+            reason(item.name.span, hasValue: item.hasValue).map {
                 ("\(kind) \(String(decoding: item.name, as: UTF8.self))", $0)
             }
         }
@@ -59,11 +59,11 @@ struct Omissions {
 
     private func omission(of part: MultipartPart) -> Omission? {
         let name = PercentEncoding.encode(part.name.utf8)
-        return reason(name, hasValue: true).map { ("part \(String(decoding: name, as: UTF8.self))", $0) }
+        return reason(name.span, hasValue: true).map { ("part \(String(decoding: name, as: UTF8.self))", $0) }
     }
 
     /// - Parameter name: percent-encoded.
-    private func reason(_ name: [UInt8], hasValue: Bool) -> String? {
+    private func reason(_ name: Span<UInt8>, hasValue: Bool) -> String? {
         if rules.isIgnored(parameter: name) { return Self.isIgnored }
         if request.identity != nil, hasValue, rules.isReplaced(parameter: name) { return Self.isReplaced }
         let isSecret = hasValue && rules.isSecret(parameter: name)

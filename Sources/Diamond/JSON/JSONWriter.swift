@@ -31,7 +31,7 @@ struct JSONWriter {
     private mutating func write(_ integer: Int64) {
         // Beyond 2^53 ECMAScript writes other digits than these.
         isCanonical = isCanonical && integer.magnitude <= 1 << 53
-        write(String(integer))
+        bytes.append(decimal: integer)
     }
 
     private mutating func write(_ double: Double) throws(JSONError) {
@@ -103,6 +103,23 @@ struct JSONWriter {
         case 0x0D: write("\\r")
         case 0..<0x20: write("\\u00"); bytes += Hex.digits(of: byte)
         default: bytes.append(byte)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Adds the digits of an integer.
+    mutating func append(decimal integer: Int64) {
+        if integer < 0 { append(UInt8(ascii: "-")) }
+        // 2^63 has 19 digits.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 19) { digits in
+            var (rest, start) = (integer.magnitude, digits.count)
+            repeat {
+                start -= 1
+                digits.initializeElement(at: start, to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+                rest /= 10
+            } while rest > 0
+            append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
         }
     }
 }

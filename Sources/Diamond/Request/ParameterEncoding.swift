@@ -35,77 +35,99 @@ public struct ParameterEncoding: Hashable, Sendable {
 
 extension Parameters {
     /// The parameters as items of a query or a form, in their order.
-    func items(_ encoding: ParameterEncoding) throws(RequestError) -> [QueryItem] {
-        var writer = ItemWriter(encoding: encoding)
-        for element in self { try writer.add(element.value, named: element.name) }
-        return writer.items
+    func items(_ encoding: ParameterEncoding) throws(RequestError) -> QueryItems {
+        var items = QueryItems()
+        try append(to: &items, encoding)
+        return items
+    }
+
+    func append(to items: inout QueryItems, _ encoding: ParameterEncoding) throws(RequestError) {
+        for element in self { try items.append(element.value, named: element.name, encoding) }
     }
 }
 
-private struct ItemWriter {
-    let encoding: ParameterEncoding
-    var items: [QueryItem] = []
-
-    mutating func add(_ value: JSONValue, named name: String) throws(RequestError) {
+extension QueryItems {
+    fileprivate mutating func append(
+        _ value: JSONValue,
+        named name: String,
+        _ encoding: ParameterEncoding
+    ) throws(RequestError) {
         switch value {
-        case .array(let values): try add(values, named: name)
-        case .object(let members): try add(members, named: name)
-        default: append(name, try Self.scalar(value))
+        case .array(let values): try append(values, named: name, encoding)
+        case .object(let members): try append(members, named: name, encoding)
+        case .null: append { bytes in PercentEncoding.append(encoding: name, to: &bytes) }
+        default: try append(name) { (bytes) throws(RequestError) in try value.append(to: &bytes) }
         }
     }
 
-    private mutating func add(_ values: [JSONValue], named name: String) throws(RequestError) {
+    private mutating func append(
+        _ values: [JSONValue],
+        named name: String,
+        _ encoding: ParameterEncoding
+    ) throws(RequestError) {
         switch encoding.arrays {
-        case .repeated: for value in values { try add(value, named: name) }
-        case .brackets: for value in values { try add(value, named: name + "[]") }
-        case .comma: append(name, try joined(values, name))
-        case .json: append(name, PercentEncoding.encode(try JSONValue.array(values).written()))
+        case .repeated: for value in values { try append(value, named: name, encoding) }
+        case .brackets: for value in values { try append(value, named: name + "[]", encoding) }
+        case .comma: try append(name) { (bytes) throws(RequestError) in try Self.join(values, name, into: &bytes) }
+        case .json: try append(json: .array(values), named: name)
         }
     }
 
-    private mutating func add(_ members: [String: JSONValue], named name: String) throws(RequestError) {
-        guard encoding.objects == .brackets else {
-            return append(name, PercentEncoding.encode(try JSONValue.object(members).written()))
-        }
+    private mutating func append(
+        _ members: [String: JSONValue],
+        named name: String,
+        _ encoding: ParameterEncoding
+    ) throws(RequestError) {
+        guard encoding.objects == .brackets else { return try append(json: .object(members), named: name) }
         for member in members.sorted(by: { $0.key < $1.key }) {
-            try add(member.value, named: "\(name)[\(member.key)]")
+            try append(member.value, named: "\(name)[\(member.key)]", encoding)
         }
     }
 
-    private mutating func append(_ name: String, _ value: [UInt8]?) {
-        items.append(QueryItem(name: PercentEncoding.encode(name.utf8), value: value))
+    private mutating func append(json value: JSONValue, named name: String) throws(RequestError) {
+        try append(name) { (bytes) throws(RequestError) in bytes += PercentEncoding.encode(try value.written()) }
+    }
+
+    private mutating func append(
+        _ name: String,
+        value write: (inout [UInt8]) throws(RequestError) -> Void
+    ) throws(RequestError) {
+        try append { (bytes) throws(RequestError) in
+            PercentEncoding.append(encoding: name, to: &bytes)
+            bytes.append(UInt8(ascii: "="))
+            try write(&bytes)
+        }
     }
 
     /// Bare commas between the values, so that an encoded one inside a value divides nothing.
-    private func joined(_ values: [JSONValue], _ name: String) throws(RequestError) -> [UInt8] {
-        var joined: [UInt8] = []
+    private static func join(_ values: [JSONValue], _ name: String, into bytes: inout [UInt8]) throws(RequestError) {
         for (index, value) in values.enumerated() {
-            if index > 0 { joined.append(UInt8(ascii: ",")) }
-            guard value.isScalar, let bytes = try Self.scalar(value) else {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            guard value.isScalar else {
                 let message =
                     "the parameter '\(name)' holds \(value.kind), which commas cannot join: encode arrays as json"
                 throw RequestError(.malformedParameter, message)
             }
-            joined += bytes
-        }
-        return joined
-    }
-
-    /// `nil` for `null`.
-    private static func scalar(_ value: JSONValue) throws(RequestError) -> [UInt8]? {
-        switch value {
-        case .null: nil
-        case .string(let text): PercentEncoding.encode(text.utf8)
-        default: PercentEncoding.encode(try value.written())
+            try value.append(to: &bytes)
         }
     }
 }
 
 extension JSONValue {
+    /// Whether it can stand between commas.
     fileprivate var isScalar: Bool {
         switch self {
-        case .array, .object: false
+        case .null, .array, .object: false
         default: true
+        }
+    }
+
+    /// Adds text, a number or a Boolean, percent-encoded.
+    fileprivate func append(to bytes: inout [UInt8]) throws(RequestError) {
+        switch self {
+        case .string(let text): PercentEncoding.append(encoding: text, to: &bytes)
+        case .integer(let integer): bytes.append(decimal: integer)
+        default: bytes += PercentEncoding.encode(try written())
         }
     }
 }

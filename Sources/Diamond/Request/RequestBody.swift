@@ -58,7 +58,7 @@ public enum RequestBody: Hashable, Sendable {
     func encoded(_ encoding: ParameterEncoding = .standard) throws(RequestError) -> Data {
         switch self {
         case .json(let value): Data(try value.written())
-        case .form(let parameters): Data(try parameters.items(encoding).joinedQuery)
+        case .form(let parameters): Data(try parameters.items(encoding).bytes)
         case .bytes(let data, _): data
         case .file, .multipart:
             throw RequestError(.malformedRequest, "the body is not whole in memory: it is sent in segments")

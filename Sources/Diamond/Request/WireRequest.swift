@@ -8,45 +8,59 @@ import HTTPTypes
 struct WireRequest {
     var method: HTTPRequest.Method
     var url: RequestURL
-    /// The parameters that go to the query, behind the URL's own.
-    var parameterItems: [QueryItem] = []
+    /// The URL's own items in one form, and behind them the parameters that go to the query.
+    private(set) var items: QueryItems
     var headers: HTTPFields
     var body: RequestBody?
     let encoding: ParameterEncoding
     let rules: IdentityRules
     let credentials: [Credential]
-    /// Headers that secrets stand in, in lower case.
-    private(set) var filledHeaders: Set<String> = []
-    /// Secrets that go to the query, behind the parameters.
-    private(set) var filledItems: [QueryItem] = []
+    private var secrets: FilledSecrets
     let identity: String?
     let cacheKey: String?
 
-    init(_ request: Request) throws(RequestError) {
-        method = request.method
-        url = try RequestURL(request.url)
-        headers = request.headers
-        body = request.body
-        encoding = request.encoding
-        rules = request.rules
-        credentials = request.credentials
-        identity = request.identity
-        cacheKey = request.cacheKey
-        try place(request.parameters, at: request.effectiveDestination)
+    init(_ request: borrowing Request) throws(RequestError) {
+        let url = try RequestURL(request.url)
+        var (items, body) = (url.queryItems(reserving: 32 * request.parameters.count), request.body)
+        try Self.place(request.parameters, of: request, items: &items, body: &body)
+        var (headers, secrets) = (request.headers, FilledSecrets())
         if let userInfo = url.userInfo, headers[.authorization] == nil {
             headers[.authorization] = BasicCredentials.header(userInfo)
         }
-        for credential in credentials { try place(credential) }
+        for credential in request.credentials { try secrets.place(credential, in: &headers) }
+        try Self.addType(of: body, to: &headers)
+        // Each part made apart, and then put together: this is done for every key.
+        method = request.method
+        self.url = url
+        self.items = items
+        self.headers = headers
+        self.body = body
+        encoding = request.encoding
+        rules = request.rules
+        credentials = request.credentials
+        self.secrets = secrets
+        identity = request.identity
+        cacheKey = request.cacheKey
+    }
+
+    private static func addType(of body: RequestBody?, to headers: inout HTTPFields) throws(RequestError) {
+        guard let body else { return }
         if case .multipart = body, headers[.contentType] != nil {
             throw RequestError(
                 .malformedHeader, "the request has a Content-Type, which a multipart body makes itself: remove it")
         }
-        if let contentType = body?.contentType, headers[.contentType] == nil { headers[.contentType] = contentType }
+        if let contentType = body.contentType, headers[.contentType] == nil { headers[.contentType] = contentType }
     }
 
-    private mutating func place(_ parameters: Parameters, at destination: ParameterDestination) throws(RequestError) {
+    private static func place(
+        _ parameters: Parameters,
+        of request: borrowing Request,
+        items: inout QueryItems,
+        body: inout RequestBody?
+    ) throws(RequestError) {
         guard !parameters.isEmpty else { return }
-        guard destination != .query else { return parameterItems = try parameters.items(encoding) }
+        let destination = request.effectiveDestination
+        guard destination != .query else { return try parameters.append(to: &items, request.encoding) }
         guard body == nil else {
             throw RequestError(.malformedParameter, "the request has a body already: send its parameters in the query")
         }
@@ -55,32 +69,58 @@ struct WireRequest {
 }
 
 extension WireRequest {
+    /// The parameters that go to the query, behind the URL's own.
+    var parameterItems: QueryItems { items.dropping(url.queryItems()) }
+
     /// Credentials by name, to be filled in where the request is sent.
     var namedCredentials: [Credential] { credentials.filter { $0.secret.name != nil } }
 
-    private mutating func place(_ credential: Credential) throws(RequestError) {
-        switch credential.secret.content {
-        case .named: if case .header(let name, _) = credential.place { headers[name] = nil }
-        case .value(let value): try fill(credential, with: value)
-        }
-    }
-
     /// Puts a secret's value in its place, and remembers that it is one, whatever it is called there.
     mutating func fill(_ credential: Credential, with value: String) throws(RequestError) {
-        switch credential.place {
-        case .header(let name, let prefix):
-            headers[name] = nil
-            headers.append(try HTTPField(checking: name.rawName, prefix + value))
-            filledHeaders.insert(name.canonicalName)
-        case .parameter(let name):
-            let encoded = PercentEncoding.encode(value.utf8)
-            filledItems.append(QueryItem(name: PercentEncoding.encode(name.utf8), value: encoded))
-        }
+        try secrets.fill(credential, with: value, in: &headers)
     }
+
+    /// Headers that secrets stand in, in lower case.
+    var filledHeaders: Set<String> { secrets.headers }
+
+    /// Secrets that go to the query, behind the parameters.
+    var filledItems: QueryItems { secrets.items }
 
     /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
     var headerCredentials: [Credential] {
         credentials.filter { if case .header = $0.place { true } else { false } }
+    }
+}
+
+/// Where secrets have been filled in.
+private struct FilledSecrets {
+    private(set) var headers: Set<String> = []
+    private(set) var items = QueryItems()
+
+    mutating func place(_ credential: Credential, in fields: inout HTTPFields) throws(RequestError) {
+        switch credential.secret.content {
+        case .named: if case .header(let name, _) = credential.place { fields[name] = nil }
+        case .value(let value): try fill(credential, with: value, in: &fields)
+        }
+    }
+
+    mutating func fill(
+        _ credential: Credential,
+        with value: String,
+        in fields: inout HTTPFields
+    ) throws(RequestError) {
+        switch credential.place {
+        case .header(let name, let prefix):
+            fields[name] = nil
+            fields.append(try HTTPField(checking: name.rawName, prefix + value))
+            headers.insert(name.canonicalName)
+        case .parameter(let name):
+            items.append { item in
+                PercentEncoding.append(encoding: name, to: &item)
+                item.append(UInt8(ascii: "="))
+                PercentEncoding.append(encoding: value, to: &item)
+            }
+        }
     }
 }
 

@@ -1,88 +1,130 @@
 extension RequestURL {
-    /// Takes a URL apart from left to right; every failure names the place and the remedy.
-    struct Parser {
-        var bytes: [UInt8]
-        /// Where the fragment begins, or the end.
-        var end: Int
+    /// Takes a URL apart from left to right and writes its normal form; every failure names the place and the remedy.
+    ///
+    /// Every part ends before a fragment at the latest, wherever that begins.
+    struct Parser: ~Copyable {
+        var url = Writer()
         private var position = 0
 
-        init(bytes: [UInt8], end: Int) {
-            self.bytes = bytes
-            self.end = end
+        static func read(_ text: Span<UInt8>) throws(MalformedURL) -> RequestURL {
+            var parser = Parser()
+            // One more for the path of a URL that has none.
+            parser.url.bytes.reserveCapacity(text.count + 1)
+            let isSecure = try parser.readScheme(text)
+            try parser.readAuthority(text, port: isSecure ? 443 : 80)
+            try parser.readPath(text)
+            try parser.readQuery(text)
+            return parser.url.url
         }
 
-        mutating func scheme() throws(MalformedURL) -> String {
-            guard let colon = bytes[..<end].firstIndex(of: UInt8(ascii: ":")) else {
-                throw failure("it has no scheme: begin with https://")
+        /// Returns whether it is `https`.
+        private mutating func readScheme(_ text: Span<UInt8>) throws(MalformedURL) -> Bool {
+            let scheme = take(from: text) { $0 == UInt8(ascii: ":") }
+            guard position < text.count, text[position] == UInt8(ascii: ":") else {
+                throw Self.failure(text, "it has no scheme: begin with https://")
             }
-            let scheme = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
-            guard scheme == "http" || scheme == "https" else {
-                throw failure("its scheme is not http or https: begin with https://")
-            }
-            position = colon + 1
-            return scheme
-        }
-
-        mutating func authority() throws(MalformedURL) -> (userInfo: [UInt8]?, host: [UInt8], port: Int?) {
-            guard bytes[position..<end].starts(with: "//".utf8) else { throw failure("'//' must follow the scheme") }
-            position += 2
-            let authority = take(until: [UInt8(ascii: "/"), UInt8(ascii: "?")])
-            guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else {
-                return try splitPort(of: authority, userInfo: nil)
-            }
-            let userInfo = try normalized(authority[..<at])
-            return try splitPort(of: authority[(at + 1)...], userInfo: userInfo)
-        }
-
-        mutating func path() throws(MalformedURL) -> [UInt8] {
-            try normalized(take(until: [UInt8(ascii: "?")]))
-        }
-
-        mutating func query() throws(MalformedURL) -> [UInt8]? {
-            guard position < end else { return nil }
             position += 1
-            return try normalized(take(until: []), decoding: false)
+            let (http, https) = (text.isEqual(scheme, to: "http"), text.isEqual(scheme, to: "https"))
+            guard http || https else {
+                throw Self.failure(text, "its scheme is not http or https: begin with https://")
+            }
+            url.bytes.append(contentsOf: (https ? "https://" : "http://").utf8)
+            return https
         }
 
-        private mutating func take(until stops: [UInt8]) -> ArraySlice<UInt8> {
-            let start = position
-            position = bytes[start..<end].firstIndex(where: stops.contains) ?? end
-            return bytes[start..<position]
+        private mutating func readAuthority(_ text: Span<UInt8>, port: Int) throws(MalformedURL) {
+            let slash = UInt8(ascii: "/")
+            guard position + 1 < text.count, text[position] == slash, text[position + 1] == slash else {
+                throw Self.failure(text, "'//' must follow the scheme")
+            }
+            position += 2
+            var host = position
+            let authority = take(from: text) { $0 == slash || $0 == UInt8(ascii: "?") }
+            if let at = text.lastIndex(of: UInt8(ascii: "@"), in: authority) {
+                var userInfo: [UInt8] = []
+                _ = try Self.normalize(text, authority.lowerBound..<at, PercentEncoding.plain, into: &userInfo)
+                url.userInfo = userInfo
+                host = at + 1
+            }
+            try readHostAndPort(text, host..<authority.upperBound, port: port)
+            url.originEnd = url.bytes.count
         }
+
+        private mutating func readPath(_ text: Span<UInt8>) throws(MalformedURL) {
+            let rest = position..<text.count
+            position = try Self.normalize(text, rest, PercentEncoding.plainInPath, into: &url.bytes)
+            url.removeDotSegments()
+            url.pathEnd = url.bytes.count
+        }
+
+        private mutating func readQuery(_ text: Span<UInt8>) throws(MalformedURL) {
+            guard position < text.count, text[position] == UInt8(ascii: "?") else { return }
+            url.bytes.append(UInt8(ascii: "?"))
+            let rest = (position + 1)..<text.count
+            position = try Self.normalize(
+                text, rest, PercentEncoding.plainInQuery, decoding: false, into: &url.bytes)
+        }
+
+        /// What stands before an end, the fragment, or the end of the text.
+        private mutating func take(from text: Span<UInt8>, until isEnd: (UInt8) -> Bool) -> Range<Int> {
+            let start = position
+            while position < text.count, text[position] != UInt8(ascii: "#"), !isEnd(text[position]) { position += 1 }
+            return start..<position
+        }
+
+        // MARK: Percent-encoding
 
         /// One form of percent-encoding; with `decoding`, what needs none loses it (section 6.2.2.2).
-        private func normalized(_ part: ArraySlice<UInt8>, decoding: Bool = true) throws(MalformedURL) -> [UInt8] {
-            var normalized: [UInt8] = []
-            normalized.reserveCapacity(part.count)
-            var index = part.startIndex
-            while index < part.endIndex {
-                let isEscape = part[index] == PercentEncoding.percent
-                let byte = isEscape ? try escaped(part, at: index) : part[index]
-                let isBare = PercentEncoding.isUnreserved(byte) && (decoding || !isEscape)
-                let keepsBare = isBare || (!isEscape && PercentEncoding.isReserved(byte))
-                if !isEscape, !keepsBare, byte < 0x80 { throw bareCharacter(byte, at: index) }
-                PercentEncoding.append(byte, bare: keepsBare, to: &normalized)
-                index += isEscape ? 3 : 1
+        ///
+        /// - Parameter plain: what stays as it is; any other of the reserved ends the part.
+        /// - Returns: where the part ends.
+        private static func normalize(
+            _ text: Span<UInt8>,
+            _ part: Range<Int>,
+            _ plain: ASCIISet,
+            decoding: Bool = true,
+            into bytes: inout [UInt8]
+        ) throws(MalformedURL) -> Int {
+            var index = part.lowerBound
+            while true {
+                let start = index
+                while index < part.upperBound, plain.contains(text[index]) { index += 1 }
+                bytes.append(text, start..<index)
+                guard index < part.upperBound, !PercentEncoding.isReserved(text[index]) else { return index }
+                if text[index] == PercentEncoding.percent {
+                    let byte = try escaped(text, at: index, before: part.upperBound)
+                    let isBare = decoding && PercentEncoding.isUnreserved(byte)
+                    PercentEncoding.append(byte, bare: isBare, to: &bytes)
+                    index += 3
+                } else {
+                    guard text[index] >= 0x80 else { throw bareCharacter(text, at: index) }
+                    PercentEncoding.append(text[index], bare: false, to: &bytes)
+                    index += 1
+                }
             }
-            return normalized
         }
 
-        private func escaped(_ part: ArraySlice<UInt8>, at index: Int) throws(MalformedURL) -> UInt8 {
-            guard index + 2 < part.endIndex, let high = Hex.value(of: part[index + 1]),
-                let low = Hex.value(of: part[index + 2])
+        private static func escaped(
+            _ text: Span<UInt8>,
+            at index: Int,
+            before end: Int
+        ) throws(MalformedURL) -> UInt8 {
+            guard index + 2 < end, let high = Hex.value(of: text[index + 1]), let low = Hex.value(of: text[index + 2])
             else {
-                throw failure("'%' at character \(index + 1) is not followed by two hexadecimal digits: write %25")
+                let place = "'%' at character \(index + 1)"
+                throw failure(text, "\(place) is not followed by two hexadecimal digits: write %25")
             }
             return high << 4 | low
         }
 
-        private func bareCharacter(_ byte: UInt8, at index: Int) -> MalformedURL {
-            let escape = "%" + Hex.text(of: [byte]).uppercased()
-            return failure("character \(index + 1) cannot stand in a URL: write \(escape)")
+        private static func bareCharacter(_ text: Span<UInt8>, at index: Int) -> MalformedURL {
+            let escape = "%" + Hex.text(of: [text[index]]).uppercased()
+            return failure(text, "character \(index + 1) cannot stand in a URL: write \(escape)")
         }
 
-        func failure(_ reason: String) -> MalformedURL {
-            MalformedURL(message: "the URL \(RequestURL.masked(bytes)) is malformed: \(reason)")
+        static func failure(_ text: Span<UInt8>, _ reason: String) -> MalformedURL {
+            let shown = RequestURL.masked(text.array(text.indices))
+            return MalformedURL(message: "the URL \(shown) is malformed: \(reason)")
         }
     }
 
@@ -97,5 +139,31 @@ extension RequestURL {
         let isCut = end < bytes.endIndex
         let shown = bytes[..<start] + (host > start ? Array("•••".utf8) : []) + bytes[host..<end]
         return "'" + String(decoding: shown, as: UTF8.self) + (isCut ? "…'" : "'")
+    }
+}
+
+extension RequestURL.Writer {
+    /// RFC 3986 section 5.2.4, for a path that is empty or begins with "/".
+    mutating func removeDotSegments() {
+        let start = originEnd
+        guard start < bytes.count else { return bytes.append(UInt8(ascii: "/")) }
+        guard hasDotSegment else { return }
+        let dot: ArraySlice<UInt8> = [UInt8(ascii: ".")]
+        let segments = bytes[(start + 1)...].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        var kept: [ArraySlice<UInt8>] = []
+        for segment in segments where segment != dot {
+            if segment == dot + dot { _ = kept.popLast() } else { kept.append(segment) }
+        }
+        if let last = segments.last, last == dot || last == dot + dot { kept.append([]) }
+        let path = kept.isEmpty ? [UInt8(ascii: "/")] : kept.flatMap { [UInt8(ascii: "/")] + $0 }
+        bytes.replaceSubrange(start..., with: path)
+    }
+
+    /// Whether a segment begins with a dot, as few do that are not `.` or `..`.
+    private var hasDotSegment: Bool {
+        let bytes = bytes.span
+        for index in originEnd..<(bytes.count - 1)
+        where bytes[index] == UInt8(ascii: "/") && bytes[index + 1] == UInt8(ascii: ".") { return true }
+        return false
     }
 }

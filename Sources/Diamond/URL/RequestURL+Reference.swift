@@ -5,7 +5,8 @@ extension RequestURL {
         guard !hasScheme(reference) else { return reference }
         let base = try RequestURL(parsing: base)
         let authority = base.userInfo.map { String(decoding: $0, as: UTF8.self) + "@" } ?? ""
-        let origin = base.origin.replacing("://", with: "://\(authority)", maxReplacements: 1)
+        let origin = String(decoding: base.origin, as: UTF8.self)
+            .replacing("://", with: "://\(authority)", maxReplacements: 1)
         let path = String(decoding: base.path, as: UTF8.self)
         guard !reference.hasPrefix("//") else { return "\(base.scheme):\(reference)" }
         guard !reference.hasPrefix("/") else { return origin + reference }

@@ -8,7 +8,7 @@ import Testing
     private static let nested: Parameters = ["a": [1, "x,y", true], "o": ["b": 1, "c": [2, 3]]]
 
     private func query(_ parameters: Parameters, _ encoding: ParameterEncoding) throws -> String {
-        String(decoding: try parameters.items(encoding).joinedQuery, as: UTF8.self)
+        String(decoding: try parameters.items(encoding).bytes, as: UTF8.self)
     }
 
     @Test(

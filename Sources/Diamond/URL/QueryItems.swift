@@ -1,0 +1,93 @@
+/// Items of a query or a form as they stand there, percent-encoded: `a=1&b&c=`.
+///
+/// One text for all, because a key is made of every request: no item has memory of its own.
+struct QueryItems: Hashable {
+    /// The items joined by `&`, in their order.
+    private(set) var bytes: [UInt8] = []
+    /// One empty name is an item, too: empty bytes are not always none.
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    static let mark = UInt8(ascii: "&")
+
+    /// Adds an item.
+    ///
+    /// - Parameter write: appends `name` or `name=value`, encoded.
+    mutating func append<Failure: Error>(_ write: (inout [UInt8]) throws(Failure) -> Void) throws(Failure) {
+        if count > 0 { bytes.append(Self.mark) }
+        count += 1
+        try write(&bytes)
+    }
+
+    mutating func append(contentsOf items: QueryItems) {
+        guard !items.isEmpty else { return }
+        if count > 0 { bytes.append(Self.mark) }
+        count += items.count
+        bytes += items.bytes
+    }
+
+    mutating func reserveCapacity(_ capacity: Int) { bytes.reserveCapacity(capacity) }
+
+    /// What stands behind those of `first`, with which these begin.
+    func dropping(_ first: QueryItems) -> QueryItems {
+        guard !first.isEmpty else { return self }
+        var rest = QueryItems()
+        rest.bytes = Array(bytes.dropFirst(first.bytes.count + 1))
+        rest.count = count - first.count
+        return rest
+    }
+}
+
+extension QueryItems {
+    /// The items of a URL's query, escapes in one form. Only escapes of unreserved characters are undone: a bare `,` or
+    /// `+` may divide what an escaped one does not (RFC 3986 section 2.2).
+    ///
+    /// - Parameter query: as ``RequestURL`` has it: every `%` stands before two digits.
+    mutating func append(query: Span<UInt8>) {
+        if count > 0 { bytes.append(Self.mark) }
+        count += 1
+        var index = 0
+        while index < query.count {
+            let start = index
+            while index < query.count, Self.isPlain(query[index]) {
+                if query[index] == Self.mark { count += 1 }
+                index += 1
+            }
+            bytes.append(query, start..<index)
+            if index < query.count { index += append(special: query, at: index) }
+        }
+    }
+
+    /// Brackets have no place in a query; everybody writes them all the same.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte != PercentEncoding.percent && byte != UInt8(ascii: "[") && byte != UInt8(ascii: "]")
+    }
+
+    /// An escape, or a bracket; returns how many bytes it has.
+    private mutating func append(special query: Span<UInt8>, at index: Int) -> Int {
+        guard query[index] == PercentEncoding.percent, index + 2 < query.count else {
+            PercentEncoding.append(query[index], bare: false, to: &bytes)
+            return 1
+        }
+        let (high, low) = (Hex.value(of: query[index + 1]) ?? 0, Hex.value(of: query[index + 2]) ?? 0)
+        let byte = high << 4 | low
+        PercentEncoding.append(byte, bare: PercentEncoding.isUnreserved(byte), to: &bytes)
+        return 3
+    }
+}
+
+extension QueryItems {
+    /// Each item by itself.
+    var items: [QueryItem] {
+        guard !isEmpty else { return [] }
+        return bytes.split(separator: Self.mark, omittingEmptySubsequences: false).map(QueryItem.init)
+    }
+
+    /// Each item by itself, sorted by name; those of one name keep their order.
+    var sorted: [QueryItem] {
+        var sorted: [QueryItem] = []
+        withSortedPlaces { places in sorted = places.map { QueryItem(text: bytes[$0.range]) } }
+        return sorted
+    }
+}
