@@ -1,3 +1,4 @@
+import CPeers
 import Crypto
 import Diamond
 import Foundation
@@ -33,6 +34,20 @@ extension Benchmark {
             target: .atMost(4),
             measure: { try await Keys.again() }
         ),
+        Benchmark(
+            name: "key-get-allocations",
+            method: "how often the key of the GET asks for memory, less what SHA-256 of its form asks for",
+            unit: "allocations",
+            target: .atMost(4),
+            measure: { try Keys.allocations() }
+        ),
+        Benchmark(
+            name: "key-again-allocations",
+            method: "how often the key of the GET asked for again asks for memory",
+            unit: "allocations",
+            target: .atMost(0),
+            measure: { try await Keys.allocationsAgain() }
+        ),
     ]
 }
 
@@ -58,6 +73,31 @@ private enum Keys {
             ours: { for _ in 0..<count { try use(CanonicalForm(of: request, rules: rules).key.bytes) } },
             peer: { for _ in 0..<count { use(SHA256.hash(data: form)) } }
         ).ratio(of: \.processor)
+    }
+
+    static func allocations() throws -> Double {
+        let form = try CanonicalForm(of: get, rules: rules).bytes
+        let ours = try counted { try use(CanonicalForm(of: get, rules: rules).key) }
+        return ours - counted { use(SHA256.hash(data: form)) }
+    }
+
+    static func allocationsAgain() async throws -> Double {
+        try await Scratch.with { directory in
+            let engine = Engine(Engine.Configuration(store: Store(directory: directory)))
+            try await use(engine.key(of: get))
+            let before = CPeers.allocations()
+            for _ in 0..<1000 { try await use(engine.key(of: get)) }
+            let count = CPeers.allocations() - before
+            await engine.close()
+            return Double(count) / 1000
+        }
+    }
+
+    private static func counted(_ work: () throws -> Void) rethrows -> Double {
+        try work()
+        let before = CPeers.allocations()
+        for _ in 0..<1000 { try work() }
+        return Double(CPeers.allocations() - before) / 1000
     }
 
     static func again() async throws -> Double {
@@ -89,5 +129,5 @@ private enum Keys {
             ).ratio(of: \.processor))
     }
 
-    @inline(never) private static func use(_ value: some Any) {}
+    @inline(never) private static func use<Value>(_ value: Value) {}
 }

@@ -36,4 +36,9 @@ curl_peer *curl_peer_open(void);
 int curl_peer_run(curl_peer *peer, const char *url, int count, int width, size_t body_size, bool is_handed);
 void curl_peer_close(curl_peer *peer);
 
+// --- Memory ---------------------------------------------------------------------------------------------------------
+
+/// How often this thread has asked for memory; 0 for ever where nothing counts (other systems than Linux with glibc).
+long allocations(void);
+
 #endif
