@@ -97,7 +97,23 @@ CREATE TABLE hour (
     time_saved    INTEGER NOT NULL      -- milliseconds that the exchanges in their place took
 ) STRICT;
 
--- The store's own facts: 'secret' is the key of its keyed digests, 'hand' the entry at which eviction goes on.
+-- The newest accesses, to be replayed at other sizes: of the keys whose first bits are 0, the more bits the more keys
+-- there are. A ring of 65,536 rows, fewer where the bound is below 256 MiB; about 40 bytes each, 2.5 MiB.
+CREATE TABLE access (
+    id            INTEGER PRIMARY KEY,  -- in the order of writing; the oldest go when there are too many
+    key_prefix    INTEGER NOT NULL,     -- nothing else of the request
+    body_size     INTEGER NOT NULL,
+    entry_size    INTEGER NOT NULL,     -- with headers and rows
+    second        INTEGER NOT NULL,     -- since 1970
+    kind          INTEGER NOT NULL,     -- 0 answered from here, 1 newly stored, 2 stored in the place of another answer
+    uses          INTEGER NOT NULL,     -- with those of the same key within the second
+    shift         INTEGER NOT NULL,     -- the first bits that were 0 in every key of the sample
+    passed_uses   INTEGER NOT NULL,     -- of keys not in the sample, since the row before
+    passed_bytes  INTEGER NOT NULL      -- of bodies
+) STRICT;
+
+-- The store's own facts: 'secret' is the key of its keyed digests, 'hand' the entry at which eviction goes on, 'shift'
+-- how many bits of a key are 0 in the sample of accesses, 'capacity' the bound of the cache that recorded last.
 CREATE TABLE fact (
     name          TEXT    PRIMARY KEY,
     value         BLOB    NOT NULL

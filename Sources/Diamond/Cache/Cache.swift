@@ -125,13 +125,17 @@ public final class Cache: Sendable {
     }
 
     /// Keeps a new response: at once in memory, soon on disk.
-    package func store(_ entry: CacheEntry) {
+    ///
+    /// - Parameter isReplacing: whether another answer was there, and was no longer right.
+    package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
         memory.store(entry.stored, under: entry.key, request: entry.request)
+        let isKept = !eviction.isTooLarge(entry.stored.body.count) && writer.add(.store(entry))
+        let now = now()
+        // What is too large here may not be at another size.
+        let access = CacheAccess(entry.key, entry.stored, at: now, isReplacing ? .replaced : .stored)
+        writer.count(in: now / Self.hour, of: access) { if isKept { $0.stores += 1 } }
         // Otherwise an older answer on disk would come back.
-        guard !eviction.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
-            return _ = writer.add(.delete(entry.key))
-        }
-        count { $0.stores += 1 }
+        guard isKept else { return _ = writer.add(.delete(entry.key)) }
         activity.report(.stored)
     }
 
@@ -146,9 +150,10 @@ public final class Cache: Sendable {
         writer.add(.delete(key))
     }
 
-    /// Counts an answer from the cache.
-    package func count(_ source: Response.Source, of stored: StoredResponse) {
-        count { counts in
+    /// Counts an answer from the cache, and records it.
+    package func count(_ source: Response.Source, of stored: StoredResponse, under key: RequestKey) {
+        let now = now()
+        writer.count(in: now / Self.hour, of: CacheAccess(key, stored, at: now, .hit)) { counts in
             switch source {
             case .stale: counts.staleHits += 1
             case .revalidated: counts.revalidations += 1
@@ -159,9 +164,10 @@ public final class Cache: Sendable {
         }
     }
 
-    package func countMiss() { count { $0.misses += 1 } }
+    package func countMiss() { writer.count(in: now() / Self.hour) { $0.misses += 1 } }
 
-    private func count(_ body: (inout CacheCounts) -> Void) { writer.count(in: now() / 3_600_000, body) }
+    /// In milliseconds.
+    private static let hour: Int64 = 3_600_000
 
     /// Returns when everything stored before is on disk, or has been reported as failed.
     public func flush() async { await writer.flush() }
@@ -181,9 +187,16 @@ extension Cache {
         let (file, eviction) = (file, eviction)
         return try await writer.alone { () throws(CacheError) in
             let isAll = selection == .all
+            if !isAll { try Self.forgetAccesses(of: selection, file) }
             let count = try isAll ? Self.purgeAll(file) : Self.slices(of: selection, file, CacheTable.deleteSlice)
             if count > 0 { try eviction.giveBackAll() }
             return count
+        }
+    }
+
+    private static func forgetAccesses(of selection: CacheSelection, _ file: CacheFile) throws(CacheError) {
+        try file.write { (connection) throws(SQLiteError) in
+            try CacheTable.deleteAccesses(of: selection, on: connection)
         }
     }
 

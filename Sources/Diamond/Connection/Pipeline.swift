@@ -88,7 +88,7 @@ struct Pipeline: Sendable {
 
     private func serve(_ stored: StoredResponse, from source: Response.Source, _ passage: Passage) -> Response {
         activity.report(.hit(source))
-        cache?.count(source, of: stored)
+        if let key = passage.identity?.key { cache?.count(source, of: stored, under: key) }
         return stored.response(from: source, at: now(), url: passage.url, isHead: passage.wire.method == .head)
     }
 
@@ -102,11 +102,11 @@ struct Pipeline: Sendable {
         do throws(ConnectionError) {
             let arrival = try await fly(passage, validators: conditionally ? stored : nil)
             if conditionally, arrival.status == .notModified, let stored {
-                guard stored.isConfirmed(by: arrival.headers) else { return try await replace(passage) }
+                guard stored.isConfirmed(by: arrival.headers) else { return try await replace(stored, passage) }
                 return confirm(stored, by: arrival, passage)
             }
             if elseStored, let stored, arrival.status.code >= 500 { return serve(stored, from: .stale, passage) }
-            return keep(arrival, passage)
+            return keep(arrival, passage, replacing: stored != nil)
         } catch {
             guard elseStored, let stored, error.code != .cancelled else { throw error }
             return serve(stored, from: .stale, passage)
@@ -115,9 +115,9 @@ struct Pipeline: Sendable {
 
     /// A 304 that speaks of another representation confirms nothing: the stored one goes, and is asked for anew, once and
     /// without conditions (RFC 9111 section 4.3.4).
-    private func replace(_ passage: Passage) async throws(ConnectionError) -> Response {
+    private func replace(_ stored: StoredResponse, _ passage: Passage) async throws(ConnectionError) -> Response {
         if let key = passage.identity?.key { cache?.forget(key) }
-        return try await ask(passage, stored: nil, conditionally: false)
+        return try await ask(passage, stored: stored, conditionally: false)
     }
 
     private func load(_ passage: Passage) async throws(ConnectionError) -> Response {
@@ -159,7 +159,7 @@ struct Pipeline: Sendable {
 
     // MARK: After the flight
 
-    private func keep(_ arrival: Flight.Arrival, _ passage: Passage) -> Response {
+    private func keep(_ arrival: Flight.Arrival, _ passage: Passage, replacing isReplacing: Bool) -> Response {
         let decision = StoreDecision(
             method: passage.wire.method,
             status: arrival.status.code,
@@ -170,7 +170,7 @@ struct Pipeline: Sendable {
             isSelecting: environment.rules.adding(passage.wire).isSelecting
         )
         if let stored = decision.stored, let entry = passage.entry(stored), !forgotten.has(passage) {
-            cache?.store(entry)
+            cache?.store(entry, replacing: isReplacing)
             // Forgotten between the look and the store, it would outlive the logout.
             if forgotten.has(passage) { cache?.forget(entry.key) }
         }

@@ -21,6 +21,7 @@ extension CacheTable {
         try connection.statement("DELETE FROM body").run()
         try connection.statement("DELETE FROM tag").run()
         try connection.statement("DELETE FROM entry").run()
+        try deleteAllAccesses(on: connection)
         try addChange(of: nil, on: connection)
         return Int(count)
     }

@@ -35,6 +35,7 @@ final class CacheWriter: Sendable {
         /// Entries that were used, by the prefixes of their keys: written with the next change.
         var visited: Set<Int64> = []
         var counts: CacheCounts?
+        var accesses = AccessLog()
         /// Keys whose last change could not be written: what the disk has under them is older than it, and is erased
         /// with the next change that can be.
         var failed: Set<RequestKey> = []
@@ -44,9 +45,10 @@ final class CacheWriter: Sendable {
     private struct Facts {
         var visited: Set<Int64> = []
         var counts: CacheCounts?
+        var accesses: [CacheAccess] = []
         var failed: Set<RequestKey> = []
 
-        var isEmpty: Bool { visited.isEmpty && counts == nil && failed.isEmpty }
+        var isEmpty: Bool { visited.isEmpty && counts == nil && accesses.isEmpty && failed.isEmpty }
     }
 
     fileprivate static let groupSize = 64
@@ -55,7 +57,7 @@ final class CacheWriter: Sendable {
     /// Bytes of bodies that may wait. When the disk is slower than the network, what comes beyond is not stored.
     private static let backlog = 64 << 20
     /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
-    private static let mostVisits = 4096
+    fileprivate static let mostVisits = 4096
 
     private let file: CacheFile
     private let eviction: Eviction
@@ -85,15 +87,16 @@ final class CacheWriter: Sendable {
     func visit(_ key: RequestKey) {
         let mustSchedule = state.withLock { state in
             state.visited.insert(key.prefix)
-            return state.visited.count >= Self.mostVisits && state.schedule()
+            return state.hasMuchToTell && state.schedule()
         }
         if mustSchedule { queue.async { self.drain() } }
     }
 
-    /// Counts something in an hour; written with the next change.
-    func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) {
-        let finished = state.withLock { state in
+    /// Counts something in an hour, and records the access that it was; written with the next change.
+    func count(in hour: Int64, of access: CacheAccess? = nil, _ body: (inout CacheCounts) -> Void) {
+        let (finished, mustSchedule) = state.withLock { state in
             var finished: CacheCounts?
+            if let access { state.accesses.add(access) }
             if state.counts?.hour != hour {
                 finished = state.counts
                 state.counts = CacheCounts(hour: hour)
@@ -102,9 +105,10 @@ final class CacheWriter: Sendable {
                 body(&counts)
                 state.counts = counts
             }
-            return finished
+            return (finished, state.accesses.isFull && state.schedule())
         }
         if let finished { queue.async { self.write(Facts(counts: finished)) } }
+        if mustSchedule { queue.async { self.drain() } }
     }
 
     /// The last change of a key that is not on disk yet: what a look-up has to believe before the disk.
@@ -131,6 +135,7 @@ final class CacheWriter: Sendable {
         let result: Swift.Result<Result, CacheError> = await withCheckedContinuation { continuation in
             queue.async {
                 self.drain()
+                self.write(self.takeFacts())
                 continuation.resume(returning: Swift.Result { () throws(CacheError) in try body() })
             }
         }
@@ -143,6 +148,7 @@ final class CacheWriter: Sendable {
             state.withLock { $0.finish(group) }
             _ = evictSlice()
         }
+        if state.withLock({ $0.hasMuchToTell }) { write(takeFacts()) }
         if evictSlice() { scheduleEviction() }
     }
 
@@ -187,12 +193,7 @@ final class CacheWriter: Sendable {
     }
 
     private func commit(_ group: [Change]) throws(CacheError) {
-        let facts = takeFacts()
-        try file.write { (connection) throws(SQLiteError) in
-            try Self.write(facts, on: connection)
-            for change in group { try Self.write(change, on: connection) }
-        }
-        state.withLock { $0.failed.subtract(facts.failed) }
+        try write(takeFacts(), with: group)
     }
 
     private static func write(_ change: Change, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
@@ -207,7 +208,12 @@ final class CacheWriter: Sendable {
 
     private func takeFacts() -> Facts {
         state.withLock { state in
-            let facts = Facts(visited: state.visited, counts: state.counts, failed: state.failed)
+            let facts = Facts(
+                visited: state.visited,
+                counts: state.counts,
+                accesses: state.accesses.take(),
+                failed: state.failed
+            )
             (state.visited, state.counts) = ([], nil)
             // The failed ones stay until they are erased: a look-up beside this must not find them.
             return facts
@@ -217,21 +223,43 @@ final class CacheWriter: Sendable {
     private func write(_ facts: Facts) {
         guard !facts.isEmpty else { return }
         do throws(CacheError) {
-            try file.write { (connection) throws(SQLiteError) in try Self.write(facts, on: connection) }
-            state.withLock { $0.failed.subtract(facts.failed) }
+            try write(facts, with: [])
         } catch {
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    private static func write(_ facts: Facts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        for key in facts.failed { _ = try CacheTable.delete(key, on: connection) }
+    private func write(_ facts: Facts, with group: [Change]) throws(CacheError) {
+        let capacity = eviction.capacity
+        let sampling = try file.write { (connection) throws(SQLiteError) in
+            // First, because the group may hold a newer answer under one of them.
+            for key in facts.failed { _ = try CacheTable.delete(key, on: connection) }
+            for change in group { try Self.write(change, on: connection) }
+            return try Self.write(facts, capacity, on: connection)
+        }
+        state.withLock { state in
+            state.failed.subtract(facts.failed)
+            if let sampling { state.accesses.sampling = sampling }
+        }
+    }
+
+    /// - Returns: what is to be recorded from now on; `nil` where that is not known.
+    private static func write(
+        _ facts: Facts,
+        _ capacity: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Sampling? {
         if !facts.visited.isEmpty { try CacheTable.visit(facts.visited, on: connection) }
         if let counts = facts.counts { try CacheTable.add(counts, on: connection) }
+        guard !facts.accesses.isEmpty else { return nil }
+        return try CacheTable.record(facts.accesses, capacity: capacity, on: connection)
     }
 }
 
 extension CacheWriter.State {
+    /// Whether what goes along with changes has become a write of its own.
+    fileprivate var hasMuchToTell: Bool { visited.count >= CacheWriter.mostVisits || accesses.isFull }
+
     fileprivate mutating func add(_ change: CacheWriter.Change) {
         added += 1
         cost += change.cost

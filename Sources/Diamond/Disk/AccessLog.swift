@@ -1,0 +1,49 @@
+/// The accesses that wait to be written.
+///
+/// Repeats of a key within one second are counted in one access: no cache that turns over slower than that tells them
+/// apart, and a key that is asked for all the time costs one row a second.
+package struct AccessLog: Sendable {
+    /// Beyond, they are a write of their own.
+    static let mostWaiting = 4096
+
+    package var sampling: Sampling
+    private var waiting: [CacheAccess] = []
+    private var places: [Int64: Int] = [:]
+    private var passed = CacheAccess.Passed()
+
+    package init(sampling: Sampling = Sampling()) { self.sampling = sampling }
+
+    var isEmpty: Bool { waiting.isEmpty }
+    var isFull: Bool { waiting.count >= Self.mostWaiting }
+
+    package mutating func add(_ access: CacheAccess) {
+        guard sampling.has(access.prefix) else { return pass(access) }
+        if access.kind == .hit, let place = places[access.prefix], waiting[place].second == access.second {
+            waiting[place].uses += 1
+        } else {
+            append(access)
+        }
+    }
+
+    private mutating func pass(_ access: CacheAccess) {
+        passed.uses += 1
+        passed.bytes += access.bodySize
+    }
+
+    private mutating func append(_ access: CacheAccess) {
+        places[access.prefix] = waiting.endIndex
+        waiting.append(access)
+        waiting[waiting.endIndex - 1].sampling = sampling
+        waiting[waiting.endIndex - 1].passed = passed
+        passed = CacheAccess.Passed()
+    }
+
+    /// Gives away what waits. What has passed by since goes with the next.
+    package mutating func take() -> [CacheAccess] {
+        defer {
+            waiting = []
+            places.removeAll(keepingCapacity: true)
+        }
+        return waiting
+    }
+}

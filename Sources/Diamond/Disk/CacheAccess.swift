@@ -1,0 +1,79 @@
+/// One use of the cache as it is recorded: of the request nothing but the first 64 bits of its key.
+package struct CacheAccess: Hashable, Sendable {
+    package enum Kind: Int64, Sendable {
+        /// Answered from the cache, whether or not the server confirmed it.
+        case hit = 0
+        /// Nothing was there, and the answer was stored.
+        case stored = 1
+        /// What was there was no longer right: the answer took its place, at any size of the cache.
+        case replaced = 2
+    }
+
+    /// What an entry takes beside body and headers: its rows, its part of the indexes, and the unused ends of pages.
+    package static let rowSize: Int64 = 768
+
+    /// ``RequestKey/prefix``.
+    package var prefix: Int64
+    package var bodySize: Int64
+    /// All that the entry takes.
+    package var entrySize: Int64
+    /// Since 1970.
+    package var second: Int64
+    package var kind: Kind
+    /// This one, and those of the same key within the same second.
+    package var uses: Int64 = 1
+    package var sampling = Sampling()
+    /// Accesses, and bytes of their bodies, that were not in the sample since the one recorded before.
+    package var passed = Passed()
+
+    package struct Passed: Hashable, Sendable {
+        package var uses: Int64 = 0
+        package var bytes: Int64 = 0
+    }
+
+    package init(prefix: Int64, bodySize: Int64, entrySize: Int64, second: Int64, kind: Kind) {
+        self.prefix = prefix
+        self.bodySize = bodySize
+        self.entrySize = entrySize
+        self.second = second
+        self.kind = kind
+    }
+
+    init(_ key: RequestKey, _ stored: StoredResponse, at now: Int64, _ kind: Kind) {
+        let bodySize = Int64(stored.body.count)
+        self.init(
+            prefix: key.prefix,
+            bodySize: bodySize,
+            entrySize: bodySize + Int64(stored.headerBlock.count) + Self.rowSize,
+            second: now / 1000,
+            kind: kind
+        )
+    }
+}
+
+/// Which keys are recorded: those whose first bits are 0. A key is a digest, so that this is a fair sample of all, and
+/// what is recorded of a key is recorded whole. (Waldspurger and others, "Efficient MRC Construction with SHARDS",
+/// FAST 2015.)
+package struct Sampling: Hashable, Sendable {
+    /// How many bits: one key in `1 << shift`.
+    package var shift: Int64
+
+    package init(shift: Int64 = 0) { self.shift = min(max(0, shift), Self.largestShift) }
+
+    static let largestShift: Int64 = 20
+
+    /// The part of all keys.
+    package var rate: Double { 1 / Double(Int64(1) << shift) }
+
+    package func has(_ prefix: Int64) -> Bool { UInt64(bitPattern: prefix) <= UInt64.max >> UInt64(shift) }
+
+    /// The sample after a whole turn of the ring: half of it when there are more keys than a good estimate needs, so that
+    /// the ring reaches twice as far back, unless it reaches back four weeks already; twice of it when there are too few.
+    func next(keys: Int64, seconds: Int64) -> Sampling {
+        switch keys {
+        case ..<2048: Sampling(shift: shift - 1)
+        case 8192... where seconds < 28 * 86_400: Sampling(shift: shift + 1)
+        default: self
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import DiamondSQLite
+import Foundation
+
+/// The record of accesses: a ring, and how much of them is in it.
+extension CacheTable {
+    private static let mostAccesses: Int64 = 65_536
+    /// Of a cache's bound for each row: they take one part in a hundred at most.
+    private static let boundOfOneAccess: Int64 = 4096
+
+    /// Adds accesses; the oldest go where there are too many.
+    ///
+    /// - Parameter capacity: the bound of the cache that records, whose size the ring is measured by.
+    /// - Returns: what is to be recorded from now on, for every process of the store.
+    static func record(
+        _ accesses: [CacheAccess],
+        capacity: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Sampling {
+        let limit = min(mostAccesses, max(1, capacity / boundOfOneAccess))
+        let last = try newestAccess(on: connection)
+        for access in accesses.suffix(Int(limit)) { try insert(access, on: connection) }
+        let newest = try newestAccess(on: connection)
+        try deleteAccesses(through: newest - limit, on: connection)
+        try keepFact("capacity", capacity, on: connection)
+        let sampling = Sampling(shift: try connection.integer("SELECT value FROM fact WHERE name = 'shift'"))
+        guard newest / limit > last / limit else { return sampling }
+        return try turn(sampling, on: connection)
+    }
+
+    /// All that is recorded, in the order in which it happened, and the bound of the cache that recorded last.
+    static func accesses(
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (accesses: [CacheAccess], capacity: Int64?) {
+        let statement = try connection.statement(
+            """
+            SELECT key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes
+            FROM access ORDER BY second, id
+            """
+        )
+        var accesses: [CacheAccess] = []
+        while try statement.step() {
+            if let access = CacheAccess(row: statement) { accesses.append(access) }
+        }
+        let capacity = try connection.integer("SELECT value FROM fact WHERE name = 'capacity'")
+        return (accesses, capacity > 0 ? capacity : nil)
+    }
+
+    /// Forgets the accesses of entries that are about to be erased. Those that were evicted before are not known by more
+    /// than their prefixes, and stay.
+    static func deleteAccesses(
+        of selection: CacheSelection,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let (condition, values) = condition(selection)
+        let statement = try connection.statement(
+            composed: "DELETE FROM access WHERE key_prefix IN (SELECT key_prefix FROM entry WHERE \(condition))")
+        try bind(values, to: statement)
+        try statement.run()
+    }
+
+    static func deleteAllAccesses(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        try connection.statement("DELETE FROM access").run()
+    }
+
+    private static func turn(
+        _ sampling: Sampling,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Sampling {
+        let keys = try connection.integer("SELECT count(DISTINCT key_prefix) FROM access")
+        let seconds = try connection.integer("SELECT max(second) - min(second) FROM access")
+        let next = sampling.next(keys: keys, seconds: seconds)
+        try keepFact("shift", next.shift, on: connection)
+        return next
+    }
+
+    private static func newestAccess(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        try connection.integer("SELECT coalesce(max(id), 0) FROM access")
+    }
+
+    private static func insert(
+        _ access: CacheAccess,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO access (key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        )
+        for (index, value) in access.columns.enumerated() { try statement.bind(value, at: Int32(index) + 1) }
+        try statement.run()
+    }
+
+    private static func deleteAccesses(
+        through id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement("DELETE FROM access WHERE id <= ?")
+        try statement.bind(id, at: 1)
+        try statement.run()
+    }
+
+    /// Writes nothing where it is so already.
+    private static func keepFact(
+        _ name: String,
+        _ value: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO fact (name, value) VALUES (?, ?)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value
+            """
+        )
+        try statement.bind(name, at: 1)
+        try statement.bind(Data("\(value)".utf8), at: 2)
+        try statement.run()
+    }
+}
+
+extension CacheAccess {
+    /// In the order of the table.
+    fileprivate var columns: [Int64] {
+        [prefix, bodySize, entrySize, second, kind.rawValue, uses, sampling.shift, passed.uses, passed.bytes]
+    }
+
+    /// `nil` for a row that nobody has written.
+    fileprivate init?(row: borrowing SQLiteStatement) {
+        let isSensible = (1...8).allSatisfy { CacheTable.times.contains(row.int64($0)) }
+        guard isSensible, row.int64(5) > 0, let kind = Kind(rawValue: row.int64(4)) else { return nil }
+        self.init(
+            prefix: row.int64(0), bodySize: row.int64(1), entrySize: row.int64(2), second: row.int64(3), kind: kind)
+        uses = row.int64(5)
+        sampling = Sampling(shift: row.int64(6))
+        passed = Passed(uses: row.int64(7), bytes: row.int64(8))
+    }
+}

@@ -1,0 +1,196 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `Accesses that wait to be written` {
+    private func access(_ prefix: Int64, second: Int64 = 0, _ kind: CacheAccess.Kind = .hit) -> CacheAccess {
+        CacheAccess(prefix: prefix, bodySize: 10, entrySize: 20, second: second, kind: kind)
+    }
+
+    @Test func `count the repeats of a second in one`() {
+        var log = AccessLog()
+        for (prefix, second) in [(1, 0), (2, 0), (1, 0), (1, 1), (1, 1)] as [(Int64, Int64)] {
+            log.add(access(prefix, second: second))
+        }
+        log.add(access(1, second: 1, .replaced))
+        let taken = log.take()
+        #expect(taken.map(\.prefix) == [1, 2, 1, 1])
+        #expect(taken.map(\.uses) == [2, 1, 2, 1])
+        #expect(taken.last?.kind == .replaced)
+        log.add(access(1, second: 1))
+        #expect(log.take().map(\.uses) == [1])
+    }
+
+    @Test func `are of the sample, and count what passes by`() {
+        var log = AccessLog(sampling: Sampling(shift: 1))
+        for prefix in [-1, .max, -5, .min, 0] as [Int64] { log.add(access(prefix)) }
+        log.add(access(-1))
+        let taken = log.take()
+        #expect(taken.map(\.prefix) == [.max, 0])
+        #expect(taken.map(\.passed.uses) == [1, 2])
+        #expect(taken.map(\.passed.bytes) == [10, 20])
+        log.add(access(1))
+        #expect(log.take().map(\.passed.uses) == [1])
+    }
+
+    @Test func `are so many that they are written`() {
+        var log = AccessLog()
+        for prefix in 1..<4096 { log.add(access(Int64(prefix))) }
+        #expect(!log.isFull)
+        log.add(access(4096))
+        #expect(log.isFull)
+    }
+
+    @Test(arguments: [(0, 100, 0), (0, 8192, 1), (3, 8192, 4), (3, 5000, 3), (3, 2047, 2), (20, 9000, 20)])
+    func `are of a sample that suits the number of keys`(shift: Int64, keys: Int64, next: Int64) {
+        #expect(Sampling(shift: shift).next(keys: keys, seconds: 86_400) == Sampling(shift: next))
+        let longAgo: Int64 = 28 * 86_400
+        #expect(Sampling(shift: shift).next(keys: keys, seconds: longAgo).shift == min(shift, next))
+    }
+}
+
+@Suite struct `The record of accesses` {
+    private let temporary = TemporaryStore()
+    private let clock = ManualClock()
+    /// The clock's, in seconds.
+    private let start: Int64 = 1_767_225_600
+
+    private func open(_ capacity: Int64 = Cache.defaultDiskCapacity) throws -> Cache {
+        let clock = clock
+        return try Cache(temporary.store, diskCapacity: capacity, now: { clock.milliseconds })
+    }
+
+    private func accesses(_ cache: Cache) throws -> [CacheAccess] { try cache.file.read(CacheTable.accesses).accesses }
+
+    @Test func `has each use once, and outlives its process`() async throws {
+        var cache: Cache? = try open()
+        let entry = try CacheEntry.stub("a", size: 1000)
+        cache?.store(entry)
+        cache?.count(.cache, of: entry.stored, under: entry.key)
+        clock.advance(by: 1)
+        cache?.count(.revalidated, of: entry.stored, under: entry.key)
+        cache?.store(entry, replacing: true)
+        cache?.countMiss()
+        await cache?.flush()
+        await cache?.flush()
+        cache = nil
+        let reopened = try open()
+        await reopened.flush()
+        let recorded = try accesses(reopened)
+        #expect(recorded.map(\.kind) == [.stored, .hit, .replaced])
+        #expect(recorded.map(\.uses) == [2, 1, 1])
+        #expect(recorded.allSatisfy { $0.prefix == entry.key.prefix && $0.bodySize == 1000 })
+        #expect(recorded.allSatisfy { $0.entrySize == 1000 + 768 + Int64(entry.stored.headerBlock.count) })
+        #expect(recorded.map(\.second) == [start, start + 1, start + 1])
+    }
+
+    @Test func `is one for all processes of a store, in the order of time`() async throws {
+        let (one, other) = (try open(), try open(64 << 20))
+        let entry = try CacheEntry.stub("a")
+        for cache in [one, other, one, other] {
+            cache.count(.cache, of: entry.stored, under: entry.key)
+            clock.advance(by: 1)
+        }
+        await other.flush()
+        await one.flush()
+        let recorded = try accesses(one)
+        #expect(recorded == (try accesses(other)))
+        #expect(recorded.map(\.second) == (0..<4).map { start + $0 })
+    }
+
+    @Test func `is a ring that is small beside the bound`() async throws {
+        let cache = try open(4 << 20)
+        let entry = try CacheEntry.stub("a")
+        for _ in 0..<3000 {
+            cache.count(.cache, of: entry.stored, under: entry.key)
+            clock.advance(by: 1)
+        }
+        await cache.flush()
+        let recorded = try accesses(cache)
+        #expect(recorded.count == 1024)
+        #expect(recorded.last?.second == start + 2999)
+        clock.advance(by: 1)
+        cache.count(.cache, of: entry.stored, under: entry.key)
+        await cache.flush()
+        #expect(try accesses(cache).map(\.second).first == start + 1977)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `is written without anything else when much waits`() async throws {
+        let cache = try open()
+        let entry = try CacheEntry.stub("a")
+        for _ in 0..<4096 {
+            cache.count(.cache, of: entry.stored, under: entry.key)
+            clock.advance(by: 1)
+        }
+        while try temporary.rows("access") == 0 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        #expect(try accesses(cache).count == 4096)
+    }
+
+    @Test func `halves its sample for all processes when there are many keys`() async throws {
+        let (one, other) = (try open(), try open())
+        let many = (0..<65_536).map { index in
+            CacheAccess(prefix: Int64(index % 9000) << 50, bodySize: 1, entrySize: 1, second: 0, kind: .hit)
+        }
+        let sampling = try one.file.write { (connection) throws(SQLiteError) in
+            try CacheTable.record(many, capacity: 1 << 30, on: connection)
+        }
+        #expect(sampling == Sampling(shift: 1))
+        #expect(try temporary.rows("access") == 65_536)
+        let size = try one.totals().diskBytes
+        #expect(size < 6 << 20, "\(size)")  // the log holds it a second time
+        let entries = try (0..<40).map { try CacheEntry.stub("\($0)") }
+        // The first write brings the news.
+        other.store(entries[0])
+        await other.flush()
+        for entry in entries { other.count(.cache, of: entry.stored, under: entry.key) }
+        await other.flush()
+        let recorded = Set(try accesses(other).filter { $0.sampling.shift == 1 }.map(\.prefix))
+        #expect(recorded == Set(entries.map(\.key.prefix).filter { $0 >= 0 }))
+    }
+
+    @Test func `tells of a request no more than numbers, and nothing once it is erased`() async throws {
+        let cache = try open()
+        let entries = try [CacheEntry.stub("a", identity: "me"), .stub("b"), .stub("c")]
+        for entry in entries { cache.store(entry) }
+        await cache.flush()
+        #expect(try temporary.rows("pragma_table_info('access')") == 10)
+        #expect(try temporary.rows("pragma_table_info('access') WHERE type <> 'INTEGER'") == 0)
+        for entry in entries { cache.count(.cache, of: entry.stored, under: entry.key) }
+        try await cache.forget(identity: "me")
+        #expect(Set(try accesses(cache).map(\.prefix)) == Set(entries.dropFirst().map(\.key.prefix)))
+        try await cache.purge(entries[1].key)
+        #expect(Set(try accesses(cache).map(\.prefix)) == [entries[2].key.prefix])
+        cache.count(.cache, of: entries[2].stored, under: entries[2].key)
+        try await cache.purge()
+        #expect(try temporary.rows("access") == 0)
+    }
+
+    @Test func `tells hits, newly stored and replaced answers apart`() async throws {
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        let engine = temporary.engine(transport, clock: clock)
+        var request = Request("http://h/a")
+        for _ in 0..<2 {
+            _ = try await engine.send(request)
+            clock.advance(by: 1)
+        }
+        request.cache = .reload
+        _ = try await engine.send(request)
+        await engine.close()
+        #expect(try accesses(open()).map(\.kind) == [.stored, .hit, .replaced])
+    }
+
+    @Test func `has what was too large to be kept`() async throws {
+        let cache = try open(16 << 20)
+        cache.store(try .stub("a", size: 5 << 20))
+        await cache.flush()
+        #expect(try accesses(cache).map(\.bodySize) == [5 << 20])
+        #expect(try cache.statistics().allSatisfy { $0.stores == 0 })
+    }
+}
