@@ -17,6 +17,8 @@ final class Eviction: Sendable {
     private static let vacuumPages = 64
     /// Free pages are used again; from this part of the file on, they are given back.
     private static let freePart: Int64 = 8
+    /// No body is larger than this part of the bound.
+    static let largestPart: Int64 = 4
 
     private let file: CacheFile
     private let state: Guarded<State>
@@ -37,13 +39,15 @@ final class Eviction: Sendable {
     var hour: Int64 { now() / 3_600_000 }
 
     /// Of pages in use.
-    private var bound: Int64 {
-        let capacity = capacity
-        return max(capacity - Self.logBytes, capacity / 2)
-    }
+    private var bound: Int64 { Self.bound(of: capacity) }
+
+    static func bound(of capacity: Int64) -> Int64 { max(capacity - logBytes, capacity / 2) }
+
+    /// What entries take of a capacity: between the bound and the 90 % of it to which it is evicted.
+    static func usable(of capacity: Int64) -> Int64 { bound(of: capacity) / 100 * 95 }
 
     /// Whether a body is so large that others would have to go for it in numbers.
-    func isTooLarge(_ bodySize: Int) -> Bool { Int64(bodySize) > bound / 4 }
+    func isTooLarge(_ bodySize: Int) -> Bool { Int64(bodySize) > bound / Self.largestPart }
 
     /// One transaction's worth of work, where there is some.
     func slice() throws(CacheError) -> (count: Int, isMore: Bool) {

@@ -86,6 +86,8 @@ import Testing
         #expect(recorded.allSatisfy { $0.prefix == entry.key.prefix && $0.bodySize == 1000 })
         #expect(recorded.allSatisfy { $0.entrySize == 1000 + 768 + Int64(entry.stored.headerBlock.count) })
         #expect(recorded.map(\.second) == [start, start + 1, start + 1])
+        #expect(try reopened.simulation().requests == 4)
+        #expect(try reopened.simulation().lines[0].misses.requests == 0.5)
     }
 
     @Test func `is one for all processes of a store, in the order of time`() async throws {
@@ -100,6 +102,7 @@ import Testing
         let recorded = try accesses(one)
         #expect(recorded == (try accesses(other)))
         #expect(recorded.map(\.second) == (0..<4).map { start + $0 })
+        #expect(try one.simulation().present == Cache.defaultDiskCapacity)
     }
 
     @Test func `is a ring that is small beside the bound`() async throws {

@@ -1,0 +1,113 @@
+/// Recorded accesses, ready to be replayed.
+struct Trace: Sendable {
+    private struct Step {
+        var access: CacheAccess
+        /// Its entry was there before the record began.
+        var isUnknown: Bool
+    }
+
+    private struct Sum {
+        var requests: Int64 = 0
+        var bytes: Int64 = 0
+
+        mutating func add(_ uses: Int64, of access: CacheAccess) {
+            requests += uses
+            bytes += uses * access.bodySize
+        }
+    }
+
+    /// The smallest sample that any of them was recorded with.
+    let sampling: Sampling
+    /// From the first to the last.
+    let seconds: Int64
+    private let steps: [Step]
+    /// What counts, of all keys.
+    private let total: Sum
+
+    init(_ accesses: [CacheAccess]) {
+        let sampling = accesses.map(\.sampling).max { $0.shift < $1.shift } ?? Sampling()
+        var seen: Set<Int64> = []
+        steps = accesses.filter { sampling.has($0.prefix) }.map { access in
+            Step(access: access, isUnknown: seen.insert(access.prefix).inserted && access.kind == .hit)
+        }
+        total = Self.total(accesses, steps, sampling)
+        seconds = (accesses.last?.second ?? 0) - (accesses.first?.second ?? 0)
+        self.sampling = sampling
+    }
+
+    private static func total(_ accesses: [CacheAccess], _ steps: [Step], _ sampling: Sampling) -> Sum {
+        var (all, unknown) = (Sum(), Sum())
+        for access in accesses {
+            all.add(access.uses, of: access)
+            all.requests += access.passed.uses
+            all.bytes += access.passed.bytes
+        }
+        for step in steps where step.isUnknown { unknown.add(1, of: step.access) }
+        return Sum(
+            requests: max(0, all.requests - unknown.requests << sampling.shift),
+            bytes: max(0, all.bytes - unknown.bytes << sampling.shift)
+        )
+    }
+
+    var requests: Int64 { total.requests }
+    var bytes: Int64 { total.bytes }
+
+    func misses(sieve capacity: Int64) -> Simulation.Misses {
+        misses(Sieve<Int64, Int64>(capacity: scaled(capacity)), largest: capacity / Eviction.largestPart)
+    }
+
+    func misses(lru capacity: Int64) -> Simulation.Misses {
+        misses(Recency<Int64, Int64>(capacity: scaled(capacity)), largest: capacity / Eviction.largestPart)
+    }
+
+    private func scaled(_ capacity: Int64) -> Int { Int(capacity >> sampling.shift) }
+
+    private func misses(_ cache: some SimulatedCache, largest: Int64) -> Simulation.Misses {
+        var (cache, missed) = (cache, Sum())
+        for step in steps { missed.add(cache.misses(step.access, step.isUnknown, largest), of: step.access) }
+        return Simulation.Misses(
+            requests: part(missed.requests, of: total.requests), bytes: part(missed.bytes, of: total.bytes))
+    }
+
+    private func part(_ missed: Int64, of all: Int64) -> Double {
+        all > 0 ? min(1, Double(missed << sampling.shift) / Double(all)) : 0
+    }
+}
+
+/// The sizes of bodies, under keys, in place of the bodies.
+private protocol SimulatedCache {
+    mutating func find(_ key: Int64) -> Int64?
+    mutating func insert(_ value: Int64, under key: Int64, cost: Int)
+}
+
+extension SimulatedCache {
+    /// How many of the uses that an access stands for would have missed.
+    fileprivate mutating func misses(_ access: CacheAccess, _ isUnknown: Bool, _ largest: Int64) -> Int64 {
+        let known = find(access.prefix)
+        let isHit =
+            switch access.kind {
+            case .hit: known != nil
+            case .stored: known == access.bodySize
+            case .replaced: false
+            }
+        let isKept = known == access.bodySize || keep(access, isKnown: known != nil, largest)
+        let isMissed = !isHit && !isUnknown
+        return (isMissed ? 1 : 0) + (isKept ? 0 : access.uses - 1)
+    }
+
+    /// - Returns: whether there is room for it at all.
+    private mutating func keep(_ access: CacheAccess, isKnown: Bool, _ largest: Int64) -> Bool {
+        guard access.bodySize <= largest else { return false }
+        insert(access.bodySize, under: access.prefix, cost: Int(access.entrySize))
+        // An answer that is replaced was asked for: that counts as use.
+        return !isKnown || find(access.prefix) != nil
+    }
+}
+
+extension Sieve<Int64, Int64>: SimulatedCache {
+    fileprivate mutating func find(_ key: Int64) -> Int64? { use(key)?.value }
+}
+
+extension Recency<Int64, Int64>: SimulatedCache {
+    fileprivate mutating func find(_ key: Int64) -> Int64? { use(key) }
+}

@@ -1,0 +1,198 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A simulation of other sizes` {
+    private typealias Misses = Simulation.Misses
+
+    /// One byte each, one a second; the first of a key was stored, the others were hits.
+    private func trace(_ keys: some Sequence<Int64>) -> [CacheAccess] {
+        var seen: Set<Int64> = []
+        return keys.enumerated().map { second, key in
+            access(key, second: Int64(second), seen.insert(key).inserted ? .stored : .hit)
+        }
+    }
+
+    private func access(
+        _ key: Int64,
+        size: Int64 = 1,
+        second: Int64 = 0,
+        _ kind: CacheAccess.Kind,
+        uses: Int64 = 1
+    ) -> CacheAccess {
+        var access = CacheAccess(prefix: key, bodySize: size, entrySize: size, second: second, kind: kind)
+        access.uses = uses
+        return access
+    }
+
+    private func simulation(_ accesses: [CacheAccess], at capacity: Int64) -> Simulation {
+        Simulation(accesses, present: capacity, capacities: [])
+    }
+
+    @Test func `misses by SIEVE and by LRU what each of them evicts`() {
+        // A scan over E to H, which takes A from an LRU cache.
+        let scanned = simulation(trace([1, 2, 3, 4, 1, 5, 6, 7, 8, 1]), at: 4)
+        #expect(scanned.requests == 10)
+        #expect(scanned.lines.map(\.misses) == [Misses(requests: 0.8, bytes: 0.8)])
+        #expect(scanned.lines.map(\.lru) == [Misses(requests: 0.9, bytes: 0.9)])
+        #expect(scanned.unbounded == Misses(requests: 0.8, bytes: 0.8))
+    }
+
+    @Test func `misses all of a loop that is too long, and only its beginning otherwise`() {
+        let loop = trace((0..<100).map { $0 % 10 })
+        let lines = Simulation(loop, present: 10, capacities: [5]).lines
+        #expect(lines.map(\.capacity) == [5, 10])
+        #expect(lines.map(\.misses.requests) == [1, 0.1])
+        #expect(lines.map(\.lru.requests) == [1, 0.1])
+    }
+
+    @Test func `gains nothing for a scan`() {
+        let scan = Simulation(trace(0..<1000), present: 80)
+        #expect(scan.lines.map(\.capacity) == [10, 20, 40, 80, 160, 320, 640])
+        #expect(scan.lines.allSatisfy { $0.misses == Misses(requests: 1, bytes: 1) })
+        #expect(scan.recommendation == Simulation.Recommendation(capacity: 10, isOpen: false, bytesSaved: 0))
+    }
+
+    @Test func `counts bytes apart from requests`() {
+        let accesses = [access(1, size: 4, .stored), access(2, size: 1, .stored), access(1, size: 4, .hit)]
+        let misses = simulation(accesses, at: 16).lines[0].misses
+        #expect(misses.requests == 2 / 3.0)
+        #expect(misses.bytes == 5 / 9.0)
+    }
+
+    @Test func `counts repeats as hits, unless the entry is too large to be kept`() {
+        let accesses = [access(1, size: 4, .stored, uses: 5)]
+        #expect(simulation(accesses, at: 16).lines[0].misses == Misses(requests: 0.2, bytes: 0.2))
+        #expect(simulation(accesses, at: 15).lines[0].misses == Misses(requests: 1, bytes: 1))
+    }
+
+    @Test(arguments: [(CacheAccess.Kind.replaced, 4, 1.0), (.stored, 4, 0.5), (.stored, 3, 1), (.hit, 4, 0.5)])
+    func `tells what was lost from what has changed`(kind: CacheAccess.Kind, size: Int64, missed: Double) {
+        let accesses = [access(1, size: 4, .stored), access(1, size: size, second: 1, kind)]
+        #expect(simulation(accesses, at: 64).lines[0].misses.requests == missed)
+        #expect(simulation(accesses, at: 64).unbounded.requests == missed)
+    }
+
+    @Test func `does not count the first use of what was there before`() {
+        let accesses = [access(1, .hit), access(2, .hit, uses: 2), access(1, second: 1, .hit)]
+        let simulation = simulation(accesses, at: 8)
+        #expect(simulation.requests == 2)
+        #expect(simulation.lines[0].misses == Misses(requests: 0, bytes: 0))
+    }
+
+    @Test func `says nothing of an empty record`() {
+        let simulation = Simulation([], present: 64)
+        #expect(simulation.requests == 0 && simulation.bytes == 0 && simulation.seconds == 0)
+        #expect(simulation.lines.allSatisfy { $0.misses == Misses(requests: 0, bytes: 0) })
+        #expect(simulation.recommendation == nil)
+    }
+
+    @Test(
+        arguments: [
+            (16, nil, 64, false, 576), (64, nil, 64, false, 0), (512, nil, 64, false, 0), (8, [16], 8, true, 0),
+            (512, [8], 512, false, 0),
+        ] as [(Int64, [Int64]?, Int64, Bool, Int64)])
+    func `recommends the smallest size from which on doubling does not pay`(
+        present: Int64,
+        capacities: [Int64]?,
+        recommended: Int64,
+        isOpen: Bool,
+        saved: Int64
+    ) {
+        let loop = trace((0..<640).map { $0 % 64 })
+        let simulation = Simulation(loop, present: present, capacities: capacities)
+        let expected = Simulation.Recommendation(capacity: recommended, isOpen: isOpen, bytesSaved: saved)
+        #expect(simulation.recommendation == expected)
+    }
+
+    @Test func `tells what is saved in a day`() {
+        var loop = trace((0..<640).map { $0 % 64 })
+        for index in loop.indices { loop[index].second *= 4 * 86_400 / 639 }
+        #expect(simulation(loop, at: 64).seconds == 639 * 540)
+        let saved = Simulation(loop, present: 16).recommendation?.bytesSaved
+        #expect(saved == 144)
+    }
+
+    @Test func `takes sizes beyond every number`() {
+        let simulation = Simulation(trace([1, 2, 1]), present: .max)
+        #expect(simulation.lines.last?.misses.requests == 2 / 3.0)
+        #expect(simulation.recommendation != nil)
+    }
+}
+
+@Suite struct `A simulation of a sample` {
+    private static let keys = 100_000
+    private static let accesses = 400_000
+
+    /// Requests whose keys' popularity falls with a power of their rank, of bodies from 500 to 8,500 bytes.
+    private func zipf(_ exponent: Double) -> [CacheAccess] {
+        var generator = SplitMix(state: 14)
+        var sum = 0.0
+        let sums = (1...Self.keys).map { rank in
+            sum += pow(Double(rank), -exponent)
+            return sum
+        }
+        var seen: Set<Int> = []
+        return (0..<Self.accesses).map { index in
+            let drawn = Double(generator.next() >> 11) / Double(1 << 53) * sum
+            let rank = sums.partitioningIndex { $0 >= drawn }
+            var digest = SplitMix(state: UInt64(rank))
+            let size = Int64(500 + digest.below(8000))
+            return CacheAccess(
+                prefix: Int64(bitPattern: digest.next()),
+                bodySize: size,
+                entrySize: size + CacheAccess.rowSize,
+                second: Int64(index / 20),
+                kind: seen.insert(rank).inserted ? .stored : .hit
+            )
+        }
+    }
+
+    @Test(arguments: [0.8, 1.0]) func `misses within two points of what all keys miss`(exponent: Double) {
+        let all = zipf(exponent)
+        var log = AccessLog(sampling: Sampling(shift: 4))
+        for access in all { log.add(access) }
+        let recorded = log.take()
+        #expect(recorded.count < all.count / 8)
+        let whole = Simulation(all, present: 64 << 20, capacities: [16 << 20])
+        let sample = Simulation(recorded, present: 64 << 20, capacities: [16 << 20])
+        #expect(sample.sampling.rate == 1 / 16.0)
+        // What passed by behind the last of the sample goes with the next.
+        #expect(whole.requests - sample.requests < 1000)
+        for (one, other) in zip(whole.lines, sample.lines) {
+            #expect(abs(one.misses.requests - other.misses.requests) < 0.02, "\(one) \(other)")
+            #expect(abs(one.misses.bytes - other.misses.bytes) < 0.02, "\(one) \(other)")
+            #expect(abs(one.lru.bytes - other.lru.bytes) < 0.02, "\(one) \(other)")
+        }
+        #expect(abs(whole.unbounded.bytes - sample.unbounded.bytes) < 0.02)
+    }
+
+    @Test func `takes of a record the smallest sample that is in it`() {
+        let all = zipf(1).prefix(4000)
+        var (log, mixed) = (AccessLog(), [CacheAccess]())
+        for access in all.prefix(2000) { log.add(access) }
+        mixed += log.take()
+        log.sampling = Sampling(shift: 2)
+        for access in all.dropFirst(2000) { log.add(access) }
+        mixed += log.take()
+        var sampled = AccessLog(sampling: Sampling(shift: 2))
+        for access in all { sampled.add(access) }
+        let (one, other) = (Simulation(mixed, present: 1 << 20), Simulation(sampled.take(), present: 1 << 20))
+        #expect(one.lines == other.lines)
+        #expect(one.bytes == other.bytes)
+    }
+}
+
+extension [Double] {
+    /// The first index whose element, and those of all after it, fulfil a condition.
+    fileprivate func partitioningIndex(_ condition: (Double) -> Bool) -> Int {
+        var range = startIndex..<endIndex
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range = condition(self[middle]) ? range.lowerBound..<middle : middle + 1..<range.upperBound
+        }
+        return range.lowerBound
+    }
+}
