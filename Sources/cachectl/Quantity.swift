@@ -41,6 +41,9 @@ enum Quantity {
     /// `1 entry`, `2 entries`.
     static func entries(_ count: Int) -> String { count == 1 ? "1 entry" : "\(count) entries" }
 
+    /// `12.3 %` of 0.1234.
+    static func percent(_ part: Double) -> String { "\(tenths(part * 100)) %" }
+
     private static func tenths(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
