@@ -5,7 +5,9 @@ struct Benchmark: Sendable {
     let method: String
     let unit: String
     let target: Target
-    let measure: @Sendable () async throws -> Double
+    /// Takes minutes, or needs much of the disk or the network: measured when it is named, or with `--all`.
+    let isLong: Bool
+    let measure: @Sendable () async throws -> Measurement
 
     /// What the figure has to be.
     enum Target: Sendable {
@@ -20,12 +22,55 @@ struct Benchmark: Sendable {
         }
     }
 
-    static let all = [diskGet] + transfers + handedTransfers + sessions + engines + keys
+    /// A figure, and lines that tell more.
+    struct Measurement: Sendable {
+        var value: Double
+        var notes: [String] = []
+    }
+
+    init(
+        name: String,
+        method: String,
+        unit: String,
+        target: Target,
+        isLong: Bool = false,
+        measuring measure: @escaping @Sendable () async throws -> Measurement
+    ) {
+        self.name = name
+        self.method = method
+        self.unit = unit
+        self.target = target
+        self.isLong = isLong
+        self.measure = measure
+    }
+
+    init(
+        name: String,
+        method: String,
+        unit: String,
+        target: Target,
+        isLong: Bool = false,
+        measure: @escaping @Sendable () async throws -> Double
+    ) {
+        self.init(name: name, method: method, unit: unit, target: target, isLong: isLong) {
+            Measurement(value: try await measure())
+        }
+    }
+
+    static let all =
+        diskGets + stores + [memoryHit, eviction] + millions + transfers + handedTransfers + sessions + engines + keys
 
     func run() async throws -> Figure {
-        let value = try await measure()
-        let isMet = target.isMet(by: value)
-        return Figure(name: name, value: value, unit: unit, target: "\(target)", isMet: isMet, method: method)
+        let measured = try await measure()
+        return Figure(
+            name: name,
+            value: measured.value,
+            unit: unit,
+            target: "\(target)",
+            isMet: target.isMet(by: measured.value),
+            method: method,
+            notes: measured.notes
+        )
     }
 }
 

@@ -1,26 +1,30 @@
 import Foundation
 
-/// Measures Diamond beside its peers: `Benchmarks [--json] [NAME…]`. Exits with 1 when a figure is short of its target.
+/// Measures Diamond beside its peers: `Benchmarks [--json] [--all] [NAME…]`; without names, all that are not long. Exits
+/// with 1 when a figure is short of its target.
 @main
 enum Benchmarks {
     static func main() async {
         do {
             let arguments = CommandLine.arguments.dropFirst()
-            let chosen = try choose(arguments.filter { $0 != "--json" })
+            let names = arguments.filter { $0 != "--json" && $0 != "--all" }
+            let chosen = try choose(names, withLong: arguments.contains("--all"))
             let figures = try await run(chosen, asJSON: arguments.contains("--json"))
+            await BigStore.removeAll()
             exit(figures.allSatisfy { $0.isMet } ? 0 : 1)
         } catch {
+            await BigStore.removeAll()
             FileHandle.standardError.write(Data("error: \(error)\n".utf8))
             exit(2)
         }
     }
 
-    private static func choose(_ names: [String]) throws -> [Benchmark] {
+    private static func choose(_ names: [String], withLong: Bool) throws -> [Benchmark] {
         let known = Benchmark.all.map(\.name)
         if let unknown = names.first(where: { !known.contains($0) }) {
             throw Failure("there is no benchmark '\(unknown)': name some of \(known.joined(separator: ", "))")
         }
-        return Benchmark.all.filter { names.isEmpty || names.contains($0.name) }
+        return Benchmark.all.filter { names.isEmpty ? withLong || !$0.isLong : names.contains($0.name) }
     }
 
     private static func run(_ benchmarks: [Benchmark], asJSON: Bool) async throws -> [Figure] {

@@ -8,10 +8,11 @@ struct Figure: Encodable {
     var target: String
     var isMet: Bool
     var method: String
+    var notes: [String]
 
-    /// `NAME VALUE UNIT TARGET ok|short` between tabs, under a line that tells the method.
+    /// `NAME VALUE UNIT TARGET ok|short` between tabs, under lines that tell the method and more.
     var lines: String {
         let fields = [name, String(format: "%.2f", value), unit, target, isMet ? "ok" : "short"]
-        return "# \(method)\n" + fields.joined(separator: "\t")
+        return ([method] + notes).map { "# \($0)\n" }.joined() + fields.joined(separator: "\t")
     }
 }

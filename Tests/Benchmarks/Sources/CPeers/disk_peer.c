@@ -1,12 +1,75 @@
-#include "peers.h"
+#include "disk_peer.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 // The SHA-256 that swift-crypto links into this program (BoringSSL's, with the processor's instructions): both sides
 // hash with the same code.
+typedef struct {
+    uint32_t state[8], low, high;
+    uint8_t data[64];
+    unsigned count, length;
+} sha256_state;
+
 extern unsigned char *CCryptoBoringSSL_SHA256(const unsigned char *data, size_t size, unsigned char *digest);
+extern int CCryptoBoringSSL_SHA256_Init(sha256_state *state);
+extern int CCryptoBoringSSL_SHA256_Update(sha256_state *state, const void *data, size_t size);
+extern int CCryptoBoringSSL_SHA256_Final(unsigned char *digest, sha256_state *state);
+
+void sha256(const void *bytes, size_t size, unsigned char *digest) { CCryptoBoringSSL_SHA256(bytes, size, digest); }
+
+int64_t row_checksum(const disk_peer_entry *entry, const unsigned char *body_digest) {
+    const int64_t numbers[] = {
+        (int64_t)entry->request_size, (int64_t)entry->headers_size, entry->status, entry->stored_at,
+        entry->initial_age, entry->has_lifetime ? entry->lifetime : -1, entry->flags & 7,
+        entry->duration, (int64_t)entry->body_size,
+    };
+    sha256_state state;
+    CCryptoBoringSSL_SHA256_Init(&state);
+    CCryptoBoringSSL_SHA256_Update(&state, entry->key, digest_size);
+    CCryptoBoringSSL_SHA256_Update(&state, entry->request, entry->request_size);
+    CCryptoBoringSSL_SHA256_Update(&state, entry->headers, entry->headers_size);
+    CCryptoBoringSSL_SHA256_Update(&state, body_digest, digest_size);
+    CCryptoBoringSSL_SHA256_Update(&state, numbers, sizeof numbers);
+    unsigned char digest[digest_size];
+    CCryptoBoringSSL_SHA256_Final(digest, &state);
+    int64_t checksum;
+    memcpy(&checksum, digest, sizeof checksum);
+    return checksum;
+}
+
+int64_t key_prefix(const unsigned char *key) {
+    uint64_t value;
+    memcpy(&value, key, sizeof value);
+    return (int64_t)__builtin_bswap64(value);
+}
+
+// --- Connections ----------------------------------------------------------------------------------------------------
+
+static const char settings[] =
+    "PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0; PRAGMA mmap_size = 0; PRAGMA synchronous = NORMAL; "
+    "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;";
+
+sqlite3 *open_database(const char *path, bool is_read_only) {
+    sqlite3 *database = NULL;
+    int mode = is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+    if (sqlite3_open_v2(path, &database, mode | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
+        sqlite3_busy_timeout(database, 5000) == SQLITE_OK &&
+        sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK &&
+        sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) == SQLITE_OK &&
+        sqlite3_exec(database, settings, NULL, NULL, NULL) == SQLITE_OK)
+        return database;
+    sqlite3_close_v2(database);
+    return NULL;
+}
+
+sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement = NULL;
+    sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
+    return statement;
+}
+
+// --- Reading --------------------------------------------------------------------------------------------------------
 
 struct disk_peer {
     sqlite3 *database;
@@ -14,28 +77,19 @@ struct disk_peer {
 };
 
 static const char find_sql[] =
-    "SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, body_size, body_digest, bytes "
-    "FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575 "
-    "WHERE key_prefix = ? ORDER BY body.id";
-
-static const char settings[] =
-    "PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0; PRAGMA mmap_size = 0; PRAGMA synchronous = NORMAL; "
-    "PRAGMA temp_store = MEMORY;";
+    "SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,\n"
+    "    body_digest, entry.checksum, is_visited, body.checksum, bytes\n"
+    "FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575\n"
+    "WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 ORDER BY body.id";
 
 disk_peer *disk_peer_open(const char *path) {
     disk_peer *peer = calloc(1, sizeof *peer);
     if (!peer) return NULL;
-    if (sqlite3_open_v2(path, &peer->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
-        sqlite3_busy_timeout(peer->database, 5000) != SQLITE_OK ||
-        sqlite3_db_config(peer->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) != SQLITE_OK ||
-        sqlite3_db_config(peer->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
-        sqlite3_exec(peer->database, settings, NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v3(peer->database, find_sql, sizeof find_sql, SQLITE_PREPARE_PERSISTENT, &peer->find, NULL) !=
-            SQLITE_OK) {
-        disk_peer_close(peer);
-        return NULL;
-    }
-    return peer;
+    peer->database = open_database(path, true);
+    if (peer->database) peer->find = prepare(peer->database, find_sql);
+    if (peer->find) return peer;
+    disk_peer_close(peer);
+    return NULL;
 }
 
 void disk_peer_close(disk_peer *peer) {
@@ -49,7 +103,7 @@ void disk_peer_free(disk_peer_entry *entry) {
     free(entry->body);
 }
 
-static bool is_same(sqlite3_stmt *row, int column, const unsigned char *bytes, size_t size) {
+static bool is_same(sqlite3_stmt *row, int column, const void *bytes, size_t size) {
     const void *stored = sqlite3_column_blob(row, column);
     return (size_t)sqlite3_column_bytes(row, column) == size && memcmp(stored, bytes, size) == 0;
 }
@@ -62,53 +116,68 @@ static unsigned char *copy(sqlite3_stmt *row, int column, size_t *size) {
     return bytes;
 }
 
-static int64_t prefix(const unsigned char *key) {
-    uint64_t value;
-    memcpy(&value, key, sizeof value);
-    return (int64_t)__builtin_bswap64(value);
-}
-
-/// The whole body from its chunks, the first of which is in the row.
-static unsigned char *body(sqlite3_stmt *row, size_t size) {
-    size_t count = 0;
-    unsigned char *bytes = copy(row, 10, &count);
-    if (!bytes || count >= size) return count == size ? bytes : (free(bytes), NULL);
-    unsigned char *grown = realloc(bytes, size);
-    if (!grown) return free(bytes), NULL;
-    while (sqlite3_step(row) == SQLITE_ROW) {
-        const void *chunk = sqlite3_column_blob(row, 10);
-        size_t more = (size_t)sqlite3_column_bytes(row, 10);
-        if (more > size - count) break;
+/// The rest of a body of several chunks, the first of which is in the row; each against its checksum.
+static bool read_chunks(sqlite3_stmt *row, disk_peer_entry *entry, size_t count, unsigned char *digest) {
+    size_t number = 0, most = entry->body_size / chunk_size + 2;
+    unsigned char *grown = realloc(entry->body, entry->body_size), *digests = malloc(most * digest_size);
+    if (grown) entry->body = grown;
+    bool is_sound = grown && digests;
+    if (is_sound) {
+        sha256(grown, count, digests);
+        is_sound = is_same(row, 13, digests, digest_size);
+        number = 1;
+    }
+    while (is_sound && sqlite3_step(row) == SQLITE_ROW) {
+        const void *chunk = sqlite3_column_blob(row, 14);
+        size_t more = (size_t)sqlite3_column_bytes(row, 14);
+        is_sound = more <= entry->body_size - count && number < most;
+        if (!is_sound) break;
+        sha256(chunk, more, digests + number * digest_size);
+        is_sound = is_same(row, 13, digests + number * digest_size, digest_size);
         memcpy(grown + count, chunk, more);
         count += more;
+        number += 1;
     }
-    return count == size ? grown : (free(grown), NULL);
+    is_sound = is_sound && count == entry->body_size;
+    if (is_sound) sha256(digests, number * digest_size, digest);
+    free(digests);
+    return is_sound;
+}
+
+static bool read_body(sqlite3_stmt *row, disk_peer_entry *entry, unsigned char *digest) {
+    size_t count = 0;
+    entry->body = copy(row, 14, &count);
+    if (!entry->body) return false;
+    if (count < entry->body_size) return read_chunks(row, entry, count, digest);
+    sha256(entry->body, count, digest);
+    return count == entry->body_size;
 }
 
 static bool read_entry(sqlite3_stmt *row, disk_peer_entry *entry) {
-    unsigned char digest[32], stored_digest[32];
-    if (sqlite3_column_bytes(row, 9) != sizeof digest) return false;
-    memcpy(stored_digest, sqlite3_column_blob(row, 9), sizeof digest);
+    unsigned char digest[digest_size], stored_digest[digest_size];
+    if (sqlite3_column_bytes(row, 10) != digest_size) return false;
+    memcpy(stored_digest, sqlite3_column_blob(row, 10), digest_size);
     entry->status = sqlite3_column_int64(row, 2);
-    entry->headers = copy(row, 3, &entry->headers_size);
     entry->stored_at = sqlite3_column_int64(row, 4);
     entry->initial_age = sqlite3_column_int64(row, 5);
     entry->has_lifetime = sqlite3_column_type(row, 6) != SQLITE_NULL;
     entry->lifetime = sqlite3_column_int64(row, 6);
     entry->flags = sqlite3_column_int64(row, 7);
-    entry->body_size = (size_t)sqlite3_column_int64(row, 8);
-    entry->body = body(row, entry->body_size);
-    if (!entry->body) return disk_peer_free(entry), false;
-    CCryptoBoringSSL_SHA256(entry->body, entry->body_size, digest);
-    if (memcmp(digest, stored_digest, sizeof digest) == 0) return true;
-    return disk_peer_free(entry), false;
+    entry->duration = sqlite3_column_int64(row, 8);
+    entry->body_size = (size_t)sqlite3_column_int64(row, 9);
+    entry->is_visited = sqlite3_column_int64(row, 12) != 0;
+    entry->headers = copy(row, 3, &entry->headers_size);
+    if (entry->headers && row_checksum(entry, stored_digest) == sqlite3_column_int64(row, 11) &&
+        read_body(row, entry, digest) && memcmp(digest, stored_digest, digest_size) == 0)
+        return true;
+    disk_peer_free(entry);
+    return false;
 }
 
-bool disk_peer_get(disk_peer *peer, const unsigned char *key, const unsigned char *request, size_t request_size,
-                   disk_peer_entry *entry) {
-    sqlite3_bind_int64(peer->find, 1, prefix(key));
-    bool found = sqlite3_step(peer->find) == SQLITE_ROW && is_same(peer->find, 0, key, 32) &&
-                 is_same(peer->find, 1, request, request_size) && read_entry(peer->find, entry);
+bool disk_peer_get(disk_peer *peer, disk_peer_entry *entry) {
+    sqlite3_bind_int64(peer->find, 1, key_prefix(entry->key));
+    bool found = sqlite3_step(peer->find) == SQLITE_ROW && is_same(peer->find, 0, entry->key, digest_size) &&
+                 is_same(peer->find, 1, entry->request, entry->request_size) && read_entry(peer->find, entry);
     sqlite3_reset(peer->find);
     return found;
 }

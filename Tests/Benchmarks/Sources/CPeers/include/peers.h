@@ -7,24 +7,41 @@
 
 // What a good C programmer would write for the same work: the measure that Diamond is held to.
 
-// --- An entry of the cache by its key -------------------------------------------------------------------------------
+// --- Entries of the cache -------------------------------------------------------------------------------------------
 
-typedef struct disk_peer disk_peer;
-
-/// An answer as the caller owns it: `headers` and `body` are his to free.
+/// An answer under its request. `headers` and `body` that a look-up found are the caller's to free; all else is lent.
 typedef struct {
-    int64_t status, stored_at, initial_age, lifetime, flags;
-    bool has_lifetime;
+    const unsigned char *key, *request;
+    size_t request_size;
+    const char *url, *method;
+    int64_t status, stored_at, initial_age, lifetime, flags, duration;
+    bool has_lifetime, is_visited;
     size_t headers_size, body_size;
     unsigned char *headers, *body;
 } disk_peer_entry;
 
+typedef struct disk_peer disk_peer;
+
 disk_peer *disk_peer_open(const char *path);
-/// Finds an entry, checks key, canonical form and checksum, and hands out copies; `false` where there is none.
-bool disk_peer_get(disk_peer *peer, const unsigned char *key, const unsigned char *request, size_t request_size,
-                   disk_peer_entry *entry);
+/// Finds the answer under the entry's key and request, checks both and every checksum, and hands out copies; `false`
+/// where there is none.
+bool disk_peer_get(disk_peer *peer, disk_peer_entry *entry);
 void disk_peer_free(disk_peer_entry *entry);
 void disk_peer_close(disk_peer *peer);
+
+typedef struct store_peer store_peer;
+
+/// Opens a file that has the schema, with a thread that writes where `is_handed`.
+store_peer *store_peer_open(const char *path, bool is_handed);
+/// Copies an entry to the end of those that will be stored.
+void store_peer_prepare(store_peer *peer, const disk_peer_entry *entry);
+/// Stores the next `count` of those, up to `group` in one transaction; `false` where something failed.
+bool store_peer_store(store_peer *peer, size_t count, size_t group);
+void store_peer_close(store_peer *peer);
+
+/// Fills an empty store that nobody has open with `count` used entries, bodies of `smallest` to `largest` bytes, 8 at
+/// least; `false` where something failed.
+bool fill_peer_fill(const char *path, int64_t count, size_t smallest, size_t largest);
 
 // --- Requests over libcurl's multi interface ------------------------------------------------------------------------
 

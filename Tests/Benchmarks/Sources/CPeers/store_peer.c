@@ -1,0 +1,284 @@
+#include "disk_peer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// The statements are Diamond's own, in the files of its tables.
+
+static const char upsert_sql[] =
+    "INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,\n"
+    "    lifetime, flags, duration, body_size, body_digest, checksum)\n"
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)\n"
+    "ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET key = excluded.key, request = excluded.request,\n"
+    "    url = excluded.url, method = excluded.method, identity = excluded.identity, status = excluded.status,\n"
+    "    headers = excluded.headers, stored_at = excluded.stored_at, initial_age = excluded.initial_age,\n"
+    "    lifetime = excluded.lifetime, flags = excluded.flags | (flags & 16), duration = excluded.duration,\n"
+    "    body_size = excluded.body_size, body_digest = excluded.body_digest, checksum = excluded.checksum,\n"
+    "    is_visited = 1\n"
+    "RETURNING id, is_visited";
+
+static const char count_sql[] =
+    "INSERT INTO hour (hour, hits, stale_hits, revalidations, misses, stores, evictions, bytes_served, time_saved)\n"
+    "VALUES (?, 0, 0, 0, 0, ?, 0, 0, 0)\n"
+    "ON CONFLICT (hour) DO UPDATE SET hits = hits + excluded.hits, stale_hits = stale_hits + excluded.stale_hits,\n"
+    "    revalidations = revalidations + excluded.revalidations, misses = misses + excluded.misses,\n"
+    "    stores = stores + excluded.stores, evictions = evictions + excluded.evictions,\n"
+    "    bytes_served = bytes_served + excluded.bytes_served, time_saved = time_saved + excluded.time_saved";
+
+enum { statement_count = 10, checkpoint_length = 1000 };
+
+struct store_peer {
+    sqlite3 *database, *checkpointer;
+    union {
+        struct {
+            sqlite3_stmt *begin, *commit, *rollback, *upsert, *delete_body, *delete_tags, *insert_body, *count, *pages,
+                *free_pages;
+        };
+        sqlite3_stmt *statements[statement_count];
+    };
+    int log_length;
+    disk_peer_entry *entries;
+    size_t prepared, capacity, group;
+
+    bool is_handed, is_closing, has_failed;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t news, done;
+    size_t added, written;
+};
+
+static int watch_log(void *context, sqlite3 *database, const char *name, int pages) {
+    (void)database, (void)name;
+    ((store_peer *)context)->log_length = pages;
+    return SQLITE_OK;
+}
+
+// --- One transaction ------------------------------------------------------------------------------------------------
+
+static bool run(sqlite3_stmt *statement) {
+    int code = sqlite3_step(statement);
+    while (code == SQLITE_ROW) code = sqlite3_step(statement);
+    return sqlite3_reset(statement) == SQLITE_OK && code == SQLITE_DONE;
+}
+
+static int64_t integer(sqlite3_stmt *statement) {
+    int64_t value = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_reset(statement);
+    return value;
+}
+
+static bool upsert(sqlite3_stmt *statement, const disk_peer_entry *entry, const unsigned char *digest, int64_t *id,
+                   bool *is_new) {
+    sqlite3_bind_int64(statement, 1, key_prefix(entry->key));
+    sqlite3_bind_blob(statement, 2, entry->key, digest_size, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 3, (const char *)entry->request, (int)entry->request_size, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 4, entry->url, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 5, entry->method, -1, SQLITE_STATIC);
+    sqlite3_bind_null(statement, 6);
+    sqlite3_bind_int64(statement, 7, entry->status);
+    sqlite3_bind_blob(statement, 8, entry->headers, (int)entry->headers_size, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 9, entry->stored_at);
+    sqlite3_bind_int64(statement, 10, entry->initial_age);
+    if (entry->has_lifetime)
+        sqlite3_bind_int64(statement, 11, entry->lifetime);
+    else
+        sqlite3_bind_null(statement, 11);
+    sqlite3_bind_int64(statement, 12, entry->flags);
+    sqlite3_bind_int64(statement, 13, entry->duration);
+    sqlite3_bind_int64(statement, 14, (int64_t)entry->body_size);
+    sqlite3_bind_blob(statement, 15, digest, digest_size, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 16, row_checksum(entry, digest));
+    bool has_row = sqlite3_step(statement) == SQLITE_ROW;
+    *id = sqlite3_column_int64(statement, 0);
+    *is_new = sqlite3_column_int64(statement, 1) == 0;
+    return has_row && run(statement);
+}
+
+static bool delete_old(store_peer *peer, int64_t id) {
+    sqlite3_bind_int64(peer->delete_body, 1, id << 20);
+    sqlite3_bind_int64(peer->delete_body, 2, ((id + 1) << 20) - 1);
+    sqlite3_bind_int64(peer->delete_tags, 1, id);
+    return run(peer->delete_body) && run(peer->delete_tags);
+}
+
+static bool insert_body(sqlite3_stmt *statement, const disk_peer_entry *entry, const unsigned char *digests,
+                        int64_t id) {
+    bool is_whole = entry->body_size <= chunk_size, is_done = true;
+    for (size_t start = 0; is_done && start < entry->body_size; start += chunk_size) {
+        size_t size = entry->body_size - start < chunk_size ? entry->body_size - start : chunk_size;
+        size_t number = start / chunk_size;
+        sqlite3_bind_int64(statement, 1, (id << 20) + (int64_t)number);
+        if (is_whole)
+            sqlite3_bind_null(statement, 2);
+        else
+            sqlite3_bind_blob(statement, 2, digests + number * digest_size, digest_size, SQLITE_STATIC);
+        sqlite3_bind_blob(statement, 3, entry->body + start, (int)size, SQLITE_STATIC);
+        is_done = run(statement);
+    }
+    return is_done;
+}
+
+static bool store(store_peer *peer, const disk_peer_entry *entry) {
+    size_t count = entry->body_size ? (entry->body_size + chunk_size - 1) / chunk_size : 1;
+    unsigned char one[digest_size], digest[digest_size];
+    unsigned char *digests = count > 1 ? malloc(count * digest_size) : one;
+    if (!digests) return false;
+    for (size_t number = 0; number < count; number++) {
+        size_t start = number * chunk_size, rest = entry->body_size - start;
+        sha256(entry->body + start, rest < chunk_size ? rest : chunk_size, digests + number * digest_size);
+    }
+    if (count > 1) sha256(digests, count * digest_size, digest);
+    int64_t id = 0;
+    bool is_new = false;
+    bool is_done = upsert(peer->upsert, entry, count > 1 ? digest : one, &id, &is_new) &&
+                   (is_new || delete_old(peer, id)) && insert_body(peer->insert_body, entry, digests, id);
+    if (count > 1) free(digests);
+    return is_done;
+}
+
+/// Before SQLite 3.51.3 a checkpoint has to keep every commit away; see SQLiteDatabase.swift.
+static bool checkpoint(store_peer *peer) {
+    if (!run(peer->begin)) return false;
+    int code = sqlite3_wal_checkpoint_v2(peer->checkpointer, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    peer->log_length = 0;
+    return run(peer->rollback) && code == SQLITE_OK;
+}
+
+/// Up to a group's worth of entries, what they count in the hour, and the look whether the file is within its bound.
+static bool store_group(store_peer *peer, size_t first, size_t count) {
+    bool is_done = run(peer->begin);
+    for (size_t index = 0; is_done && index < count; index++) is_done = store(peer, &peer->entries[first + index]);
+    sqlite3_bind_int64(peer->count, 1, time(NULL) / 3600);
+    sqlite3_bind_int64(peer->count, 2, (int64_t)count);
+    is_done = is_done && run(peer->count) && run(peer->commit);
+    if (is_done && peer->log_length >= checkpoint_length) is_done = checkpoint(peer);
+    return is_done && integer(peer->pages) - integer(peer->free_pages) > 0;
+}
+
+// --- Handed to a thread that writes ---------------------------------------------------------------------------------
+
+static void *write_what_is_added(void *context) {
+    store_peer *peer = context;
+    pthread_mutex_lock(&peer->lock);
+    while (true) {
+        while (peer->added == peer->written && !peer->is_closing) pthread_cond_wait(&peer->news, &peer->lock);
+        if (peer->added == peer->written) break;
+        size_t first = peer->written, count = peer->added - first;
+        if (count > peer->group) count = peer->group;
+        pthread_mutex_unlock(&peer->lock);
+        bool is_done = store_group(peer, first, count);
+        pthread_mutex_lock(&peer->lock);
+        peer->has_failed = peer->has_failed || !is_done;
+        peer->written += count;
+        if (peer->added == peer->written) pthread_cond_signal(&peer->done);
+    }
+    pthread_mutex_unlock(&peer->lock);
+    return NULL;
+}
+
+static bool hand(store_peer *peer, size_t count, size_t group) {
+    for (size_t index = 0; index < count; index++) {
+        pthread_mutex_lock(&peer->lock);
+        peer->group = group;
+        bool is_idle = peer->added == peer->written;
+        peer->added += 1;
+        if (is_idle) pthread_cond_signal(&peer->news);
+        bool waits = group == 1 || index + 1 == count;
+        while (waits && peer->written < peer->added) pthread_cond_wait(&peer->done, &peer->lock);
+        pthread_mutex_unlock(&peer->lock);
+    }
+    return !peer->has_failed;
+}
+
+bool store_peer_store(store_peer *peer, size_t count, size_t group) {
+    if (peer->added + count > peer->prepared) return false;
+    if (peer->is_handed) return hand(peer, count, group);
+    bool is_done = true;
+    for (size_t end = peer->added + count; is_done && peer->added < end; ) {
+        size_t size = end - peer->added < group ? end - peer->added : group;
+        is_done = store_group(peer, peer->added, size);
+        peer->added += size;
+    }
+    return is_done;
+}
+
+// --- Opening and closing --------------------------------------------------------------------------------------------
+
+store_peer *store_peer_open(const char *path, bool is_handed) {
+    static const char *const sql[statement_count] = {
+        "BEGIN IMMEDIATE",
+        "COMMIT",
+        "ROLLBACK",
+        upsert_sql,
+        "DELETE FROM body WHERE id BETWEEN ? AND ?",
+        "DELETE FROM tag WHERE entry = ?",
+        "INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)",
+        count_sql,
+        "PRAGMA page_count",
+        "PRAGMA freelist_count",
+    };
+    store_peer *peer = calloc(1, sizeof *peer);
+    if (!peer) return NULL;
+    pthread_mutex_init(&peer->lock, NULL);
+    pthread_cond_init(&peer->news, NULL);
+    pthread_cond_init(&peer->done, NULL);
+    peer->database = open_database(path, false);
+    peer->checkpointer = open_database(path, false);
+    bool is_open = peer->database && peer->checkpointer;
+    for (int index = 0; is_open && index < statement_count; index++) {
+        peer->statements[index] = prepare(peer->database, sql[index]);
+        is_open = peer->statements[index] != NULL;
+    }
+    if (is_open) sqlite3_exec(peer->database, "PRAGMA journal_size_limit = 16777216", NULL, NULL, NULL);
+    if (is_open) sqlite3_wal_hook(peer->database, watch_log, peer);
+    peer->is_handed = is_open && is_handed && !pthread_create(&peer->thread, NULL, write_what_is_added, peer);
+    if (is_open && peer->is_handed == is_handed) return peer;
+    store_peer_close(peer);
+    return NULL;
+}
+
+static void *copy(const void *bytes, size_t size) {
+    void *new = malloc(size ? size : 1);
+    if (new && size) memcpy(new, bytes, size);
+    return new;
+}
+
+void store_peer_prepare(store_peer *peer, const disk_peer_entry *entry) {
+    if (peer->prepared == peer->capacity) {
+        peer->capacity = peer->capacity ? peer->capacity * 2 : 1024;
+        peer->entries = realloc(peer->entries, peer->capacity * sizeof *entry);
+    }
+    disk_peer_entry *new = &peer->entries[peer->prepared++];
+    *new = *entry;
+    new->key = copy(entry->key, digest_size);
+    new->request = copy(entry->request, entry->request_size);
+    new->url = copy(entry->url, strlen(entry->url) + 1);
+    new->method = copy(entry->method, strlen(entry->method) + 1);
+    new->headers = copy(entry->headers, entry->headers_size);
+    new->body = copy(entry->body, entry->body_size);
+}
+
+void store_peer_close(store_peer *peer) {
+    if (peer->is_handed) {
+        pthread_mutex_lock(&peer->lock);
+        peer->is_closing = true;
+        pthread_cond_signal(&peer->news);
+        pthread_mutex_unlock(&peer->lock);
+        pthread_join(peer->thread, NULL);
+    }
+    for (size_t index = 0; index < peer->prepared; index++) {
+        disk_peer_entry *entry = &peer->entries[index];
+        free((void *)entry->key), free((void *)entry->request), free((void *)entry->url), free((void *)entry->method);
+        disk_peer_free(entry);
+    }
+    free(peer->entries);
+    for (int index = 0; index < statement_count; index++) sqlite3_finalize(peer->statements[index]);
+    sqlite3_close_v2(peer->checkpointer);
+    sqlite3_close_v2(peer->database);
+    pthread_mutex_destroy(&peer->lock);
+    pthread_cond_destroy(&peer->news);
+    pthread_cond_destroy(&peer->done);
+    free(peer);
+}
