@@ -89,7 +89,8 @@ public final class Cache: Sendable {
         case nil: break
         }
         do {
-            guard let stored = try findOnDisk(key, request: request) else { return nil }
+            guard var stored = try findOnDisk(key, request: request) else { return nil }
+            stored.readHeaders()
             memory.keep(stored, under: key, request: request, since: changes)
             return stored
         } catch {

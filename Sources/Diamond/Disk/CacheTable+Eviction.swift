@@ -16,15 +16,11 @@ extension CacheTable {
     /// About what an entry takes beside its body, in its row and in the indexes.
     private static let rowBytes: Int64 = 1 << 10
 
-    /// Bytes of the pages in use.
-    static func usedBytes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
-        let pages = try connection.integer("PRAGMA page_count") - connection.integer("PRAGMA freelist_count")
-        return pages * (try connection.integer("PRAGMA page_size"))
-    }
-
-    /// Bytes of the pages that hold nothing.
-    static func freeBytes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
-        try connection.integer("PRAGMA freelist_count") * connection.integer("PRAGMA page_size")
+    /// Bytes of the pages in use, and of those that hold nothing.
+    static func pageBytes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> (used: Int64, free: Int64) {
+        let size = try connection.integer("PRAGMA page_size")
+        let free = try connection.integer("PRAGMA freelist_count")
+        return ((try connection.integer("PRAGMA page_count") - free) * size, free * size)
     }
 
     /// Removes entries that are past their lifetime and cannot be revalidated, the longest past first.

@@ -2,6 +2,8 @@
 package struct CacheUsage: Hashable, Sendable {
     /// Bytes of the pages that hold something.
     package var used: Int64
+    /// Bytes of those that hold nothing, and are used again.
+    package var free: Int64
     /// The most of them before eviction begins: the capacity without what the log beside the file may take.
     package var bound: Int64
 

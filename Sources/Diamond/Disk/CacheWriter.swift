@@ -79,7 +79,7 @@ final class CacheWriter: Sendable {
             state.add(change)
             return (true, state.schedule())
         }
-        if mustSchedule { queue.async { self.drain() } }
+        if mustSchedule { scheduleDrain() }
         return isAdded
     }
 
@@ -89,7 +89,7 @@ final class CacheWriter: Sendable {
             state.visited.insert(key.prefix)
             return state.hasMuchToTell && state.schedule()
         }
-        if mustSchedule { queue.async { self.drain() } }
+        if mustSchedule { scheduleDrain() }
     }
 
     /// Counts something in an hour, and records the access that it was; written with the next change.
@@ -108,7 +108,7 @@ final class CacheWriter: Sendable {
             return (finished, state.accesses.isFull && state.schedule())
         }
         if let finished { queue.async { self.write(Facts(counts: finished)) } }
-        if mustSchedule { queue.async { self.drain() } }
+        if mustSchedule { scheduleDrain() }
     }
 
     /// The last change of a key that is not on disk yet: what a look-up has to believe before the disk.
@@ -120,8 +120,8 @@ final class CacheWriter: Sendable {
     func flush() async {
         await withCheckedContinuation { continuation in
             queue.async {
-                self.drain()
-                while self.evictSlice() {}
+                var isMore = self.drain() ?? self.evictSlice()
+                while isMore { isMore = self.evictSlice() }
                 self.write(self.takeFacts())
                 continuation.resume()
             }
@@ -134,7 +134,7 @@ final class CacheWriter: Sendable {
     {
         let result: Swift.Result<Result, CacheError> = await withCheckedContinuation { continuation in
             queue.async {
-                self.drain()
+                if self.drain() == true { self.scheduleEviction() }
                 self.write(self.takeFacts())
                 continuation.resume(returning: Swift.Result { () throws(CacheError) in try body() })
             }
@@ -142,14 +142,22 @@ final class CacheWriter: Sendable {
         return try result.get()
     }
 
-    private func drain() {
+    private func scheduleDrain() {
+        queue.async { if self.drain() ?? self.evictSlice() { self.scheduleEviction() } }
+    }
+
+    /// Writes what waits.
+    ///
+    /// - Returns: whether more has to be evicted; `nil` where nothing was written, and nobody has looked.
+    private func drain() -> Bool? {
+        var isMore: Bool?
         while let group = nextGroup() {
             write(group)
             state.withLock { $0.finish(group) }
-            _ = evictSlice()
+            isMore = evictSlice()
         }
         if state.withLock({ $0.hasMuchToTell }) { write(takeFacts()) }
-        if evictSlice() { scheduleEviction() }
+        return isMore
     }
 
     // Between two slices, whoever waits has its turn.

@@ -56,7 +56,7 @@ final class Eviction: Sendable {
             state.isUnderWay = usage.used > (state.isUnderWay ? usage.goal : usage.bound)
             return state.isUnderWay
         }
-        guard isUnderWay else { return (0, try giveBack(usage.used)) }
+        guard isUnderWay else { return (0, try giveBack(usage)) }
         let eviction = try evict(usage.used - usage.goal)
         if eviction.isExhausted { state.withLock { $0.isUnderWay = false } }
         return (eviction.count, !eviction.isExhausted)
@@ -74,16 +74,15 @@ final class Eviction: Sendable {
     static func isWasteful(free: Int64, used: Int64) -> Bool { free > max(used / freePart, 1 << 20) }
 
     /// - Returns: whether more can be given back.
-    private func giveBack(_ used: Int64) throws(CacheError) -> Bool {
-        let free = try freeBytes()
-        guard Self.isWasteful(free: free, used: used) else {
+    private func giveBack(_ usage: CacheUsage) throws(CacheError) -> Bool {
+        guard Self.isWasteful(free: usage.free, used: usage.used) else {
             finishShortening()
             return false
         }
         state.withLock { $0.isShortening = true }
         try file.vacuum(pages: Self.vacuumPages)
         // A file that somebody has rebuilt without incremental vacuum gives nothing back.
-        return try freeBytes() < free
+        return try freeBytes() < usage.free
     }
 
     private func finishShortening() {
@@ -110,8 +109,8 @@ final class Eviction: Sendable {
 
     /// What is used now, of what.
     func usage() throws(CacheError) -> CacheUsage {
-        let used = try file.read { (connection) throws(SQLiteError) in try CacheTable.usedBytes(on: connection) }
-        return CacheUsage(used: used, bound: bound)
+        let pages = try file.read { (connection) throws(SQLiteError) in try CacheTable.pageBytes(on: connection) }
+        return CacheUsage(used: pages.used, free: pages.free, bound: bound)
     }
 
     /// Gives back all that holds nothing, so that no file holds what was erased.
@@ -124,7 +123,5 @@ final class Eviction: Sendable {
         file.database.emptyLog()
     }
 
-    private func freeBytes() throws(CacheError) -> Int64 {
-        try file.read { (connection) throws(SQLiteError) in try CacheTable.freeBytes(on: connection) }
-    }
+    private func freeBytes() throws(CacheError) -> Int64 { try usage().free }
 }

@@ -25,15 +25,23 @@ enum HeaderBlock {
 
     /// The headers of a block; a line that is none is passed over.
     static func fields(of block: Data) -> HTTPFields {
-        var fields = HTTPFields()
-        for line in block.split(separator: 0x0A).prefix(mostFields) {
-            guard let colon = line.firstIndex(of: 0x3A),
-                let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
-            else { continue }
-            fields.append(
-                HTTPField(name: name, value: String(decoding: line[(colon + 1)...].dropFirst(), as: UTF8.self)))
+        block.withUnsafeBytes { bytes in
+            var fields = HTTPFields()
+            var rest = bytes.drop { $0 == 0x0A }
+            for _ in 0..<mostFields where !rest.isEmpty {
+                let line = rest.prefix { $0 != 0x0A }
+                if let field = field(of: line) { fields.append(field) }
+                rest = rest[line.endIndex...].drop { $0 == 0x0A }
+            }
+            return fields
         }
-        return fields
+    }
+
+    private static func field(of line: Slice<UnsafeRawBufferPointer>) -> HTTPField? {
+        guard let colon = line.firstIndex(of: 0x3A),
+            let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
+        else { return nil }
+        return HTTPField(name: name, value: String(decoding: line[(colon + 1)...].dropFirst(), as: UTF8.self))
     }
 
     /// The stored headers as a 304 leaves them (RFC 9111 section 3.2): its fields replace those of their names, but

@@ -28,7 +28,7 @@ struct StoreDecision {
             stored = nil
             return
         }
-        stored = StoredResponse(
+        var new = StoredResponse(
             status: status,
             headerBlock: HeaderBlock.bytes(of: headers),
             body: body,
@@ -38,6 +38,8 @@ struct StoreDecision {
             flags: Self.flags(headers, control),
             duration: max(0, receivedAt - sentAt)
         )
+        new.readHeaders()
+        stored = new
     }
 
     /// What is stored after the server confirmed it with a 304.
@@ -57,6 +59,7 @@ struct StoreDecision {
         new.initialAge = current.initialAge
         new.lifetime = freshness.lifetime
         new.flags = Self.flags(merged, control).union(old.flags.intersection(.pinned))
+        new.readHeaders()
         stored = new
     }
 

@@ -19,7 +19,7 @@ package struct StoredResponse: Sendable, Equatable {
 
     package var status: Int
     /// `Name: value` lines, read only when somebody asks for a header.
-    package var headerBlock: Data
+    package var headerBlock: Data { didSet { known = KnownHeaders() } }
     package var body: Data
     /// When it arrived, or was last confirmed.
     package var storedAt: Int64
@@ -28,6 +28,7 @@ package struct StoredResponse: Sendable, Equatable {
     package var flags: Flags
     /// What the exchange took that brought it: the time that a hit saves.
     package var duration: Int64
+    private var known = KnownHeaders()
 
     package init(
         status: Int,
@@ -49,7 +50,10 @@ package struct StoredResponse: Sendable, Equatable {
         self.duration = duration
     }
 
-    package var headers: HTTPFields { HeaderBlock.fields(of: headerBlock) }
+    package var headers: HTTPFields { known.fields ?? HeaderBlock.fields(of: headerBlock) }
+
+    /// Reads the headers once for all copies that are made from now on: a hit in memory answers with them as they are.
+    mutating func readHeaders() { known.fields = headers }
 
     /// Milliseconds since the origin made or confirmed it (RFC 9111 section 4.2.3).
     package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }
@@ -87,4 +91,11 @@ package struct StoredResponse: Sendable, Equatable {
             url: url
         )
     }
+}
+
+/// What the header block says, where it was read. Two responses are as equal with it as without.
+private struct KnownHeaders: Sendable, Equatable {
+    var fields: HTTPFields?
+
+    static func == (left: KnownHeaders, right: KnownHeaders) -> Bool { true }
 }

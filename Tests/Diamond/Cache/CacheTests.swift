@@ -187,6 +187,17 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
+    @Test func `writes down what was used before too much of it waits`() async throws {
+        let cache = try open()
+        let entries = try (0..<4100).map { try entry("\($0)") }
+        for entry in entries { cache.store(entry) }
+        await cache.flush()
+        for entry in entries { _ = try cache.findOnDisk(entry.key, request: entry.request) }
+        // Waits for the writer, and writes nothing of its own.
+        _ = try await cache.setPinned(false, entries[0].key)
+        #expect(try temporary.rows("entry WHERE is_visited = 1") >= 4096)
+    }
+
     @Test func `purges one entry or all, body rows included`() async throws {
         let cache = try open(memory: 1 << 20)
         let entries = try (0..<5).map { try entry("\($0)") }
