@@ -18,7 +18,7 @@ struct Effort {
         Effort(processor: seconds(CLOCK_PROCESS_CPUTIME_ID), wall: seconds(CLOCK_MONOTONIC))
     }
 
-    private static func seconds(_ clock: clockid_t) -> Double {
+    static func seconds(_ clock: clockid_t) -> Double {
         var time = timespec()
         clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

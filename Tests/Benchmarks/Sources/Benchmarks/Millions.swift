@@ -56,7 +56,7 @@ private enum Millions {
         for _ in 0..<rounds { times.append(try await milliseconds { _ = try Cache.onDisk(directory) }) }
         let cache = try Cache.onDisk(directory)
         let totals = try await milliseconds {
-            guard try cache.totals().entries == count else { throw Failure("the store is not whole") }
+            guard try cache.totals().entries >= count else { throw Failure("the store is not whole") }
         }
         return Benchmark.Measurement(
             value: times.median,

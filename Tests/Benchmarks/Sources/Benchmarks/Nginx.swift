@@ -15,6 +15,9 @@ struct Nginx {
 
     var url: String { "http://127.0.0.1:\(port)/cities.json" }
 
+    /// The same, to be cached for an hour.
+    var freshURL: String { "http://127.0.0.1:\(port)/fresh/cities.json" }
+
     static func with<Result>(_ body: (Nginx) async throws -> Result) async throws -> Result {
         try await Scratch.with { directory in
             let nginx = try Nginx(directory)
@@ -69,7 +72,11 @@ struct Nginx {
                 fastcgi_temp_path fastcgi;
                 uwsgi_temp_path uwsgi;
                 scgi_temp_path scgi;
-                server { listen 127.0.0.1:\(port); root .; }
+                server {
+                    listen 127.0.0.1:\(port);
+                    root .;
+                    location = /fresh/cities.json { alias cities.json; add_header Cache-Control max-age=3600; }
+                }
             }
 
             """.utf8)
