@@ -130,13 +130,12 @@ public final class Cache: Sendable {
     /// - Parameter isReplacing: whether another answer was there, and was no longer right.
     package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
         memory.store(entry.stored, under: entry.key, request: entry.request)
-        let isKept = !eviction.isTooLarge(entry.stored.body.count) && writer.add(.store(entry))
-        let now = now()
         // What is too large here may not be at another size.
-        let access = CacheAccess(entry.key, entry.stored, at: now, isReplacing ? .replaced : .stored)
-        writer.count(in: now / Self.hour, of: access) { if isKept { $0.stores += 1 } }
+        writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored))
         // Otherwise an older answer on disk would come back.
-        guard isKept else { return _ = writer.add(.delete(entry.key)) }
+        guard !eviction.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
+            return _ = writer.add(.delete(entry.key))
+        }
         activity.report(.stored)
     }
 

@@ -17,6 +17,8 @@ final class CacheWriter: Sendable {
             }
         }
 
+        var isStore: Bool { if case .store = self { true } else { false } }
+
         /// Bytes held until it is written.
         var cost: Int {
             guard case .store(let entry) = self else { return 0 }
@@ -74,11 +76,15 @@ final class CacheWriter: Sendable {
     /// - Returns: `false` when too much waits already.
     @discardableResult
     func add(_ change: Change) -> Bool {
-        let (isAdded, mustSchedule) = state.withLock { state in
-            guard change.cost == 0 || state.cost + change.cost <= Self.backlog else { return (false, false) }
+        let hour = eviction.hour
+        let (isAdded, mustSchedule, finished) = state.withLock { state -> (Bool, Bool, CacheCounts?) in
+            guard change.cost == 0 || state.cost + change.cost <= Self.backlog else { return (false, false, nil) }
             state.add(change)
-            return (true, state.schedule())
+            // Under the same lock, so that it goes along in the change's own transaction.
+            let finished = change.isStore ? state.count(in: hour) { $0.stores += 1 } : nil
+            return (true, state.schedule(), finished)
         }
+        if let finished { queue.async { self.write(Facts(counts: finished)) } }
         if mustSchedule { scheduleDrain() }
         return isAdded
     }
@@ -92,19 +98,14 @@ final class CacheWriter: Sendable {
         if mustSchedule { scheduleDrain() }
     }
 
+    /// Records an access; written with the next change.
+    func record(_ access: CacheAccess) { state.withLock { $0.accesses.add(access) } }
+
     /// Counts something in an hour, and records the access that it was; written with the next change.
     func count(in hour: Int64, of access: CacheAccess? = nil, _ body: (inout CacheCounts) -> Void) {
         let (finished, mustSchedule) = state.withLock { state in
-            var finished: CacheCounts?
             if let access { state.accesses.add(access) }
-            if state.counts?.hour != hour {
-                finished = state.counts
-                state.counts = CacheCounts(hour: hour)
-            }
-            if var counts = state.counts {
-                body(&counts)
-                state.counts = counts
-            }
+            let finished = state.count(in: hour, body)
             return (finished, state.accesses.isFull && state.schedule())
         }
         if let finished { queue.async { self.write(Facts(counts: finished)) } }
@@ -273,6 +274,15 @@ extension CacheWriter.State {
         cost += change.cost
         waiting.append(change)
         latest[change.key] = (added, change)
+    }
+
+    /// - Returns: the counts of another hour, which has ended.
+    fileprivate mutating func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) -> CacheCounts? {
+        let finished = counts.flatMap { $0.hour == hour ? nil : $0 }
+        var current = finished == nil ? counts ?? CacheCounts(hour: hour) : CacheCounts(hour: hour)
+        body(&current)
+        counts = current
+        return finished
     }
 
     /// - Returns: whether nobody has been asked to write yet.
