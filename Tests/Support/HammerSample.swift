@@ -1,5 +1,5 @@
 package import Diamond
-package import Foundation
+import Foundation
 
 /// An entry whose body tells what it has to be: by its number, which is in its URL, and a version.
 package struct HammerSample {
