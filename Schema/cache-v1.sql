@@ -2,8 +2,9 @@
 --
 -- Rowid tables: WITHOUT ROWID is 3 to 10 times slower once a row spills onto overflow pages. The first 64 bits of the
 -- key are the index, because an integer index is smaller and faster than one over 32-byte blobs; the whole key and the
--- canonical form are compared on every hit. What is listed (entry) and what is served (body) are apart, so that
--- listing never reads bodies. Times are milliseconds since 1970.
+-- canonical form are compared on every hit. What is listed (entry) and what is served (body) are apart, so that listing
+-- never reads bodies. A sealed row holds URL, canonical form, headers and body encrypted, and keyed digests in place of
+-- identity and tags; checksums are over what is stored, sealed or not. Times are milliseconds since 1970.
 
 CREATE TABLE entry (
     id            INTEGER PRIMARY KEY,  -- in the order of insertion, along which eviction walks
@@ -11,10 +12,11 @@ CREATE TABLE entry (
     variant       INTEGER NOT NULL DEFAULT 0,  -- which of the answers that vary; 0 where there is one
     is_partial    INTEGER NOT NULL DEFAULT 0 CHECK (is_partial IN (0, 1)),  -- what a broken transfer has received
     key           BLOB    NOT NULL CHECK (length(key) = 32),
-    request       TEXT    NOT NULL,     -- the canonical form; credentials only as keyed digests
-    url           TEXT    NOT NULL,     -- for people: secrets masked
+    seal          TEXT,                 -- the name of the key that sealed the row, NULL where it is in clear
+    request       ANY     NOT NULL,     -- the canonical form; credentials only as keyed digests; sealed a blob, with URL
+    url           TEXT    NOT NULL,     -- for people: secrets masked; sealed empty
     method        TEXT    NOT NULL,
-    identity      TEXT,                 -- on whose behalf, NULL where nobody's in particular
+    identity      TEXT,                 -- on whose behalf, NULL where nobody's in particular; sealed a keyed digest
     status        INTEGER NOT NULL CHECK (status BETWEEN 100 AND 999),
     headers       BLOB    NOT NULL,     -- "Name: value" lines, in the order received
     stored_at     INTEGER NOT NULL CHECK (stored_at >= 0),  -- when the response arrived, or was last validated
@@ -22,7 +24,7 @@ CREATE TABLE entry (
     lifetime      INTEGER,              -- its explicit freshness lifetime, NULL where the server gave none
     flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated, 16 pinned
     duration      INTEGER NOT NULL,     -- what the exchange took: the time that a hit saves
-    body_size     INTEGER NOT NULL,
+    body_size     INTEGER NOT NULL,     -- as stored
     body_digest   BLOB    NOT NULL,     -- SHA-256 of the body; of its chunks' checksums where it has several
     checksum      INTEGER NOT NULL,     -- 64 bits of SHA-256 over what a hit reads of this row
     is_visited    INTEGER NOT NULL DEFAULT 0,  -- used since eviction last came by
@@ -54,7 +56,7 @@ CREATE TABLE body (
     bytes         BLOB    NOT NULL
 ) STRICT;
 
--- The app's own names for entries, to invalidate them by.
+-- The app's own names for entries, to invalidate them by; of a sealed entry keyed digests.
 CREATE TABLE tag (
     entry         INTEGER NOT NULL,
     name          TEXT    NOT NULL,
@@ -112,8 +114,9 @@ CREATE TABLE access (
     passed_bytes  INTEGER NOT NULL      -- of bodies
 ) STRICT;
 
--- The store's own facts: 'secret' is the key of its keyed digests, 'hand' the entry at which eviction goes on, 'shift'
--- how many bits of a key are 0 in the sample of accesses, 'capacity' the bound of the cache that recorded last.
+-- The store's own facts: 'secret' is the key of its keyed digests, 'secret ID' the one that the key ID has sealed, 'hand'
+-- the entry at which eviction goes on, 'shift' how many bits of a key are 0 in the sample of accesses, 'capacity' the
+-- bound of the cache that recorded last.
 CREATE TABLE fact (
     name          TEXT    PRIMARY KEY,
     value         BLOB    NOT NULL

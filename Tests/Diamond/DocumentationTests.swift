@@ -8,7 +8,7 @@ import Testing
 @Suite struct `The documentation` {
     @Test(arguments: [
         "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
-        "Sources/Diamond/Documentation.docc/CanonicalForm.md",
+        "Sources/Diamond/Documentation.docc/CanonicalForm.md", "Sources/Diamond/Documentation.docc/Sealing.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -52,6 +52,15 @@ import Testing
 
         try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
         await engine.close()  // before the program ends: what was stored a moment ago reaches the disk
+    }
+
+    private func sealing(key: Data, keyOf2025: Data, keyOf2026: Data) async throws {
+        var configuration = Engine.Configuration()
+        configuration.seal = try AESGCMSeal(key: key)  // from the keychain: 32 random bytes
+        let engine = Engine(configuration)
+        await engine.close()
+
+        configuration.seal = try AESGCMSeal(key: keyOf2026, id: "2026", olderKeys: ["2025": keyOf2025])
     }
 
     private func landingPage() async throws {

@@ -19,6 +19,8 @@ public final class Cache: Sendable {
     private let pressure: MemoryPressure
     private let activity: Activity
     let now: @Sendable () -> Int64
+    /// What has been told of entries that are not to be read.
+    private let locks = Guarded<Set<CacheLock>>([])
     /// What makes this store's keys.
     package let rules: KeyRules
 
@@ -30,12 +32,14 @@ public final class Cache: Sendable {
     /// Opens the cache of a store.
     ///
     /// - Parameters:
+    ///   - seal: what seals the files; `nil` keeps them in clear.
     ///   - create: whether directory and file are made where they are missing, and mended where they are damaged.
     ///   - now: milliseconds since 1970.
     ///   - uptime: nanoseconds of a clock that only goes forward.
     /// - Throws: ``CacheError``, which says what to do.
     package init(
         _ store: Store,
+        seal: (any CacheSeal)? = nil,
         activity: Activity = Activity(),
         memoryCapacity: Int = defaultMemoryCapacity,
         diskCapacity: Int64 = defaultDiskCapacity,
@@ -44,7 +48,7 @@ public final class Cache: Sendable {
         uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
     ) throws(CacheError) {
         let memory = MemoryTier(capacity: memoryCapacity)
-        file = try CacheFile(store, mends: create, activity: activity)
+        file = try CacheFile(store, seal: seal, mends: create, activity: activity)
         rules = KeyRules(secret: SymmetricKey(data: file.secret))
         eviction = Eviction(file: file, capacity: diskCapacity, now: now)
         writer = CacheWriter(file: file, eviction: eviction, activity: activity)
@@ -111,7 +115,7 @@ public final class Cache: Sendable {
     /// The disk tier alone.
     package func findOnDisk(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> StoredResponse? {
         let finding = try file.read { (connection) throws(SQLiteError) in
-            try CacheTable.find(key, request: request, on: connection)
+            try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
         }
         switch finding {
         case .nothing: return nil
@@ -121,6 +125,10 @@ public final class Cache: Sendable {
         case .damaged(let reason):
             writer.add(.delete(key))
             activity.report(.cacheEntryDropped(reason: "the entry \(key) was dropped: \(reason)"))
+            return nil
+        case .locked(let lock):
+            let isNew = locks.withLock { $0.insert(lock).inserted }
+            if isNew { activity.report(.cacheEntriesLocked(reason: lock.reason)) }
             return nil
         }
     }
@@ -186,17 +194,18 @@ extension Cache {
         defer { forgetInMemory(selection) }
         let (file, eviction) = (file, eviction)
         return try await writer.alone { () throws(CacheError) in
+            let parts = try file.parts(of: selection)
             let isAll = selection == .all
-            if !isAll { try Self.forgetAccesses(of: selection, file) }
-            let count = try isAll ? Self.purgeAll(file) : Self.slices(of: selection, file, CacheTable.deleteSlice)
+            if !isAll { try Self.forgetAccesses(of: parts, file) }
+            let count = try isAll ? Self.purgeAll(file) : Self.slices(of: parts, file, CacheTable.deleteSlice)
             if count > 0 { try eviction.giveBackAll() }
             return count
         }
     }
 
-    private static func forgetAccesses(of selection: CacheSelection, _ file: CacheFile) throws(CacheError) {
+    private static func forgetAccesses(of parts: [CacheSelection], _ file: CacheFile) throws(CacheError) {
         try file.write { (connection) throws(SQLiteError) in
-            try CacheTable.deleteAccesses(of: selection, on: connection)
+            for part in parts { try CacheTable.deleteAccesses(of: part, on: connection) }
         }
     }
 
@@ -213,7 +222,7 @@ extension Cache {
         defer { forgetInMemory(selection) }
         let file = file
         return try await writer.alone { () throws(CacheError) in
-            try Self.slices(of: selection, file, CacheTable.invalidateSlice)
+            try Self.slices(of: file.parts(of: selection), file, CacheTable.invalidateSlice)
         }
     }
 
@@ -245,7 +254,7 @@ extension Cache {
         var next: Int64 = 0
         while true {
             let page = try file.read { (connection) throws(SQLiteError) in
-                try CacheTable.list(from: next, limit: 1000, on: connection)
+                try file.opened(CacheTable.list(from: next, limit: 1000, on: connection), on: connection)
             }
             keys += page.filter(predicate).map(\.key)
             guard let last = page.last else { return keys }
@@ -267,8 +276,11 @@ extension Cache {
     ///
     /// - Parameter onlyValid: whether those that are marked stale are left out: what ``invalidate(_:)`` would mark.
     package func count(_ selection: CacheSelection, onlyValid: Bool = false) throws(CacheError) -> Int {
-        try file.read { (connection) throws(SQLiteError) in
-            try CacheTable.count(selection, onlyValid: onlyValid, on: connection)
+        let parts = try file.parts(of: selection)
+        return try file.read { (connection) throws(SQLiteError) in
+            var count = 0
+            for part in parts { count += try CacheTable.count(part, onlyValid: onlyValid, on: connection) }
+            return count
         }
     }
 
@@ -283,16 +295,20 @@ extension Cache {
         ) throws(SQLiteError) -> (count: Int, isLast: Bool)
 
     private static func slices(
-        of selection: CacheSelection,
+        of parts: [CacheSelection],
         _ file: CacheFile,
         _ slice: Slice
     ) throws(CacheError) -> Int {
         var count = 0
-        while true {
-            let done = try file.write { (connection) throws(SQLiteError) in try slice(selection, connection) }
-            count += done.count
-            guard !done.isLast else { return count }
+        for part in parts {
+            var isLast = false
+            while !isLast {
+                let done = try file.write { (connection) throws(SQLiteError) in try slice(part, connection) }
+                count += done.count
+                isLast = done.isLast
+            }
         }
+        return count
     }
 
     /// Spares an entry from eviction until it is unpinned or erased; `false` where there is none.
@@ -310,25 +326,39 @@ extension Cache {
 extension Cache {
     // MARK: What people need
 
-    /// A page of the entries that are in every one of some selections.
+    /// A page of the entries that are in every one of some selections. By URL in a sealed store, or of some URLs, every
+    /// entry's is opened.
     package func list(
         _ selections: [CacheSelection] = [],
         by order: CacheOrder = .newest,
         limit: Int,
         offset: Int = 0
     ) throws(CacheError) -> [CacheListing] {
-        try file.read { (connection) throws(SQLiteError) in
-            try CacheTable.list(selections, by: order, limit: limit, offset: offset, on: connection)
-        }
+        try file.list(selections, by: order, limit: limit, offset: offset)
     }
 
     /// At most two entries whose keys begin with these hexadecimal digits.
     package func list(beginning digits: String) throws(CacheError) -> [CacheListing] {
-        try file.read { (connection) throws(SQLiteError) in try CacheTable.list(beginning: digits, on: connection) }
+        try file.read { (connection) throws(SQLiteError) in
+            try file.opened(CacheTable.list(beginning: digits, on: connection), on: connection)
+        }
     }
 
+    /// `nil` where there is none, or it is sealed and cannot be opened.
     package func canonicalForm(of key: RequestKey) throws(CacheError) -> String? {
-        try file.read { (connection) throws(SQLiteError) in try CacheTable.canonicalForm(of: key, on: connection) }
+        try file.read { (connection) throws(SQLiteError) in try file.canonicalForm(of: key, on: connection) }
+    }
+
+    /// The names of the keys that have sealed the store's secret: those of the programs that use it sealed.
+    package func keyIDs() throws(CacheError) -> [String] {
+        try file.read { (connection) throws(SQLiteError) in try CacheTable.sealedSecrets(on: connection).keys.sorted() }
+    }
+
+    /// How many entries are sealed, by the names of the keys.
+    package func seals() throws(CacheError) -> [String: Int] {
+        // A store without a sealed secret has no sealed rows to look for.
+        guard try !keyIDs().isEmpty else { return [:] }
+        return try file.read { (connection) throws(SQLiteError) in try CacheTable.seals(on: connection) }
     }
 
     /// What the store holds now.

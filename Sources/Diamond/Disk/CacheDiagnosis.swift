@@ -40,6 +40,8 @@ package struct CacheDiagnosis: Sendable {
     package var settings: Settings?
     package var totals: CacheTotals?
     package var hasSecret = false
+    /// The names of the keys that the programs of a sealed store seal with.
+    package var keyIDs: [String] = []
     /// Why the store cannot be used.
     package var failure: CacheError?
 
@@ -61,19 +63,23 @@ package struct CacheDiagnosis: Sendable {
             self.settings = settings
             totals = contents?.totals
             hasSecret = contents?.hasSecret ?? false
+            keyIDs = contents?.keyIDs ?? []
             failure = settings.failure(of: store)
         } catch {
             throw CacheError(error)
         }
     }
 
+    private typealias Contents = (totals: CacheTotals, hasSecret: Bool, keyIDs: [String])
+
     private static func read(
         _ connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (Settings, (totals: CacheTotals, hasSecret: Bool)?) {
+    ) throws(SQLiteError) -> (Settings, Contents?) {
         let settings = try CacheTable.settings(on: connection)
         guard settings.isCurrent else { return (settings, nil) }
         let totals = try CacheTable.totals(on: connection)
-        return (settings, (totals, try CacheTable.hasSoundSecret(on: connection)))
+        let keyIDs = try CacheTable.sealedSecrets(on: connection).keys.sorted()
+        return (settings, (totals, try CacheTable.hasSoundSecret(on: connection), keyIDs))
     }
 
     /// Bytes of the log beside the file.

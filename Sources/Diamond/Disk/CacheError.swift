@@ -20,6 +20,8 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let busy = Code(description: "busy")
         /// The disk fails to read or write.
         public static let diskError = Code(description: "diskError")
+        /// The seal cannot seal or open the store's secret, or an entry.
+        public static let cannotSeal = Code(description: "cannotSeal")
         public static let corrupt = Code(description: "corrupt")
         public static let other = Code(description: "other")
     }
@@ -43,6 +45,6 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
         .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt,
-        .ioError: .diskError, .noSharedMemory: .diskFull,
+        .ioError: .diskError, .noSharedMemory: .diskFull, .cannotSeal: .cannotSeal,
     ]
 }

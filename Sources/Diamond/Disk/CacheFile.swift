@@ -21,15 +21,23 @@ final class CacheFile: Sendable {
     private let state: Guarded<State>
     /// What makes this store's keys: kept over the file, so that what this process asks for is found again.
     let secret: Data
+    /// What seals the rows; `nil` for a store in clear.
+    let sealing: Sealing?
 
     /// - Parameter mends: `false` for those who only look.
-    init(_ store: Store, mends: Bool, activity: Activity) throws(CacheError) {
+    init(
+        _ store: Store,
+        seal: (any CacheSeal)? = nil,
+        mends: Bool,
+        activity: Activity
+    ) throws(CacheError) {
         if mends { try store.create() } else { try store.requireCache() }
         self.store = store
         self.mends = mends
         self.activity = activity
-        let (database, secret) = try Self.open(store, secret: Self.freshSecret(), mends: mends, activity)
+        let (database, secret) = try Self.open(store, seal, secret: Self.freshSecret(), mends: mends, activity)
         self.secret = secret
+        sealing = seal.map { Sealing($0, secret: secret) }
         state = Guarded(State(database: database, number: FileNumber(store.cachePath)))
     }
 
@@ -95,7 +103,7 @@ final class CacheFile: Sendable {
     private func reopen(_ old: SQLiteDatabase) {
         do throws(CacheError) {
             try store.create()
-            let (database, _) = try Self.open(store, secret: secret, mends: true, activity)
+            let (database, _) = try Self.open(store, sealing?.seal, secret: secret, mends: true, activity)
             let number = FileNumber(store.cachePath)
             state.withLock { state in
                 guard state.database === old else { return }
@@ -112,27 +120,36 @@ extension CacheFile {
 
     private static func open(
         _ store: Store,
+        _ seal: (any CacheSeal)?,
         secret: Data,
         mends: Bool,
         _ activity: Activity
     ) throws(CacheError) -> (SQLiteDatabase, secret: Data) {
         do {
-            return try open(store, secret: secret)
+            return try open(store, seal, secret: secret, keeps: mends)
         } catch {
             guard mends, error.code == .corrupt else { throw error }
             if let place = try setAside(store, unlessOtherThan: FileNumber(store.cachePath)) {
                 activity.report(.cacheSetAside(file: place))
             }
-            return try open(store, secret: secret)
+            return try open(store, seal, secret: secret, keeps: mends)
         }
     }
 
-    static func open(_ store: Store, secret: Data) throws(CacheError) -> (SQLiteDatabase, secret: Data) {
+    /// - Parameter keeps: whether a store without a secret gets this one.
+    static func open(
+        _ store: Store,
+        _ seal: (any CacheSeal)?,
+        secret: Data,
+        keeps: Bool
+    ) throws(CacheError) -> (SQLiteDatabase, secret: Data) {
         do throws(SQLiteError) {
             var configuration = DiamondSchema.cache
             configuration.vfs = store.vfs
             let database = try SQLiteDatabase(path: store.cachePath, configuration: configuration)
+            if let seal { return (database, try SealedSecret(seal).find(in: database, orKeep: keeps, secret)) }
             if let kept = try database.read(CacheTable.secret) { return (database, kept) }
+            guard keeps else { return (database, secret) }
             // Another process may have been faster: what is in the file counts.
             let kept = try database.write { (connection) throws(SQLiteError) in
                 try CacheTable.keepSecret(secret, on: connection)

@@ -9,16 +9,21 @@ package struct CacheInspection: Sendable {
     /// Bytes of their bodies.
     package private(set) var bodyBytes: Int64 = 0
     package private(set) var findings: [CacheFinding] = []
+    /// Sealed entries that were held against their checksums alone: nobody here can open them.
+    package private(set) var locked = 0
     private let store: Store
+    private var seal: (any CacheSeal)?
     /// The file that was looked at.
     private let number: FileNumber?
 
     /// Reads the store; nothing is changed, but for a file of an older version, which is migrated as by everyone.
     ///
+    /// - Parameter seal: what opens the entries of a sealed store, so that they are held against their seals, too.
     /// - Throws: ``CacheError`` where it cannot be read. That the file is malformed is a finding.
-    package init(of store: Store) throws(CacheError) {
+    package init(of store: Store, seal: (any CacheSeal)? = nil) throws(CacheError) {
         try store.requireCache()
         self.store = store
+        self.seal = seal
         number = FileNumber(store.cachePath)
         do throws(SQLiteError) {
             try read(Self.open(store))
@@ -36,6 +41,8 @@ package struct CacheInspection: Sendable {
         findings = try database.read(CacheTable.malformations).map { CacheFinding(kind: .file, what: $0) }
         // In such a file nothing else is to be trusted.
         guard findings.isEmpty else { return }
+        // To another key of the name every entry would be damaged.
+        if let seal, try !SealedSecret(seal).isRight(for: database) { self.seal = nil }
         try readEntries(database)
         try readBodies(database)
         try readTags(database)
@@ -54,11 +61,15 @@ package struct CacheInspection: Sendable {
         }
     }
 
+    // What opens a row needs nothing of the store's secret, which may be missing.
+    private var sealing: Sealing? { seal.map { Sealing($0, secret: Data()) } }
+
     private mutating func readEntry(_ id: Int64, _ database: SQLiteDatabase) throws(SQLiteError) {
         let entry = try database.read { (connection) throws(SQLiteError) in
-            try CacheTable.inspect(id, on: connection)
+            try CacheTable.inspect(id, sealing, on: connection)
         }
         guard let entry else { return }
+        if entry.isLocked { locked += 1 }
         entries += 1
         bodyBytes += max(0, entry.bodySize)
         guard let damage = entry.damage else { return }
@@ -124,23 +135,40 @@ extension CacheInspection {
     ) throws(SQLiteError) -> String? {
         switch finding.kind {
         case .file: return nil
-        case .entry: return try CacheTable.deleteDamaged(finding.id ?? 0, on: connection) ? "dropped" : nil
+        case .entry: return try CacheTable.deleteDamaged(finding.id ?? 0, sealing, on: connection) ? "dropped" : nil
         case .body, .tags: return try CacheTable.deleteOrphans(of: finding.id ?? 0, on: connection) ? "dropped" : nil
         case .hand:
             try CacheTable.setHand(0, on: connection)
             return "set to the beginning"
         case .secret:
+            // The key is not always at hand here, and a secret in clear is none of such a store.
+            guard try CacheTable.seals(on: connection).isEmpty else { return "left to the next program with the key" }
             guard try CacheTable.replaceSecret(by: CacheFile.freshSecret(), on: connection) else { return nil }
             return "made anew; what was stored for requests with credentials is found no more"
         }
     }
 
     private func setAside() throws(CacheError) -> [CacheRepair] {
-        let secret = try? Self.open(store).read(CacheTable.secret)
+        let old = try? Self.open(store)
+        let secret = try? old?.read(CacheTable.secret)
+        let sealed = (try? old?.read(CacheTable.sealedSecrets)) ?? [:]
         let place = try CacheFile.setAside(store, unlessOtherThan: number)
         // With the secret of the programs that run; where it cannot be read, the next of them makes the file.
-        if place != nil, let secret { _ = try CacheFile.open(store, secret: secret) }
+        if place != nil, secret != nil || !sealed.isEmpty { try begin(secret, sealed) }
         let done = place.map { "set aside as \(URL(filePath: $0).lastPathComponent)" }
         return findings.map { CacheRepair(finding: $0, done: done) }
+    }
+
+    private func begin(_ secret: Data?, _ sealed: [String: Data]) throws(CacheError) {
+        do throws(SQLiteError) {
+            try Self.open(store).write { (connection) throws(SQLiteError) in
+                if let secret { try CacheTable.keepSecret(secret, on: connection) }
+                for (id, bytes) in sealed {
+                    try CacheTable.keepSecret(bytes, keyID: id, replacing: nil, on: connection)
+                }
+            }
+        } catch {
+            throw CacheError(error)
+        }
     }
 }

@@ -10,10 +10,10 @@ package enum CacheOrder: String, Sendable, CaseIterable {
 public struct CacheListing: Sendable {
     public package(set) var key: RequestKey
     public package(set) var method: String
-    /// In normal form, secrets masked.
+    /// In normal form, secrets masked; `•••` where it is sealed and cannot be opened.
     public package(set) var url: String
     public package(set) var status: Int
-    /// Bytes.
+    /// Bytes, as stored: a sealed chunk of 128 KiB takes 32 more.
     public package(set) var bodySize: Int64
     /// When it arrived, or was last confirmed.
     public var date: Date { Date(timeIntervalSince1970: Double(storedAt) / 1000) }
@@ -26,6 +26,9 @@ public struct CacheListing: Sendable {
     package var flags: StoredResponse.Flags
     /// The row.
     package var id: Int64
+    package var isSealed = false
+    /// Whether it is sealed, and nobody here can open it.
+    package var isLocked = false
 
     /// `nil` for a row that nobody has written.
     init?(row: borrowing SQLiteStatement) {

@@ -8,6 +8,7 @@ public struct CacheSelection: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case all
         case key(RequestKey)
+        case keys([RequestKey])
         case tag(String)
         case identity(String)
         case urls(prefixes: [String])
@@ -17,6 +18,14 @@ public struct CacheSelection: Hashable, Sendable {
     }
 
     let content: Content
+
+    /// Whether it names what is sealed at rest: in a sealed store it finds nothing without the key.
+    package var needsKey: Bool {
+        switch content {
+        case .tag, .identity, .url, .urls: true
+        case .all, .key, .keys, .storedBefore, .expired: false
+        }
+    }
 
     public static let all = CacheSelection(content: .all)
 
@@ -29,7 +38,10 @@ public struct CacheSelection: Hashable, Sendable {
     public static func identity(_ identity: String) -> CacheSelection { CacheSelection(content: .identity(identity)) }
 
     /// Those whose URLs, in normal form, begin with this, such as `https://api.example.com/v1/`.
-    public static func url(prefix: String) -> CacheSelection { CacheSelection(content: .urls(prefixes: [prefix])) }
+    public static func url(prefix: String) -> CacheSelection {
+        // A sealed row has none to compare.
+        prefix.isEmpty ? .all : CacheSelection(content: .urls(prefixes: [prefix]))
+    }
 
     /// Those of exactly this URL in normal form, whatever their method, headers and body.
     public static func url(_ url: String) -> CacheSelection { CacheSelection(content: .url(url)) }

@@ -6,23 +6,30 @@ extension CacheTable {
     private static let columns =
         "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id"
 
-    /// - Parameter selections: what an entry has to be in, in each of them.
+    /// - Parameter selections: what an entry has to be in: of each group one at least.
     static func list(
-        _ selections: [CacheSelection],
+        _ selections: [[CacheSelection]],
         by order: CacheOrder,
         limit: Int,
         offset: Int,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
-        let conditions = selections.map { condition($0) }
-        let values = conditions.flatMap(\.values) + [.integer(Int64(limit)), .integer(Int64(offset))]
+        let (condition, values) = condition(selections)
+        let range: [Value] = [.integer(Int64(limit)), .integer(Int64(offset))]
         let statement = try connection.statement(
             composed: """
-                SELECT \(columns) FROM entry WHERE \((["TRUE"] + conditions.map { "(\($0.sql))" }).joined(separator: " AND "))
+                SELECT \(columns) FROM entry WHERE \(condition)
                 ORDER BY \(terms(of: order)) LIMIT ? OFFSET ?
                 """)
-        try bind(values, to: statement)
+        try bind(values + range, to: statement)
         return try listings(of: statement)
+    }
+
+    private static func condition(_ selections: [[CacheSelection]]) -> (sql: String, values: [Value]) {
+        let groups = selections.map { group in group.map { condition($0) } }
+        let terms = groups.map { group in group.map { "(\($0.sql))" }.joined(separator: " OR ") }
+        let sql = (["TRUE"] + terms.map { "(\($0))" }).joined(separator: " AND ")
+        return (sql, groups.flatMap { group in group.flatMap(\.values) })
     }
 
     private static func terms(of order: CacheOrder) -> String {
@@ -35,18 +42,15 @@ extension CacheTable {
 
     /// The entries from this id on, in the order of insertion.
     static func list(
+        _ selections: [[CacheSelection]] = [],
         from id: Int64,
         limit: Int,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
+        let (condition, values) = condition(selections)
         let statement = try connection.statement(
-            """
-            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
-            FROM entry WHERE id >= ? ORDER BY id LIMIT ?
-            """
-        )
-        try statement.bind(id, at: 1)
-        try statement.bind(Int64(limit), at: 2)
+            composed: "SELECT \(columns) FROM entry WHERE \(condition) AND id >= ? ORDER BY id LIMIT ?")
+        try bind(values + [.integer(id), .integer(Int64(limit))], to: statement)
         return try listings(of: statement)
     }
 
@@ -70,16 +74,6 @@ extension CacheTable {
         var listings: [CacheListing] = []
         while try statement.step() { if let listing = CacheListing(row: statement) { listings.append(listing) } }
         return listings
-    }
-
-    static func canonicalForm(
-        of key: RequestKey,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> String? {
-        let statement = try connection.statement("SELECT request FROM entry WHERE key_prefix = ? AND key = ?")
-        try statement.bind(key.prefix, at: 1)
-        try statement.bind(key.bytes, at: 2)
-        return try statement.step() ? statement.text(0) : nil
     }
 
     static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {

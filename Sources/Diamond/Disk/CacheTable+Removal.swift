@@ -113,15 +113,22 @@ extension CacheTable {
         }
     }
 
+    private static func places(_ count: Int) -> String { Array(repeating: "?", count: count).joined(separator: ", ") }
+
     /// Each goes through an index.
     static func condition(_ selection: CacheSelection) -> (sql: String, values: [Value]) {
         switch selection.content {
         case .all: ("TRUE", [])
         case .key(let key): ("key_prefix = ? AND key = ?", [.integer(key.prefix), .bytes(key)])
+        case .keys(let keys):
+            (
+                "key_prefix IN (\(places(keys.count))) AND key IN (\(places(keys.count)))",
+                keys.map { .integer($0.prefix) } + keys.map { .bytes($0) }
+            )
         case .tag(let name): ("id IN (SELECT entry FROM tag WHERE name = ?)", [.text(name)])
         case .identity(let identity): ("identity = ?", [.text(identity)])
         case .storedBefore(let time): ("stored_at < ?", [.integer(time)])
-        case .url(let url): ("url = ?", [.text(url)])
+        case .url(let url): ("url = ? AND url <> ''", [.text(url)])
         case .expired(let time):
             ("lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < ?", [.integer(time)])
         case .urls(let prefixes):

@@ -11,6 +11,8 @@ extension CacheTable {
         var bodySize: Int64
         /// What is wrong with it.
         var damage: String?
+        /// Whether it is sealed, and was not opened.
+        var isLocked = false
     }
 
     /// Rows of one page.
@@ -37,12 +39,18 @@ extension CacheTable {
     }
 
     /// Reads an entry as a look-up does, a chunk of its body at a time; `nil` where it has gone meanwhile.
-    static func inspect(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Inspected? {
-        // The first fifteen columns are those of a look-up.
+    ///
+    /// - Parameter sealing: opens what is sealed; `nil` where the key is not given, and only checksums can be held.
+    static func inspect(
+        _ id: Int64,
+        _ sealing: Sealing? = nil,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Inspected? {
+        // The first sixteen columns are those of a look-up.
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                body_digest, entry.checksum, is_visited, body.checksum, bytes, url, key_prefix
+                body_digest, entry.checksum, is_visited, body.checksum, bytes, seal, url, key_prefix
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE entry.id = ? ORDER BY body.id
             """
@@ -50,25 +58,51 @@ extension CacheTable {
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         var entry = Inspected(
-            key: RequestKey(stored: statement.data(0)), url: statement.text(15), bodySize: statement.int64(9))
-        entry.damage = try damage(of: statement, entry.key)
+            key: RequestKey(stored: statement.data(0)), url: statement.text(16), bodySize: statement.int64(9))
+        let isSealed = !statement.isNull(15)
+        if isSealed { entry.url = url(of: statement, entry.key, sealing) ?? "•••" }
+        guard let key = entry.key else {
+            entry.damage = "its key is none"
+            return entry
+        }
+        guard key.prefix == statement.int64(17) else {
+            entry.damage = "no look-up finds it: its index is another key's"
+            return entry
+        }
+        let finding = try finding(inspecting: statement, key, isSealed ? sealing : nil)
+        if case .damaged(let reason) = finding { entry.damage = reason }
+        if case .locked = finding { entry.isLocked = true }
+        if case .entry = finding, isSealed, sealing == nil { entry.isLocked = true }
         return entry
     }
 
-    private static func damage(
-        of rows: borrowing SQLiteStatement,
-        _ key: RequestKey?
-    ) throws(SQLiteError) -> String? {
-        guard let key else { return "its key is none" }
-        guard key.prefix == rows.int64(16) else { return "no look-up finds it: its index is another key's" }
+    private static func finding(
+        inspecting rows: borrowing SQLiteStatement,
+        _ key: RequestKey,
+        _ sealing: Sealing?
+    ) throws(SQLiteError) -> Finding {
         let request = rows.withBytes(1) { Array($0) }
-        guard case .damaged(let reason) = try finding(of: rows, key, request, keepsBody: false) else { return nil }
-        return reason
+        guard let sealing else { return try finding(of: rows, key, request, keepsBody: false) }
+        return try finding(of: rows, key, nil, sealing)
+    }
+
+    /// `nil` where it cannot be opened.
+    private static func url(
+        of row: borrowing SQLiteStatement,
+        _ key: RequestKey?,
+        _ sealing: Sealing?
+    ) -> String? {
+        guard let key, let sealing else { return nil }
+        return try? sealing.open(request: row.data(1), keyID: row.text(15), key).url
     }
 
     /// Removes an entry that is still damaged: a program may have replaced it since it was looked at.
-    static func deleteDamaged(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        guard try inspect(id, on: connection)?.damage != nil else { return false }
+    static func deleteDamaged(
+        _ id: Int64,
+        _ sealing: Sealing?,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        guard try inspect(id, sealing, on: connection)?.damage != nil else { return false }
         let statement = try connection.statement("DELETE FROM entry WHERE id = ?")
         try statement.bind(id, at: 1)
         try statement.run()
@@ -136,8 +170,10 @@ extension CacheTable {
         return Int64(statement.text(0)).map { $0 >= 0 } ?? false
     }
 
+    /// A sealed store has its own sealed.
     static func hasSoundSecret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        try secret(on: connection)?.count == 32
+        guard let secret = try secret(on: connection) else { return try !sealedSecrets(on: connection).isEmpty }
+        return secret.count == 32
     }
 
     /// Puts a new secret in the place of one that is missing or too short.

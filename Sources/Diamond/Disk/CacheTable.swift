@@ -21,27 +21,33 @@ enum CacheTable {
         case entry(StoredResponse, isVisited: Bool)
         /// The row is there and cannot be trusted.
         case damaged(reason: String)
+        /// The row is there, and not for this process to read.
+        case locked(CacheLock)
     }
 
     static func find(
         _ key: RequestKey,
         request: [UInt8],
+        sealing: Sealing? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Finding {
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                body_digest, entry.checksum, is_visited, body.checksum, bytes
+                body_digest, entry.checksum, is_visited, body.checksum, bytes, seal
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 ORDER BY body.id
             """
         )
         try statement.bind(key.prefix, at: 1)
-        guard try statement.step(), isSame(statement, key, request) else { return .nothing }
+        guard try statement.step() else { return .nothing }
+        if let sealing { return try finding(of: statement, key, request, sealing) }
+        guard isSame(statement, key, request) else { return unreadable(statement, key) }
         return try finding(of: statement, key, request)
     }
 
-    /// What the rows of an entry hold, the first of which has been read: the one place that decides what is sound.
+    /// What the rows of an entry hold, the first of which has been read, in the form it is written in: the one place that
+    /// decides what is sound.
     ///
     /// - Parameter keepsBody: `false` for the verdict alone; then one chunk at a time is in memory.
     static func finding(
@@ -139,18 +145,20 @@ extension CacheTable {
     // MARK: Storing
 
     static func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let checksums = chunks(of: entry.stored.body).map { Checksum.digest(of: $0) }
-        let digest = Checksum.digest(ofChunks: checksums.isEmpty ? [Checksum.digest(of: Data())] : checksums)
-        let (id, isNew) = try upsert(entry, digest, on: connection)
+        try store(CacheRow(entry), on: connection)
+    }
+
+    static func store(_ row: CacheRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let (id, isNew) = try upsert(row, on: connection)
         if !isNew {
             try deleteBody(of: id, on: connection)
             try deleteTags(of: id, on: connection)
         }
-        try insertBody(entry.stored.body, checksums, of: id, on: connection)
-        for tag in entry.tags { try insertTag(tag, of: id, on: connection) }
+        try insertBody(row, of: id, on: connection)
+        for tag in row.entry.tags { try insertTag(tag, of: id, on: connection) }
     }
 
-    private static func chunks(of body: Data) -> [Data] {
+    static func chunks(of body: Data) -> [Data] {
         stride(from: body.startIndex, to: body.endIndex, by: chunkSize).map { start in
             body[start..<min(start + chunkSize, body.endIndex)]
         }
@@ -158,40 +166,51 @@ extension CacheTable {
 
     /// - Returns: the row's id, and whether the row is new.
     private static func upsert(
-        _ entry: CacheEntry,
-        _ digest: Data,
+        _ row: CacheRow,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
+        let entry = row.entry
         // An answer that is replaced was asked for: that counts as use.
         let statement = try connection.statement(
             """
             INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,
-                lifetime, flags, duration, body_size, body_digest, checksum)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                lifetime, flags, duration, body_size, body_digest, checksum, seal)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET key = excluded.key, request = excluded.request,
                 url = excluded.url, method = excluded.method, identity = excluded.identity, status = excluded.status,
                 headers = excluded.headers, stored_at = excluded.stored_at, initial_age = excluded.initial_age,
                 lifetime = excluded.lifetime, flags = excluded.flags | (flags & 16), duration = excluded.duration,
                 body_size = excluded.body_size, body_digest = excluded.body_digest, checksum = excluded.checksum,
-                is_visited = 1
+                seal = excluded.seal, is_visited = 1
             RETURNING id, is_visited
             """
         )
         try statement.bind(entry.key.prefix, at: 1)
         try statement.bind(entry.key.bytes, at: 2)
-        try statement.bind(String(decoding: entry.request, as: UTF8.self), at: 3)
+        try bind(entry.request, isSealed: row.seal != nil, to: statement, at: 3)
         try statement.bind(entry.url, at: 4)
         try statement.bind(entry.method, at: 5)
         try statement.bind(entry.identity, at: 6)
         try bind(entry.stored, to: statement, from: 7)
         try statement.bind(entry.stored.duration, at: 13)
-        try statement.bind(Int64(entry.stored.body.count), at: 14)
-        try statement.bind(digest, at: 15)
-        try statement.bind(Self.checksum(of: entry, Int64(entry.stored.body.count), digest), at: 16)
-        let row = try statement.step() ? (statement.int64(0), statement.int64(1) == 0) : (0, false)
+        try statement.bind(row.bodySize, at: 14)
+        try statement.bind(row.digest, at: 15)
+        try statement.bind(row.checksum, at: 16)
+        try statement.bind(row.seal, at: 17)
+        let place = try statement.step() ? (statement.int64(0), statement.int64(1) == 0) : (0, false)
         // RETURNING gives its row before the statement has ended; it has to end before the transaction can.
         _ = try statement.step()
-        return row
+        return place
+    }
+
+    private static func bind(
+        _ request: [UInt8],
+        isSealed: Bool,
+        to statement: borrowing SQLiteStatement,
+        at index: Int32
+    ) throws(SQLiteError) {
+        if isSealed { return try statement.bind(Data(request), at: index) }
+        try statement.bind(String(decoding: request, as: UTF8.self), at: index)
     }
 
     private static func checksum(of entry: CacheEntry, _ size: Int64, _ digest: Data) -> Int64 {
@@ -221,15 +240,14 @@ extension CacheTable {
     }
 
     private static func insertBody(
-        _ body: Data,
-        _ checksums: [Data],
+        _ row: CacheRow,
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement("INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)")
-        for (number, chunk) in chunks(of: body).enumerated() {
+        for (number, chunk) in row.chunks.enumerated() {
             try statement.bind(id << chunkBits + Int64(number), at: 1)
-            try statement.bind(checksums.count > 1 ? checksums[number] : nil, at: 2)
+            try statement.bind(row.chunks.count > 1 ? row.checksums[number] : nil, at: 2)
             try statement.run(lending: chunk, at: 3)
         }
     }
@@ -242,14 +260,23 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         guard let (id, digest) = try confirmed(entry, old, on: connection) else { return }
+        try update(id, to: entry.stored, checksum: checksum(of: entry, Int64(old.body.count), digest), on: connection)
+    }
+
+    static func update(
+        _ id: Int64,
+        to stored: StoredResponse,
+        checksum: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
             UPDATE entry SET status = ?, headers = ?, stored_at = ?, initial_age = ?, lifetime = ?,
                 flags = ? | (flags & 16), checksum = ? WHERE id = ?
             """
         )
-        try bind(entry.stored, to: statement, from: 1)
-        try statement.bind(checksum(of: entry, Int64(old.body.count), digest), at: 7)
+        try bind(stored, to: statement, from: 1)
+        try statement.bind(checksum, at: 7)
         try statement.bind(id, at: 8)
         try statement.run()
     }
@@ -263,7 +290,7 @@ extension CacheTable {
             """
             SELECT id, body_digest FROM entry
             WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND stored_at = ? AND body_size = ?
-                AND headers = ?
+                AND headers = ? AND seal IS NULL
             """
         )
         try statement.bind(entry.key.prefix, at: 1)
@@ -296,7 +323,7 @@ extension CacheTable {
 
 extension StoredResponse {
     /// From columns 2 to 8 of a look-up, without the body; `nil` for values that nobody has written.
-    fileprivate init?(row: borrowing SQLiteStatement) {
+    init?(row: borrowing SQLiteStatement) {
         let isSensible = (4...6).allSatisfy { CacheTable.times.contains(row.int64($0)) }
         guard (100...999).contains(row.int64(2)), isSensible else { return nil }
         self.init(

@@ -205,10 +205,10 @@ final class CacheWriter: Sendable {
         try write(takeFacts(), with: group)
     }
 
-    private static func write(_ change: Change, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    private func write(_ change: Change, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         switch change {
-        case .store(let entry): try CacheTable.store(entry, on: connection)
-        case .confirm(let entry, let old): try CacheTable.confirm(entry, replacing: old, on: connection)
+        case .store(let entry): try file.store(entry, on: connection)
+        case .confirm(let entry, let old): try file.confirm(entry, replacing: old, on: connection)
         case .delete(let key): _ = try CacheTable.delete(key, on: connection)
         }
     }
@@ -243,7 +243,7 @@ final class CacheWriter: Sendable {
         let sampling = try file.write { (connection) throws(SQLiteError) in
             // First, because the group may hold a newer answer under one of them.
             for key in facts.failed { _ = try CacheTable.delete(key, on: connection) }
-            for change in group { try Self.write(change, on: connection) }
+            for change in group { try write(change, on: connection) }
             return try Self.write(facts, capacity, on: connection)
         }
         state.withLock { state in

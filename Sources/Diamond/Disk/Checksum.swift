@@ -12,7 +12,7 @@ enum Checksum {
     }
 
     /// Those that the server's words make; the app sets the others in many rows at once.
-    private static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate]
+    static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate]
 
     /// 64 bits over everything of an entry that a hit reads, the body's digest included.
     static func row(key: Data, request: [UInt8], stored: StoredResponse, bodySize: Int64, digest: Data) -> Int64 {

@@ -6,6 +6,8 @@ extension Engine {
     public struct Configuration: Sendable {
         /// Where the cache is kept; `nil` for none.
         public var store: Store?
+        /// What seals the cache's files, such as ``AESGCMSeal``; `nil` keeps them in clear. See <doc:Sealing>.
+        public var seal: (any CacheSeal)?
         /// What puts bytes on the wire; `nil` for the platform's: libcurl on Linux, URLSession elsewhere.
         public var transport: (any Transport)?
         /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`.

@@ -47,6 +47,7 @@ public final class Engine: Sendable {
             let now = configuration.now
             let cache = try Cache(
                 store,
+                seal: configuration.seal,
                 activity: activity,
                 memoryCapacity: configuration.memoryCapacity,
                 diskCapacity: configuration.diskCapacity,

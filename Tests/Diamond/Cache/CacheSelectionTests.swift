@@ -23,11 +23,13 @@ import Testing
         (.identity("anna"), [1, 5]), (.host("api.example.com"), [0, 1, 2, 3]),
         (.host("API.example.COM"), [0, 1, 2, 3]),
         (.url(prefix: "https://api.example.com/v1/"), [0, 1]), (.url(prefix: "https://api.example.com/v1/c"), [0, 1]),
-        (.url(prefix: "https://"), [0, 1, 2, 4, 5]), (.stored(before: 1003), [0, 1, 2]), (.stored(before: 0), []),
+        (.url(prefix: "https://"), [0, 1, 2, 4, 5]), (.url("https://api.example.com/v1/cities"), [0]), (.url(""), []),
+        (.url(prefix: ""), [0, 1, 2, 3, 4, 5]),
+        (.stored(before: 1003), [0, 1, 2]), (.stored(before: 0), []),
     ]
 
-    private func filled() async throws -> (cache: Cache, entries: [CacheEntry]) {
-        let cache = try Cache(temporary.store, memoryCapacity: 1 << 20)
+    private func filled(sealed: Bool = false) async throws -> (cache: Cache, entries: [CacheEntry]) {
+        let cache = try Cache(temporary.store, seal: sealed ? AESGCMSeal.first : nil, memoryCapacity: 1 << 20)
         let entries = try Self.entries.enumerated().map { index, facts in
             var entry = try CacheEntry.stub(facts.url, tags: facts.tags, identity: facts.identity)
             entry.stored.storedAt = Int64(1000 + index)
@@ -38,18 +40,20 @@ import Testing
         return (cache, entries)
     }
 
-    @Test(arguments: selections.indices) func `purges exactly what is selected, everywhere`(index: Int) async throws {
+    @Test(arguments: selections.indices, [false, true])
+    func `purges exactly what is selected, everywhere`(index: Int, isSealed: Bool) async throws {
         let (selection, selected) = Self.selections[index]
-        let (cache, entries) = try await filled()
+        let (cache, entries) = try await filled(sealed: isSealed)
         #expect(try cache.count(selection) == selected.count)
         #expect(try await cache.purge(selection) == selected.count)
         #expect(entries.indices.filter { cache.find(entries[$0].key, request: entries[$0].request) == nil } == selected)
         #expect(try temporary.rows("body") == Int64(entries.count - selected.count))
     }
 
-    @Test(arguments: selections.indices) func `marks exactly what is selected stale, once`(index: Int) async throws {
+    @Test(arguments: selections.indices, [false, true])
+    func `marks exactly what is selected stale, once`(index: Int, isSealed: Bool) async throws {
         let (selection, selected) = Self.selections[index]
-        let (cache, entries) = try await filled()
+        let (cache, entries) = try await filled(sealed: isSealed)
         #expect(try await cache.invalidate(selection) == selected.count)
         #expect(try await cache.invalidate(selection) == 0)
         for (index, entry) in entries.enumerated() {

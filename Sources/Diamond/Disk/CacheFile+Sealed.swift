@@ -1,0 +1,197 @@
+import DiamondSQLite
+import Foundation
+
+extension SQLiteError.Code {
+    /// What was to be written cannot be sealed, or the secret not be opened.
+    static let cannotSeal = Self(rawValue: -16)
+}
+
+extension SQLiteError {
+    init(cannotSeal error: any Error, path: String) {
+        self.init(.cannotSeal, "its seal failed, \(CacheSealError.reason(of: error))", path: path)
+    }
+}
+
+extension CacheSealError {
+    /// Of another's error the type alone: who wrote it may have put anything into it.
+    static func reason(of error: any Error) -> String {
+        (error as? CacheSealError)?.message ?? String(describing: type(of: error))
+    }
+}
+
+/// Rows as the file keeps them: sealed where it has a seal.
+extension CacheFile {
+    func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        guard let sealing else { return try CacheTable.store(entry, on: connection) }
+        try CacheTable.store(sealed { try sealing.row(of: entry) }, on: connection)
+    }
+
+    func confirm(
+        _ entry: CacheEntry,
+        replacing old: StoredResponse,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        guard let sealing else { return try CacheTable.confirm(entry, replacing: old, on: connection) }
+        guard let row = try confirmed(entry.key, old, sealing, on: connection) else { return }
+        // The body was sealed with an older key: everything anew.
+        guard row.row.keyID == sealing.seal.keyID else { return try store(entry, on: connection) }
+        var stored = entry.stored
+        let (size, digest) = (row.row.bodySize, row.row.digest)
+        stored.headerBlock = try sealed { try sealing.headers(of: stored, entry.key, bodySize: size, digest: digest) }
+        let checksum = Checksum.row(
+            key: entry.key.bytes, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
+        try CacheTable.update(row.id, to: stored, checksum: checksum, on: connection)
+    }
+
+    /// The row, where it is the one that was confirmed: another process may have stored a newer one meanwhile.
+    private func confirmed(
+        _ key: RequestKey,
+        _ old: StoredResponse,
+        _ sealing: Sealing,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> CacheTable.SealedRow? {
+        guard let row = try CacheTable.sealedRow(key, on: connection), row.stored.storedAt == old.storedAt,
+            let headers = try? sealing.headers(row.stored, row.row, key), headers == old.headerBlock
+        else { return nil }
+        return row
+    }
+
+    private func sealed<Value>(_ body: () throws -> Value) throws(SQLiteError) -> Value {
+        do { return try body() } catch { throw SQLiteError(cannotSeal: error, path: store.cachePath) }
+    }
+}
+
+/// What people ask of a sealed store: everything that names a URL opens it.
+extension CacheFile {
+    private static let pageSize = 1000
+    /// Keys in one selection.
+    private static let groupSize = 250
+
+    /// `nil` where there is none, or it cannot be opened.
+    func canonicalForm(
+        of key: RequestKey,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> String? {
+        guard let kept = try CacheTable.request(of: key, on: connection) else { return nil }
+        guard kept.seal != nil else { return String(decoding: kept.bytes, as: UTF8.self) }
+        return open(kept, key).map { String(decoding: $0.form, as: UTF8.self) }
+    }
+
+    private func open(_ kept: CacheTable.KeptRequest, _ key: RequestKey) -> (url: String, form: [UInt8])? {
+        guard let sealing, let id = kept.seal else { return nil }
+        return try? sealing.open(request: kept.bytes, keyID: id, key)
+    }
+
+    /// With the URLs of those that are sealed.
+    func opened(
+        _ listings: [CacheListing],
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [CacheListing] {
+        guard listings.contains(where: \.url.isEmpty) else { return listings }
+        var opened = listings
+        for index in opened.indices where opened[index].url.isEmpty {
+            let key = opened[index].key
+            let kept = try CacheTable.request(of: key, on: connection)
+            let url = kept.flatMap { open($0, key)?.url }
+            opened[index].url = url ?? "•••"
+            opened[index].isSealed = true
+            opened[index].isLocked = url == nil
+        }
+        return opened
+    }
+
+    /// Selections that together name what one does. A sealed store knows tags and identities by their digests, and URLs
+    /// only after opening each; what it has in clear from before it was sealed is named as ever.
+    func parts(of selection: CacheSelection) throws(CacheError) -> [CacheSelection] {
+        guard sealing != nil else { return [selection] }
+        guard let test = selection.urlTest else { return alternatives(to: selection) }
+        return try [selection] + groups(where: test)
+    }
+
+    /// A selection that is not by URL, as rows in clear and sealed ones know it.
+    private func alternatives(to selection: CacheSelection) -> [CacheSelection] {
+        switch (selection.content, sealing) {
+        case (.tag(let name), let sealing?): [selection, .tag(sealing.tag(name))]
+        case (.identity(let name), let sealing?): [selection, .identity(sealing.identity(name))]
+        default: [selection]
+        }
+    }
+
+    /// The sealed ones whose URLs are meant.
+    private func groups(where isNamed: (CacheListing) -> Bool) throws(CacheError) -> [CacheSelection] {
+        var keys: [RequestKey] = []
+        try forEachPage { page in keys += page.filter { $0.isSealed && isNamed($0) }.map(\.key) }
+        return stride(from: 0, to: keys.count, by: Self.groupSize).map { start in
+            CacheSelection(content: .keys(Array(keys[start..<min(start + Self.groupSize, keys.count)])))
+        }
+    }
+
+    /// A page of the entries that are in every one of some selections.
+    func list(
+        _ selections: [CacheSelection],
+        by order: CacheOrder,
+        limit: Int,
+        offset: Int
+    ) throws(CacheError) -> [CacheListing] {
+        let known = selections.filter { $0.urlTest == nil }.map { alternatives(to: $0) }
+        let tests = selections.compactMap(\.urlTest)
+        if sealing != nil, order == .url || !tests.isEmpty {
+            return try sorted(known, tests, by: order, limit: limit, offset: offset)
+        }
+        let all = sealing == nil ? selections.map { [$0] } : known
+        return try read { (connection) throws(SQLiteError) in
+            try opened(CacheTable.list(all, by: order, limit: limit, offset: offset, on: connection), on: connection)
+        }
+    }
+
+    /// Opens all that there is, and sorts it.
+    private func sorted(
+        _ selections: [[CacheSelection]],
+        _ tests: [(CacheListing) -> Bool],
+        by order: CacheOrder,
+        limit: Int,
+        offset: Int
+    ) throws(CacheError) -> [CacheListing] {
+        var listings: [CacheListing] = []
+        try forEachPage(of: selections) { page in
+            listings += page.filter { listing in tests.allSatisfy { $0(listing) } }
+        }
+        listings.sort { left, right in
+            switch order {
+            case .newest: (left.storedAt, left.id) > (right.storedAt, right.id)
+            case .largest: (left.bodySize, left.id) > (right.bodySize, right.id)
+            case .url: (left.url, left.id) < (right.url, right.id)
+            }
+        }
+        return Array(listings.dropFirst(offset).prefix(limit))
+    }
+
+    // In pages, so that no reading transaction stands long in the way of a checkpoint.
+    private func forEachPage(
+        of selections: [[CacheSelection]] = [],
+        _ body: ([CacheListing]) -> Void
+    ) throws(CacheError) {
+        var next: Int64 = 0
+        while true {
+            let page = try read { (connection) throws(SQLiteError) in
+                let listings = try CacheTable.list(selections, from: next, limit: Self.pageSize, on: connection)
+                return try opened(listings, on: connection)
+            }
+            guard let last = page.last else { return }
+            body(page)
+            next = last.id + 1
+        }
+    }
+}
+
+extension CacheSelection {
+    /// Whether an entry whose URL is known is meant; `nil` where a selection is not by URL.
+    fileprivate var urlTest: ((CacheListing) -> Bool)? {
+        switch content {
+        case .url(let url): { !$0.isLocked && $0.url.utf8.elementsEqual(url.utf8) }
+        case .urls(let prefixes):
+            { listing in !listing.isLocked && prefixes.contains { listing.url.utf8.starts(with: $0.utf8) } }
+        case .all, .key, .keys, .tag, .identity, .storedBefore, .expired: nil
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// Why a sound entry is not for this process to read: it stays, and counts as a miss.
+enum CacheLock: Hashable, Sendable {
+    /// It has no seal, and only sealed ones are believed.
+    case inClear
+    /// It is sealed, and no seal was given.
+    case sealed(keyID: String)
+    case unknownKey(String)
+    /// The seal cannot open it now: the name of its error.
+    case failure(String)
+
+    /// What happened and what to do, in one line.
+    var reason: String {
+        switch self {
+        case .inClear: "the store has entries in clear, which a sealed cache does not read: purge them"
+        case .sealed(let id): "the store has entries sealed with the key '\(id)': give the cache a seal with it"
+        case .unknownKey(let id): "the store has entries sealed with the key '\(id)': give it as an older key"
+        case .failure(let error): "the store has entries that its seal cannot open now (\(error))"
+        }
+    }
+}

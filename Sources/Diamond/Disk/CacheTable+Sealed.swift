@@ -1,0 +1,141 @@
+import DiamondSQLite
+import Foundation
+
+/// What is read and written of sealed rows.
+extension CacheTable {
+    /// What the rows of an entry hold, the first of which has been read, opened.
+    ///
+    /// - Parameter request: the canonical form that is asked for; `nil` for whatever it is.
+    static func finding(
+        of rows: borrowing SQLiteStatement,
+        _ key: RequestKey,
+        _ request: [UInt8]?,
+        _ sealing: Sealing
+    ) throws(SQLiteError) -> Finding {
+        guard isOf(key, rows) else { return .nothing }
+        guard !rows.isNull(15) else { return .locked(.inClear) }
+        let row = Sealing.Row(
+            keyID: rows.text(15), request: rows.data(1), bodySize: rows.int64(9), digest: rows.data(10))
+        let finding = try finding(of: rows, key, Array(row.request))
+        guard case .entry(let stored, let isVisited) = finding else { return finding }
+        do {
+            let opened = try sealing.open(stored, row, key, for: request)
+            return opened.map { .entry($0, isVisited: isVisited) } ?? .nothing
+        } catch {
+            return Finding(error, row.keyID)
+        }
+    }
+
+    /// A row that is not the one asked for, to a process without a seal.
+    static func unreadable(_ rows: borrowing SQLiteStatement, _ key: RequestKey) -> Finding {
+        guard !rows.isNull(15), isOf(key, rows) else { return .nothing }
+        return .locked(.sealed(keyID: rows.text(15)))
+    }
+
+    private static func isOf(_ key: RequestKey, _ row: borrowing SQLiteStatement) -> Bool {
+        row.withBytes(0) { $0.elementsEqual(key.bytes) }
+    }
+
+    // MARK: Rows without their bodies
+
+    /// A sealed row, its body aside.
+    struct SealedRow {
+        var id: Int64
+        var row: Sealing.Row
+        var stored: StoredResponse
+    }
+
+    /// `nil` where there is none, or it is in clear.
+    static func sealedRow(
+        _ key: RequestKey,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> SealedRow? {
+        // The first columns are those of a look-up.
+        let statement = try connection.statement(
+            """
+            SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
+                body_digest, id, seal
+            FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND seal IS NOT NULL
+            """
+        )
+        try statement.bind(key.prefix, at: 1)
+        try statement.bind(key.bytes, at: 2)
+        guard try statement.step(), let stored = StoredResponse(row: statement) else { return nil }
+        let row = Sealing.Row(
+            keyID: statement.text(12), request: statement.data(1), bodySize: statement.int64(9),
+            digest: statement.data(10))
+        return SealedRow(id: statement.int64(11), row: row, stored: stored)
+    }
+
+    /// What tells an entry's request.
+    struct KeptRequest {
+        /// `nil` in clear.
+        var seal: String?
+        var bytes: Data
+    }
+
+    static func request(
+        of key: RequestKey,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> KeptRequest? {
+        let statement = try connection.statement("SELECT seal, request FROM entry WHERE key_prefix = ? AND key = ?")
+        try statement.bind(key.prefix, at: 1)
+        try statement.bind(key.bytes, at: 2)
+        guard try statement.step() else { return nil }
+        return KeptRequest(seal: statement.isNull(0) ? nil : statement.text(0), bytes: statement.data(1))
+    }
+
+    static func seals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String: Int] {
+        let statement = try connection.statement(
+            "SELECT seal, count(*) FROM entry WHERE seal IS NOT NULL GROUP BY seal")
+        var seals: [String: Int] = [:]
+        while try statement.step() { seals[statement.text(0)] = Int(statement.int64(1)) }
+        return seals
+    }
+
+    // MARK: The secret
+
+    /// The store's secret, as each key has sealed it.
+    static func sealedSecrets(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String: Data] {
+        let statement = try connection.statement(
+            "SELECT substr(name, 8), value FROM fact WHERE name > 'secret ' AND name < 'secret!'")
+        var secrets: [String: Data] = [:]
+        while try statement.step() { secrets[statement.text(0)] = statement.data(1) }
+        return secrets
+    }
+
+    /// Keeps a sealed secret where the key has sealed none, or one that cannot be opened.
+    static func keepSecret(
+        _ sealed: Data,
+        keyID: String,
+        replacing damaged: Data?,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO fact (name, value) VALUES ('secret ' || ?, ?)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value IS ?
+            """
+        )
+        try statement.bind(keyID, at: 1)
+        try statement.bind(sealed, at: 2)
+        try statement.bind(damaged, at: 3)
+        try statement.run()
+    }
+
+    static func deleteSecret(keyID: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("DELETE FROM fact WHERE name = 'secret ' || ?")
+        try statement.bind(keyID, at: 1)
+        try statement.run()
+    }
+}
+
+extension CacheTable.Finding {
+    fileprivate init(_ error: any Error, _ keyID: String) {
+        switch (error as? CacheSealError)?.code {
+        case .notAuthentic: self = .damaged(reason: "its seal is broken")
+        case .unknownKey: self = .locked(.unknownKey(keyID))
+        default: self = .locked(.failure(CacheSealError.reason(of: error)))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Crypto
+import Foundation
+
+/// What of an entry is sealed, and to what each value is bound.
+///
+/// URL and canonical form are one sealed value, the headers another, each chunk of the body one more. Each is bound to
+/// its key, its column and its number; the headers also to the row's status, times, flags and sizes and to the digest of
+/// the sealed body, so that nothing of a row can be changed or put in another's place. What has to be found by its name,
+/// tags and identities, is a keyed digest.
+struct Sealing: Sendable {
+    private enum Column: String { case request, headers, body, tag, identity }
+
+    let seal: any CacheSeal
+    private let names: SymmetricKey
+
+    /// - Parameter secret: the store's.
+    init(_ seal: any CacheSeal, secret: Data) {
+        self.seal = seal
+        names = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: secret), info: Data("diamond names".utf8), outputByteCount: 32)
+    }
+
+    // MARK: Names
+
+    func tag(_ name: String) -> String { digest(of: name, .tag) }
+
+    func identity(_ identity: String) -> String { digest(of: identity, .identity) }
+
+    private func digest(of name: String, _ column: Column) -> String {
+        Hex.text(of: HMAC<SHA256>.authenticationCode(for: Data("\(column.rawValue) \(name)".utf8), using: names))
+    }
+
+    // MARK: Sealing
+
+    func row(of entry: CacheEntry) throws -> CacheRow {
+        let chunks = try CacheTable.chunks(of: entry.stored.body).enumerated().map { number, chunk in
+            framed(try seal.seal(chunk, context: context(.body, entry.key, number)))
+        }
+        var sealed = entry
+        sealed.request = try request(of: entry)
+        sealed.url = ""
+        sealed.identity = entry.identity.map(identity)
+        sealed.tags = Set(entry.tags.map(tag))
+        sealed.stored.body = Data()
+        var row = CacheRow(sealed, seal: seal.keyID, chunks: chunks)
+        row.entry.stored.headerBlock = try headers(
+            of: entry.stored, entry.key, bodySize: row.bodySize, digest: row.digest)
+        return row
+    }
+
+    private func request(of entry: CacheEntry) throws -> [UInt8] {
+        let clear = framed(Data(entry.url.utf8)) + entry.request
+        return Array(try seal.seal(clear, context: context(.request, entry.key)))
+    }
+
+    func headers(of stored: StoredResponse, _ key: RequestKey, bodySize: Int64, digest: Data) throws -> Data {
+        try seal.seal(stored.headerBlock, context: context(.headers, key, facts: stored.facts(bodySize, digest)))
+    }
+
+    // MARK: Opening
+
+    /// A row as it was read.
+    struct Row {
+        var keyID: String
+        var request: Data
+        var bodySize: Int64
+        var digest: Data
+    }
+
+    /// - Parameter request: the canonical form that is asked for; `nil` for whatever it is.
+    /// - Returns: `nil` for another request's.
+    func open(
+        _ stored: StoredResponse,
+        _ row: Row,
+        _ key: RequestKey,
+        for request: [UInt8]?
+    ) throws -> StoredResponse? {
+        let form = try open(request: row.request, keyID: row.keyID, key).form
+        guard request == nil || form == request else { return nil }
+        var opened = stored
+        opened.headerBlock = try headers(stored, row, key)
+        opened.body = try body(stored.body, row, key)
+        return opened
+    }
+
+    func open(request: Data, keyID: String, _ key: RequestKey) throws -> (url: String, form: [UInt8]) {
+        var rest = try seal.open(request, keyID: keyID, context: context(.request, key))[...]
+        let url = try nextFrame(of: &rest, keyID)
+        return (String(decoding: url, as: UTF8.self), Array(rest))
+    }
+
+    func headers(_ stored: StoredResponse, _ row: Row, _ key: RequestKey) throws -> Data {
+        let facts = stored.facts(row.bodySize, row.digest)
+        return try seal.open(stored.headerBlock, keyID: row.keyID, context: context(.headers, key, facts: facts))
+    }
+
+    private func body(_ frames: Data, _ row: Row, _ key: RequestKey) throws -> Data {
+        var rest = frames[...]
+        var (body, number) = (Data(), 0)
+        while !rest.isEmpty {
+            let chunk = try nextFrame(of: &rest, row.keyID)
+            let clear = try seal.open(chunk, keyID: row.keyID, context: context(.body, key, number))
+            if body.isEmpty { body = clear } else { body += clear }
+            number += 1
+        }
+        return body
+    }
+
+    // MARK: Forms
+
+    private func context(_ column: Column, _ key: RequestKey, _ number: Int = 0, facts: Data = Data()) -> Data {
+        Data("diamond 1 \(column.rawValue) \(number)\n".utf8) + key.bytes + facts
+    }
+
+    /// Behind their length in four bytes.
+    private func framed(_ bytes: Data) -> Data {
+        withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { Data($0) } + bytes
+    }
+
+    private func nextFrame(of rest: inout Data.SubSequence, _ keyID: String) throws(CacheSealError) -> Data {
+        let count = rest.prefix(4).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
+        guard rest.count >= 4 + count else {
+            throw CacheSealError(.notAuthentic, "what the key '\(keyID)' has sealed ends early: drop it")
+        }
+        defer { rest = rest.dropFirst(4 + count) }
+        return Data(rest.dropFirst(4).prefix(count))
+    }
+}
+
+extension StoredResponse {
+    /// What of a row is in clear and must not be changed.
+    fileprivate func facts(_ bodySize: Int64, _ digest: Data) -> Data {
+        let numbers: [Int64] = [
+            Int64(status), storedAt, initialAge, lifetime ?? -1, flags.intersection(Checksum.guarded).rawValue,
+            duration, bodySize,
+        ]
+        return numbers.withUnsafeBytes { Data($0) } + digest
+    }
+}

@@ -1,0 +1,77 @@
+import Crypto
+public import Foundation
+
+/// Seals a store with AES in Galois/Counter Mode (NIST SP 800-38D), with 96 random bits as each value's nonce.
+///
+/// ```swift
+/// var configuration = Engine.Configuration()
+/// configuration.seal = try AESGCMSeal(key: key)
+/// ```
+///
+/// Random nonces allow 2^32 values for one key (section 8.3), and an entry takes two, and one more for each 128 KiB of its
+/// body: change the key before a store has written a billion entries.
+///
+/// A key is never shown: neither by `print` and `dump`, nor in an error.
+public struct AESGCMSeal: CacheSeal {
+    public let keyID: String
+    private let key: SymmetricKey
+    private let olderKeys: [String: SymmetricKey]
+
+    /// Seals with a key, and opens what it, or one of the older ones, has sealed.
+    ///
+    /// To change the key, give the new one, and the one before under its name among the older ones. Entries are sealed
+    /// with the new key as they are stored or confirmed again. Where several processes share the store, each has to know
+    /// the new key, as an older one, before the first seals with it.
+    ///
+    /// - Parameters:
+    ///   - key: 16, 24 or 32 random bytes.
+    ///   - id: the key's name, which is no secret; ``id(of:)`` when nothing is said.
+    ///   - olderKeys: by their names.
+    /// - Throws: ``CacheSealError`` where a key has another length.
+    public init(key: Data, id: String? = nil, olderKeys: [String: Data] = [:]) throws(CacheSealError) {
+        self.key = try Self.symmetricKey(key)
+        keyID = id ?? Self.id(of: key)
+        var older: [String: SymmetricKey] = [:]
+        for (id, key) in olderKeys { older[id] = try Self.symmetricKey(key) }
+        self.olderKeys = older
+    }
+
+    /// The name of a key that is given none: 16 hexadecimal digits of a keyed digest, which tell nothing of the key.
+    public static func id(of key: Data) -> String {
+        let digest = HMAC<SHA256>.authenticationCode(for: Data("diamond key id".utf8), using: SymmetricKey(data: key))
+        return Hex.text(of: digest.prefix(8))
+    }
+
+    public func seal(_ bytes: Data, context: Data) throws -> Data {
+        let box = try AES.GCM.seal(bytes, using: key, authenticating: context)
+        // Only a nonce of another length has no combined form.
+        return box.combined ?? box.nonce + box.ciphertext + box.tag
+    }
+
+    public func open(_ bytes: Data, keyID: String, context: Data) throws -> Data {
+        guard let key = keyID == self.keyID ? key : olderKeys[keyID] else {
+            throw CacheSealError(.unknownKey, "the key '\(keyID)' is not known: give it as an older one")
+        }
+        do {
+            return try AES.GCM.open(AES.GCM.SealedBox(combined: bytes), using: key, authenticating: context)
+        } catch {
+            throw CacheSealError(.notAuthentic, "what the key '\(keyID)' has sealed was changed: drop it")
+        }
+    }
+
+    private static func symmetricKey(_ key: Data) throws(CacheSealError) -> SymmetricKey {
+        guard [16, 24, 32].contains(key.count) else {
+            throw CacheSealError(.badKey, "a key of \(key.count) bytes is none for AES: give 16, 24 or 32 random bytes")
+        }
+        return SymmetricKey(data: key)
+    }
+}
+
+extension AESGCMSeal: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The names of the keys.
+    public var description: String { "AESGCMSeal(\(names.joined(separator: ", ")))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID, "olderKeys": olderKeys.keys.sorted()]) }
+
+    private var names: [String] { [keyID] + olderKeys.keys.sorted() }
+}

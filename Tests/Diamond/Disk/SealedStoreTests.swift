@@ -1,0 +1,478 @@
+import Crypto
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A sealed store` {
+    let temporary = TemporaryStore()
+    private let events = SealEvents()
+
+    private func open(_ seal: (any CacheSeal)?, memory: Int = 0) throws -> Cache {
+        try Cache(temporary.store, seal: seal, activity: events.activity, memoryCapacity: memory)
+    }
+
+    private func found(_ entry: CacheEntry, in cache: Cache) -> StoredResponse? {
+        cache.find(entry.key, request: entry.request)
+    }
+
+    // MARK: As any store
+
+    @Test(arguments: [0, 1, 1024, 131_071, 131_072, 131_073, 1_000_000])
+    func `gives back what it was given, to the byte`(size: Int) async throws {
+        let cache = try open(.first)
+        let entry = try CacheEntry.stub("a", body: Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }))
+        cache.store(entry)
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
+        #expect(try cache.list(limit: 1).map(\.url) == ["http://h/a"])
+        #expect(try cache.canonicalForm(of: entry.key) == String(decoding: entry.request, as: UTF8.self))
+    }
+
+    @Test func `replaces an entry, and never answers for another request`() async throws {
+        let cache = try open(.first)
+        cache.store(try .stub("a", size: 400_000))
+        await cache.flush()
+        let new = try CacheEntry.stub("a", size: 10)
+        cache.store(new)
+        await cache.flush()
+        #expect(found(new, in: cache) == new.stored)
+        #expect(try temporary.rows("body") == 1)
+        #expect(cache.find(new.key, request: Array("diamond 1\n".utf8)) == nil)
+        #expect(events.dropped.isEmpty)
+    }
+
+    @Test func `takes what a 304 changed, onto the row that was confirmed and no other`() async throws {
+        let cache = try open(.first)
+        var entry = try CacheEntry.stub("a", size: 300_000)
+        cache.store(entry)
+        let old = entry.stored
+        entry.stored.storedAt = 77
+        entry.stored.headerBlock = Data("ETag: 2\n".utf8)
+        cache.confirm(entry, replacing: old)
+        await cache.flush()
+        #expect(found(entry, in: cache) == entry.stored)
+        var late = entry
+        late.stored.storedAt = 99
+        cache.confirm(late, replacing: old)
+        await cache.flush()
+        #expect(found(entry, in: cache) == entry.stored)
+    }
+
+    @Test func `is listed by its URLs`() async throws {
+        let cache = try open(.first)
+        for name in ["c", "a", "b"] { cache.store(try .stub(name)) }
+        await cache.flush()
+        #expect(try cache.list(by: .url, limit: 2).map(\.url) == ["http://h/a", "http://h/b"])
+        #expect(try cache.list(by: .url, limit: 9, offset: 2).map(\.url) == ["http://h/c"])
+        #expect(try cache.list(beginning: CacheEntry.stub("b").key.description).map(\.url) == ["http://h/b"])
+    }
+
+    // MARK: What its files show
+
+    @Test(arguments: [false, true]) func `shows in none of its files what it holds`(isSealed: Bool) async throws {
+        let markers = ["path-marker", "header-marker", "body-marker", "tag-marker", "identity-marker"]
+        let transport = StubTransport(
+            headers: [.contentType: "header-marker", .cacheControl: "max-age=60"],
+            body: String(repeating: "body-marker ", count: 20_000))
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.seal = isSealed ? try AESGCMSeal(key: AESGCMSeal.firstKey) : nil
+        let engine = Engine(configuration)
+        var request = Request("http://h/path-marker")
+        request.tags = ["tag-marker"]
+        request.identity = "identity-marker"
+        _ = try await engine.send(request)
+        await engine.cache?.flush()
+        let secret = try #require(engine.cache?.rules.secret).withUnsafeBytes { Data($0) }
+        let needles = markers.map { Data($0.utf8) } + [secret]
+        let inUse = try temporary.bytes()
+        for needle in needles { #expect((inUse.firstRange(of: needle) == nil) == isSealed) }
+        await engine.close()
+        let after = try temporary.bytes()
+        for needle in needles { #expect((after.firstRange(of: needle) == nil) == isSealed) }
+        #expect(after.firstRange(of: AESGCMSeal.firstKey) == nil)
+        #expect(try await engine.send(request).source == .cache)
+    }
+
+    @Test func `tells nothing of equal values`() async throws {
+        let cache = try open(.first)
+        for name in ["a", "b"] { cache.store(try .stub(name, size: 4000)) }
+        await cache.flush()
+        #expect(try temporary.count("SELECT count(DISTINCT bytes) FROM body") == 2)
+        #expect(try temporary.count("SELECT count(DISTINCT headers) FROM entry") == 2)
+        #expect(try temporary.count("SELECT count(DISTINCT body_digest) FROM entry") == 2)
+    }
+
+    // MARK: What was changed
+
+    static let forgeries = [
+        "UPDATE body SET bytes = (SELECT bytes FROM body WHERE id = (1 << 20) + 1) WHERE id = 1 << 20",
+        "UPDATE body SET bytes = (SELECT bytes FROM body WHERE id = 2 << 20) WHERE id = 1 << 20",
+        "UPDATE entry SET headers = (SELECT headers FROM entry WHERE id = 2) WHERE id = 1",
+        "UPDATE entry SET request = (SELECT request FROM entry WHERE id = 2) WHERE id = 1",
+        "UPDATE entry SET headers = request WHERE id = 1", "UPDATE entry SET headers = x'' WHERE id = 1",
+        "UPDATE entry SET status = 404", "UPDATE entry SET lifetime = lifetime + 1",
+        "UPDATE entry SET stored_at = stored_at + 1", "UPDATE entry SET duration = duration + 1",
+        "UPDATE entry SET flags = flags | 1",
+        "DELETE FROM body WHERE id = (1 << 20) + 2", "UPDATE body SET bytes = substr(bytes, 1, 3)",
+        "UPDATE body SET bytes = (SELECT bytes FROM old WHERE old.id = body.id)",
+    ]
+
+    @Test(arguments: forgeries)
+    func `drops what was changed or put in another's place, checksums and all`(forgery: String) async throws {
+        let cache = try open(.first)
+        let (one, other) = (try CacheEntry.stub("a", size: 300_000), try CacheEntry.stub("b", size: 300_000))
+        for entry in [one, other] { cache.store(entry) }
+        await cache.flush()
+        try temporary.execute("CREATE TABLE old AS SELECT * FROM body")
+        for entry in [one, other] { cache.store(entry) }
+        await cache.flush()
+        try temporary.sum()
+        #expect(found(one, in: cache) == one.stored)
+        try temporary.execute(forgery)
+        try temporary.sum()
+        #expect(found(one, in: cache) == nil)
+        await cache.flush()
+        #expect(events.dropped.count == 1)
+        #expect(events.dropped.first?.contains("its seal is broken") == true)
+    }
+
+    // MARK: Keys
+
+    @Test func `is read by every process with the key, and invalidated by any`() async throws {
+        let (first, second) = (try open(.first), try open(.first))
+        let entry = try CacheEntry.stub("a", tags: ["t"], identity: "anna")
+        first.store(entry)
+        await first.flush()
+        #expect(found(entry, in: second) == entry.stored)
+        #expect(first.rules.digest(of: [1]) == second.rules.digest(of: [1]))
+        #expect(try await second.invalidate(.tag("t")) == 1)
+        #expect(found(entry, in: first)?.flags.contains(.invalidated) == true)
+        #expect(try await second.forget(identity: "anna") == 1)
+    }
+
+    @Test func `changes its key row by row, as they are stored or confirmed`() async throws {
+        let old = try open(.first)
+        var entries = try (0..<3).map { try CacheEntry.stub("\($0)", size: 200_000, tags: ["t"]) }
+        for entry in entries { old.store(entry) }
+        await old.flush()
+        let rotated = try open(.second)
+        for entry in entries { #expect(found(entry, in: rotated) == entry.stored) }
+        rotated.store(entries[0])
+        let before = entries[1].stored
+        entries[1].stored.storedAt = 5
+        rotated.confirm(entries[1], replacing: before)
+        await rotated.flush()
+        #expect(try rotated.seals() == ["first": 1, "second": 2])
+        #expect(try rotated.keyIDs() == ["second"])
+        #expect(rotated.rules.digest(of: [1]) == old.rules.digest(of: [1]))
+        #expect(try rotated.count(.tag("t")) == 3)
+        // Another one that no longer knows the first.
+        let later = try open(.onlySecond)
+        #expect(later.rules.digest(of: [1]) == old.rules.digest(of: [1]))
+        #expect(entries.map { found($0, in: later) } == [entries[0].stored, entries[1].stored, nil])
+    }
+
+    @Test func `whose key is unknown misses, says so once, and keeps what it has`() async throws {
+        let right = try open(.first)
+        let entries = try (0..<3).map { try CacheEntry.stub("\($0)") }
+        for entry in entries { right.store(entry) }
+        await right.flush()
+        let wrong = try open(.other)
+        for entry in entries { #expect(found(entry, in: wrong) == nil) }
+        #expect(events.locked == ["the store has entries sealed with the key 'first': give it as an older key"])
+        #expect(try wrong.list(limit: 9).allSatisfy { $0.isLocked && $0.url == "•••" })
+        await wrong.flush()
+        #expect(events.dropped.isEmpty)
+        #expect(found(entries[0], in: right) == entries[0].stored)
+        wrong.store(entries[0])
+        await wrong.flush()
+        #expect(found(entries[0], in: wrong) == entries[0].stored)
+        #expect(found(entries[0], in: right) == nil)
+        #expect(found(entries[1], in: try open(.first)) == entries[1].stored)
+    }
+
+    @Test func `drops what another key of the same name has sealed`() async throws {
+        let right = try open(.first)
+        let entry = try CacheEntry.stub("a")
+        right.store(entry)
+        await right.flush()
+        let wrong = try open(.impostor)
+        #expect(found(entry, in: wrong) == nil)
+        #expect(events.dropped.count == 1)
+        await wrong.flush()
+        #expect(try temporary.rows("entry") == 0)
+    }
+
+    @Test func `opened without a seal misses, and lists without URLs`() async throws {
+        let sealed = try open(.first)
+        let entry = try CacheEntry.stub("a")
+        sealed.store(entry)
+        await sealed.flush()
+        let clear = try open(nil)
+        #expect(found(entry, in: clear) == nil)
+        #expect(found(entry, in: clear) == nil)
+        #expect(events.locked == ["the store has entries sealed with the key 'first': give the cache a seal with it"])
+        #expect(try clear.list(limit: 1).map(\.url) == ["•••"])
+        #expect(try clear.canonicalForm(of: entry.key) == nil)
+        #expect(try clear.count(.url("")) == 0)
+        clear.store(entry)
+        await clear.flush()
+        #expect(found(entry, in: clear) == entry.stored)
+        #expect(events.dropped.isEmpty)
+    }
+
+    @Test func `believes nothing that stands in clear, and seals it when it is stored anew`() async throws {
+        let clear = try open(nil)
+        let entry = try CacheEntry.stub("a", tags: ["t"])
+        clear.store(entry)
+        await clear.flush()
+        let sealed = try open(.first)
+        #expect(found(entry, in: sealed) == nil)
+        #expect(events.locked == [CacheLock.inClear.reason])
+        #expect(try sealed.count(.tag("t")) == 1)
+        #expect(try sealed.count(.url("http://h/a")) == 1)
+        sealed.store(entry)
+        await sealed.flush()
+        #expect(found(entry, in: sealed) == entry.stored)
+        #expect(try temporary.count("SELECT count(*) FROM entry WHERE seal IS NULL") == 0)
+        #expect(try sealed.count(.url("http://h/a")) == 1)
+    }
+
+    @Test func `writes nothing where its seal fails, and says so without what the error says`() async throws {
+        let seal = MoodySeal()
+        let cache = try open(seal)
+        let entry = try CacheEntry.stub("a")
+        seal.fails.withLock { $0 = true }
+        cache.store(entry)
+        await cache.flush()
+        #expect(try temporary.rows("entry") == 0)
+        #expect(events.failures.count == 1)
+        #expect(events.failures.first?.contains("its seal failed, NoKeychain") == true)
+        #expect(events.failures.first?.contains("private") == false)
+        let error = #expect(throws: CacheError.self) { try open(seal) }
+        #expect(error?.code == .cannotSeal)
+        seal.fails.withLock { $0 = false }
+        cache.store(entry)
+        await cache.flush()
+        seal.fails.withLock { $0 = true }
+        #expect(found(entry, in: cache) == nil)
+        #expect(events.locked.count == 1 && events.dropped.isEmpty)
+        seal.fails.withLock { $0 = false }
+        #expect(found(entry, in: cache) == entry.stored)
+    }
+
+    @Test func `has no secret made for it by those who only look`() async throws {
+        let sealed = try open(.first)
+        await sealed.flush()
+        _ = try Cache(temporary.store, seal: AESGCMSeal.other, create: false)
+        _ = try Cache(temporary.store, create: false)
+        #expect(try sealed.keyIDs() == ["first"])
+        #expect(try temporary.count("SELECT count(*) FROM fact WHERE name = 'secret'") == 0)
+    }
+
+    @Test func `begins anew with the same secret, sealed, when its file was removed`() async throws {
+        let uptime = Guarded<UInt64>(0)
+        let cache = try Cache(
+            temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
+        }
+        uptime.withLock { $0 += Neighbors.interval }
+        let entry = try CacheEntry.stub("a")
+        #expect(found(entry, in: cache) == nil)
+        cache.store(entry)
+        await cache.flush()
+        let other = try open(.first)
+        #expect(found(entry, in: other) == entry.stored)
+        #expect(other.rules.digest(of: [1]) == cache.rules.digest(of: [1]))
+    }
+}
+
+@Suite struct `AES-GCM` {
+    private let bytes = Data("bytes".utf8), context = Data("context".utf8)
+
+    @Test(arguments: [16, 24, 32]) func `opens what it has sealed, each time otherwise`(length: Int) throws {
+        let seal = try AESGCMSeal(key: Data(repeating: 7, count: length))
+        let sealed = try (0..<2).map { _ in try seal.seal(bytes, context: context) }
+        #expect(sealed[0] != sealed[1])
+        #expect(sealed[0].count == bytes.count + 28)
+        for one in sealed { #expect(try seal.open(one, keyID: seal.keyID, context: context) == bytes) }
+    }
+
+    @Test(arguments: [0, 1, 15, 31, 33]) func `refuses other keys`(length: Int) {
+        let error = #expect(throws: CacheSealError.self) { try AESGCMSeal(key: Data(count: length)) }
+        #expect(error?.code == .badKey)
+    }
+
+    @Test func `refuses another context, another key, and what was changed`() throws {
+        let seal = AESGCMSeal.second
+        let sealed = try seal.seal(bytes, context: context)
+        func code(_ bytes: Data, _ id: String, _ context: Data) -> CacheSealError.Code? {
+            #expect(throws: CacheSealError.self) { try seal.open(bytes, keyID: id, context: context) }?.code
+        }
+        #expect(code(sealed, "second", Data()) == .notAuthentic)
+        #expect(code(sealed, "first", context) == .notAuthentic)
+        #expect(code(sealed, "third", context) == .unknownKey)
+        #expect(code(sealed.dropLast(), "second", context) == .notAuthentic)
+        #expect(code(Data(), "second", context) == .notAuthentic)
+    }
+
+    @Test func `names a key without telling it, and shows none`() throws {
+        let key = AESGCMSeal.firstKey
+        let seal = try AESGCMSeal(key: key, olderKeys: ["b": Data(repeating: 0x41, count: 32)])
+        #expect(seal.keyID == AESGCMSeal.id(of: key))
+        #expect(seal.keyID.count == 16)
+        var dump = ""
+        Swift.dump(seal, to: &dump)
+        var configuration = Engine.Configuration(store: nil)
+        configuration.seal = seal
+        Swift.dump(configuration, to: &dump)
+        for text in [dump, "\(seal)", String(reflecting: seal), "\(configuration)"] {
+            #expect(text.contains(seal.keyID))
+            #expect(!text.contains("SymmetricKey") && !text.contains("the first") && !text.contains("AAAA"), "\(text)")
+        }
+    }
+}
+
+extension AESGCMSeal {
+    static let firstKey = Data("the first key, of thirty-two by…".utf8.prefix(32))
+    private static let secondKey = Data(repeating: 2, count: 32)
+
+    static var first: Self { make(firstKey, "first") }
+    /// After a change of keys.
+    static var second: Self { make(secondKey, "second", ["first": firstKey]) }
+    static var onlySecond: Self { make(secondKey, "second") }
+    static var other: Self { make(Data(repeating: 3, count: 32), "other") }
+    /// With the name of another one.
+    static var impostor: Self { make(Data(repeating: 4, count: 32), "first") }
+
+    private static func make(_ key: Data, _ id: String, _ older: [String: Data] = [:]) -> Self {
+        do { return try Self(key: key, id: id, olderKeys: older) } catch { fatalError("\(error)") }
+    }
+}
+
+extension CacheSeal where Self == AESGCMSeal {
+    static var first: AESGCMSeal { AESGCMSeal.first }
+    static var second: AESGCMSeal { AESGCMSeal.second }
+    static var onlySecond: AESGCMSeal { AESGCMSeal.onlySecond }
+    static var other: AESGCMSeal { AESGCMSeal.other }
+    static var impostor: AESGCMSeal { AESGCMSeal.impostor }
+}
+
+/// An app's own seal, whose keychain may be locked.
+private struct MoodySeal: CacheSeal {
+    struct NoKeychain: Error { let key = "private" }
+
+    let fails = Guarded(false)
+    private let seal = AESGCMSeal.first
+
+    var keyID: String { seal.keyID }
+
+    func seal(_ bytes: Data, context: Data) throws -> Data {
+        if fails.withLock({ $0 }) { throw NoKeychain() }
+        return try seal.seal(bytes, context: context)
+    }
+
+    func open(_ bytes: Data, keyID: String, context: Data) throws -> Data {
+        if fails.withLock({ $0 }) { throw NoKeychain() }
+        return try seal.open(bytes, keyID: keyID, context: context)
+    }
+}
+
+/// What a cache told.
+private final class SealEvents: Sendable {
+    private struct State {
+        var dropped: [String] = []
+        var locked: [String] = []
+        var failures: [String] = []
+    }
+
+    let activity = Activity()
+    private let state: Guarded<State>
+    private let observation: ActivityObservation
+
+    init() {
+        let state = Guarded(State())
+        self.state = state
+        observation = activity.observe { event in
+            state.withLock { state in
+                switch event {
+                case .cacheEntryDropped(let reason): state.dropped.append(reason)
+                case .cacheEntriesLocked(let reason): state.locked.append(reason)
+                case .cacheFailed(let reason): state.failures.append(reason)
+                default: break
+                }
+            }
+        }
+    }
+
+    var dropped: [String] { state.withLock { $0.dropped } }
+    var locked: [String] { state.withLock { $0.locked } }
+    var failures: [String] { state.withLock { $0.failures } }
+}
+
+extension TemporaryStore {
+    private var database: SQLiteDatabase {
+        get throws {
+            try SQLiteDatabase(
+                path: store.cachePath, configuration: SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""]))
+        }
+    }
+
+    fileprivate func count(_ sql: String) throws -> Int64 {
+        try database.read { (connection) throws(SQLiteError) in
+            let rows = try connection.statement(composed: sql)
+            return try rows.step() ? rows.int64(0) : 0
+        }
+    }
+
+    /// Makes every checksum right, as one who has changed the file would.
+    func sum() throws {
+        try database.write { (connection) throws(SQLiteError) in
+            for id: Int64 in 1...2 {
+                let digest = try sumBody(of: id, on: connection)
+                try sumRow(id, digest, on: connection)
+            }
+        }
+    }
+
+    private func sumBody(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data {
+        let rows = try connection.statement(composed: "SELECT id, bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
+        var (digests, size): ([Data], Int) = ([], 0)
+        while try rows.step() {
+            digests.append(Checksum.digest(of: rows.data(1)))
+            size += rows.data(1).count
+            let chunk = try connection.statement(composed: "UPDATE body SET checksum = ? WHERE id = ?")
+            try chunk.bind(digests.last, at: 1)
+            try chunk.bind(rows.int64(0), at: 2)
+            try chunk.run()
+        }
+        let digest = Checksum.digest(ofChunks: digests)
+        let entry = try connection.statement(
+            composed: "UPDATE entry SET body_digest = ?, body_size = \(size) WHERE id = \(id)")
+        try entry.bind(digest, at: 1)
+        try entry.run()
+        return digest
+    }
+
+    private func sumRow(
+        _ id: Int64,
+        _ digest: Data,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let row = try connection.statement(
+            composed: """
+                SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size
+                FROM entry WHERE id = \(id)
+                """)
+        guard try row.step(), let stored = StoredResponse(row: row) else { return }
+        let checksum = Checksum.row(
+            key: row.data(0), request: Array(row.data(1)), stored: stored, bodySize: row.int64(9), digest: digest)
+        try connection.execute("UPDATE entry SET checksum = \(checksum) WHERE id = \(id)")
+    }
+}
