@@ -10,12 +10,17 @@ struct Cachectl: AsyncParsableCommand {
             The store is the directory of --store, else of the variable DIAMOND_STORE, else Diamond in the platform's \
             directory for caches. It may be in use by running programs.
 
+            The key of a sealed store is read from --key-file, a file that only its owner may read, or from the variable \
+            DIAMOND_CACHE_KEY; its name, where it has one, is --key-id or DIAMOND_CACHE_KEY_ID. Without it, what is sealed \
+            is shown as •••.
+
             EXIT CODES
               0   done
               1   nothing found, two requests differ, or the store needs mending
               2   the server answered with an error status, 400 or more
               3   no response: unreachable, timed out, broken
               4   the store cannot be opened or written
+              5   the store is sealed, and its key was not given
               64  wrong usage, or a request that cannot be sent
               74  the output cannot be written
             """,

@@ -84,6 +84,8 @@ private struct HealthReport: Encodable {
     var logThreshold = CacheDiagnosis.logThreshold
     var entries: Int?
     var bodyBytes: Int64?
+    /// The names of the keys that the store is sealed with; absent where it is in clear.
+    var keyIDs: [String]?
     var complaints: [Complaint]
 
     init(_ diagnosis: CacheDiagnosis) {
@@ -98,6 +100,7 @@ private struct HealthReport: Encodable {
         logPages = diagnosis.logPages
         entries = diagnosis.totals?.entries
         bodyBytes = diagnosis.totals?.bodyBytes
+        keyIDs = diagnosis.keyIDs.isEmpty ? nil : diagnosis.keyIDs
         complaints = diagnosis.complaints.map { Complaint(what: $0.what, remedy: $0.remedy) }
     }
 
@@ -128,7 +131,7 @@ extension HealthReport {
             "log       \(logPages) pages; from \(logThreshold) on it is brought into the file",
             "settings  \(modes), application_id \(settings.applicationID)",
             "used      \(Quantity.bytes(usedBytes)); of how much, each program says for itself",
-        ] + held
+        ] + held + (keyIDs.map { ["sealed    with \($0.map { "'\($0)'" }.joined(separator: ", "))"] } ?? [])
     }
 }
 #endif

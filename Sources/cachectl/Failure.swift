@@ -10,6 +10,7 @@ enum Failure {
     static let errorStatus = ExitCode(2)
     static let noResponse = ExitCode(3)
     static let noStore = ExitCode(4)
+    static let sealed = ExitCode(5)
     static let usage = ExitCode(64)
     static let noOutput = ExitCode(74)
 

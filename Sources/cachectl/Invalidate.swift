@@ -20,6 +20,7 @@ struct Invalidate: AsyncParsableCommand {
     func run() async throws {
         let cache = try store.openCache()
         let selection = try options.selection(in: cache)
+        if selection.needsKey { try store.refuseLocked(cache) }
         do throws(CacheError) {
             tell(dryRun ? try cache.count(selection, onlyValid: true) : try await cache.invalidate(selection))
         } catch {

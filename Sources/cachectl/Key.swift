@@ -35,21 +35,27 @@ struct Key: AsyncParsableCommand {
     }
 
     private func resolve(_ request: Request) async throws -> Request {
+        let configuration = try store.configuration()
         do throws(ConnectionError) {
-            return try await store.configuration.resolve(request)
+            return try await configuration.resolve(request)
         } catch {
             throw Failure.report(error)
         }
     }
 
     private func rules() throws -> KeyRules {
+        let seal = try store.sealing.seal()
+        let cache: Cache
         do throws(CacheError) {
-            return try Cache(store.location, create: false).rules
+            cache = try Cache(store.location, seal: seal, create: false)
         } catch {
             // A store that is not there yet has no secret; nothing is made for looking at a key.
             guard error.code == .noStore else { throw Failure.report(error) }
             return KeyRules()
         }
+        // Without the store's secret, digests of credentials mean nothing.
+        if let complaint = try store.sealing.complaint(of: cache) { Output.note("cachectl: \(complaint)") }
+        return cache.rules
     }
 
     private func show(_ form: CanonicalForm) {

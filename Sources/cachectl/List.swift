@@ -39,12 +39,17 @@ struct List: ParsableCommand {
     func run() throws {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let cache = try store.openCache()
+        let selections = selections(now)
+        // What is named is found by the key alone.
+        if selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
+        let listings: [CacheListing]
         do throws(CacheError) {
-            let listings = try cache.list(selections(now), by: by, limit: limit, offset: offset)
-            show(listings.map { EntryRow($0, now: now) })
+            listings = try cache.list(selections, by: by, limit: limit, offset: offset)
         } catch {
             throw Failure.report(error)
         }
+        show(listings.map { EntryRow($0, now: now) })
+        if listings.contains(where: \.isLocked) { try store.refuseLocked(cache) }
     }
 
     private func selections(_ now: Int64) -> [CacheSelection] {

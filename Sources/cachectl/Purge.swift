@@ -17,6 +17,7 @@ struct Purge: AsyncParsableCommand {
     func run() async throws {
         let cache = try store.openCache()
         let selection = try options.selection(in: cache)
+        if selection.needsKey { try store.refuseLocked(cache) }
         do throws(CacheError) {
             tell(dryRun ? try cache.count(selection) : try await cache.purge(selection))
         } catch {

@@ -18,7 +18,7 @@ struct Send: AsyncParsableCommand {
 
     func run() async throws {
         let request = try options.request()
-        let engine = Engine(store.configuration)
+        let engine = Engine(try configuration())
         let observation = engine.activity.observe { event in
             if case .cacheFailed(let reason) = event { Output.note("cachectl: not cached: \(reason)") }
         }
@@ -29,6 +29,17 @@ struct Send: AsyncParsableCommand {
         await engine.close()
         withExtendedLifetime(observation) {}
         try print(outcome)
+    }
+
+    /// Without a store where it is sealed with another key: nothing is written into it in clear.
+    private func configuration() throws -> Engine.Configuration {
+        var configuration = try store.configuration()
+        let cache = try? Cache(store.location, seal: configuration.seal, create: false)
+        if let cache, let complaint = try store.sealing.complaint(of: cache) {
+            Output.note("cachectl: sent without a cache: \(complaint)")
+            configuration.store = nil
+        }
+        return configuration
     }
 
     private typealias Outcome = (result: Result<Response, ConnectionError>, time: Duration)

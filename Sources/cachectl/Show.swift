@@ -18,6 +18,10 @@ struct Show: ParsableCommand {
     func run() throws {
         let cache = try store.openCache()
         let listing = try KeyArgument(key).find(in: cache)
+        if listing.isLocked {
+            if !body { showClear(EntryRow(listing, now: Int64(Date().timeIntervalSince1970 * 1000))) }
+            throw Failure.report(Failure.sealed, try store.sealing.complaint(of: cache) ?? "the entry cannot be opened")
+        }
         do throws(CacheError) {
             let form = try cache.canonicalForm(of: listing.key) ?? ""
             guard let stored = try cache.findOnDisk(listing.key, request: Array(form.utf8)) else {
@@ -39,13 +43,21 @@ struct Show: ParsableCommand {
             let entry = ShownEntry(entry: row, canonicalForm: form, headers: headers, body: text, base64: base64)
             return Output.json(entry)
         }
+        showClear(row)
+        Output.line("body        \(row.cells[3]) (print it with --body)")
+        Output.line("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
+        for header in headers { Output.line("\(header[0]): \(header[1])".printable) }
+    }
+}
+
+extension Show {
+    /// What a sealed row tells without its key, too.
+    private func showClear(_ row: EntryRow) {
+        guard !store.json else { return Output.json(row) }
         Output.line("key         \(row.key)")
         Output.line("url         \(row.url)".printable)
         let pinned = row.pinned ? ", pinned" : ""
         Output.line("stored      \(row.storedAt), age \(row.cells[4]), fresh \(row.cells[5])\(pinned)")
-        Output.line("body        \(row.cells[3]) (print it with --body)")
-        Output.line("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
-        for header in headers { Output.line("\(header[0]): \(header[1])".printable) }
     }
 }
 

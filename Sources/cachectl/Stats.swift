@@ -25,18 +25,24 @@ struct Stats: ParsableCommand {
     func run() throws {
         let cache = try store.openCache()
         do throws(CacheError) {
-            guard let days else { return show(StoreFigures(store.location, try cache.totals())) }
-            let today = Int64(Date().timeIntervalSince1970) / 86400
-            show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
+            if let days {
+                let today = Int64(Date().timeIntervalSince1970) / 86400
+                return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
+            }
+            var figures = StoreFigures(store.location, try cache.totals())
+            figures.sealed = try cache.seals().values.reduce(0, +)
+            show(figures)
         } catch {
             throw Failure.report(error)
         }
+        try store.refuseLocked(cache)
     }
 
     private func show(_ figures: StoreFigures) {
         guard !store.json else { return Output.json(figures) }
         Output.line("store    \(figures.store)")
         Output.line("entries  \(figures.entries)")
+        if figures.sealed > 0 { Output.line("sealed   \(figures.sealed)") }
         Output.line("bodies   \(Quantity.bytes(figures.bodyBytes))")
         Output.line("disk     \(Quantity.bytes(figures.diskBytes))")
         Output.line("oldest   \(figures.oldest ?? "-")")
@@ -84,6 +90,8 @@ extension CacheCounts {
 private struct StoreFigures: Encodable {
     var store: String
     var entries: Int
+    /// Of them.
+    var sealed = 0
     var bodyBytes: Int64
     var diskBytes: Int64
     var oldest: String?

@@ -8,6 +8,8 @@ struct StoreOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "DIR"))
     var store: String?
 
+    @OptionGroup var sealing: SealOptions
+
     @Flag(name: .long, help: "Print JSON.")
     var json = false
 
@@ -17,19 +19,26 @@ struct StoreOptions: ParsableArguments {
     }
 
     /// What requests are keyed and sent with.
-    var configuration: Engine.Configuration {
+    func configuration() throws -> Engine.Configuration {
         var configuration = Engine.Configuration(store: location)
+        configuration.seal = try sealing.seal()
         configuration.credentials = EnvironmentSecrets()
         return configuration
     }
 
     /// The cache of a store that exists; inspecting makes none. Its bound is that of the programs it belongs to.
     func openCache() throws -> Cache {
+        let seal = try sealing.seal()
         do throws(CacheError) {
-            return try Cache(location, diskCapacity: .max, create: false)
+            return try Cache(location, seal: seal, diskCapacity: .max, create: false)
         } catch {
             throw Failure.report(error)
         }
+    }
+
+    /// Ends with 5 where a key is missing that opens what was looked at.
+    func refuseLocked(_ cache: Cache) throws {
+        if let complaint = try sealing.complaint(of: cache) { throw Failure.report(Failure.sealed, complaint) }
     }
 }
 #endif

@@ -7,7 +7,8 @@ struct Verify: ParsableCommand {
         abstract: "Reads the whole store, and holds it against its checksums.",
         discussion: """
             Programs may use it meanwhile. Ends with 1 when something is wrong and not mended. --repair drops what is \
-            damaged; a file that SQLite finds malformed is set aside, and begins anew.
+            damaged; a file that SQLite finds malformed is set aside, and begins anew. Entries of a sealed store are held \
+            against their seals, too, where the key is given.
             """
     )
 
@@ -17,14 +18,22 @@ struct Verify: ParsableCommand {
     var repair = false
 
     func run() throws {
+        let seal = try store.sealing.seal()
         let isMended: Bool
         do throws(CacheError) {
-            let inspection = try CacheInspection(of: store.location)
+            let inspection = try CacheInspection(of: store.location, seal: seal)
+            tellLocked(inspection)
             isMended = repair ? show(inspection, try inspection.repair()) : show(inspection)
         } catch {
             throw Failure.report(error)
         }
         if !isMended { throw Failure.damaged }
+    }
+
+    private func tellLocked(_ inspection: CacheInspection) {
+        guard inspection.locked > 0 else { return }
+        let entries = Quantity.entries(inspection.locked)
+        Output.note("cachectl: \(entries) held against checksums alone: give the key that has sealed them")
     }
 
     /// - Returns: whether all is well.
@@ -73,11 +82,14 @@ struct Verify: ParsableCommand {
 private struct VerificationReport: Encodable {
     var entries: Int
     var bodyBytes: Int64
+    /// Entries whose seals were not opened; absent where there are none.
+    var locked: Int?
     var findings: [FindingRow]
 
     init(_ inspection: CacheInspection, _ findings: [FindingRow]) {
         entries = inspection.entries
         bodyBytes = inspection.bodyBytes
+        locked = inspection.locked > 0 ? inspection.locked : nil
         self.findings = findings
     }
 }

@@ -1,0 +1,169 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(2))) struct `cachectl, with a sealed store` {
+    let cachectl = Shell()
+    private static let key = Data((0..<32).map { UInt8($0 * 7 + 1) })
+    private static let hexadecimal = Hex.text(of: key)
+
+    /// A store with one answer, sealed by a program of its own; the beginning of the answer's key.
+    private func fill(id: String? = nil) async throws -> String {
+        var configuration = Engine.Configuration(store: cachectl.temporary.store)
+        configuration.transport = StubTransport(body: "secret body")
+        configuration.seal = try AESGCMSeal(key: Self.key, id: id)
+        let engine = Engine(configuration)
+        var request = Request("http://h/secret-path")
+        request.cache = .automatic(maxAge: .seconds(60))
+        _ = try await engine.send(request)
+        let key = try await engine.key(of: request)
+        await engine.close()
+        return String(key.description.prefix(12))
+    }
+
+    private func keyFile(_ bytes: Data, mode: Int = 0o600) throws -> String {
+        let path = try cachectl.file("key", "")
+        try bytes.write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        return path
+    }
+
+    @Test func `says so without the key, shows what is in clear, and ends with 5`() async throws {
+        let key = try await fill(id: "2026")
+        let remedy = "give it with --key-file or in DIAMOND_CACHE_KEY"
+        let complaint = "cachectl: the store is sealed with the key '2026': \(remedy)\n"
+        for arguments in [["list"], ["show", key], ["stats"]] {
+            let outcome = try await cachectl(arguments)
+            #expect(outcome.status == 5)
+            #expect(outcome.errors == complaint)
+            #expect(!outcome.text.contains("secret"))
+        }
+        let line = try #require(try await cachectl("list").text.split(separator: "\n").last)
+        #expect(line.hasPrefix("\(key)  GET        200  43 B") && line.hasSuffix("•••"), "\(line)")
+        #expect(try await cachectl("show", key).text.contains("url         •••\n"))
+        #expect(try await cachectl("stats").text.contains("entries  1\nsealed   1\n"))
+        let body = try await cachectl("show", key, "--body")
+        #expect(body.status == 5 && body.output.isEmpty)
+        #expect(try await cachectl("purge", key).text == "erased 1 entry\n")
+    }
+
+    @Test(arguments: [
+        key, Data(hexadecimal.utf8), Data((hexadecimal.uppercased() + "\n").utf8),
+        Data((key.base64EncodedString() + "\n").utf8),
+    ]) func `reads it with a key from a file, in any of its forms`(bytes: Data) async throws {
+        let key = try await fill()
+        let file = try keyFile(bytes)
+        let listed = try await cachectl("list", "--key-file", file)
+        #expect(listed.status == 0)
+        #expect(listed.text.contains("http://h/secret-path\n"))
+        #expect(try await cachectl("show", key, "--body", "--key-file", file).text == "secret body")
+        #expect(try await cachectl("show", key, "--key-file", file).text.contains("path /secret-path\n"))
+        #expect(try await cachectl("stats", "--key-file", file).status == 0)
+    }
+
+    @Test func `reads it with a key from the environment`() async throws {
+        _ = try await fill(id: "2026")
+        let named = ["DIAMOND_CACHE_KEY": Self.hexadecimal, "DIAMOND_CACHE_KEY_ID": "2026"]
+        #expect(try await cachectl("list", environment: named).text.contains("http://h/secret-path\n"))
+        let base64 = ["DIAMOND_CACHE_KEY": Self.key.base64EncodedString()]
+        #expect(try await cachectl("list", "--key-id", "2026", environment: base64).status == 0)
+        let nameless = try await cachectl("list", environment: base64)
+        #expect(nameless.status == 5)
+        let complaint = "sealed with the key '2026', not '\(AESGCMSeal.id(of: Self.key))'"
+        #expect(nameless.errors.contains(complaint), "\(nameless.errors)")
+    }
+
+    @Test func `refuses a file that others may read, and what is no key`() async throws {
+        _ = try await fill()
+        for mode in [0o604, 0o640, 0o644, 0o602] {
+            let outcome = try await cachectl("list", "--key-file", try keyFile(Self.key, mode: mode))
+            #expect(outcome.status == 64)
+            #expect(outcome.errors.contains("run chmod 600 on it"), "\(outcome.errors)")
+        }
+        #expect(try await cachectl("list", "--key-file", try keyFile(Self.key, mode: 0o400)).status == 0)
+        for text in ["", "abc", Self.hexadecimal + "00", "not a key, whatever its form"] {
+            let file = try await cachectl("list", "--key-file", try keyFile(Data(text.utf8)))
+            #expect(file.status == 64)
+            #expect(file.errors.contains("there is no key in "), "\(file.errors)")
+            #expect(text.isEmpty || !file.errors.contains(text))
+        }
+        let variable = try await cachectl("list", environment: ["DIAMOND_CACHE_KEY": "a bad key"])
+        #expect(variable.status == 64)
+        #expect(!variable.errors.contains("a bad key"))
+        #expect(try await cachectl("list", "--key-file", "/nonexistent").status == 64)
+    }
+
+    @Test func `changes what a URL or a tag names with the key, and refuses without it`() async throws {
+        let key = try await fill()
+        let file = try keyFile(Self.key)
+        let names = [["--host", "h"], ["--prefix", "http://h/secret"], ["--tag", "a"], ["--identity", "anna"]]
+        for command in [["purge"], ["purge", "--dry-run"], ["invalidate"], ["invalidate", "--dry-run"]] {
+            for name in names {
+                let outcome = try await cachectl(command + name)
+                #expect(outcome.status == 5 && outcome.output.isEmpty)
+                #expect(outcome.errors.contains("the store is sealed with the key"), "\(outcome.errors)")
+            }
+        }
+        for name in [["--host", "h"], ["--tag", "a"]] {
+            let outcome = try await cachectl(["list"] + name)
+            #expect(outcome.status == 5 && outcome.output.isEmpty)
+        }
+        #expect(try await cachectl("list", "--host", "h", "--key-file", file).text.contains("/secret-path\n"))
+        #expect(try await cachectl("pin", key).status == 0)
+        #expect(try await cachectl("invalidate", "--host", "h", "--key-file", file).text == "marked 1 entry stale\n")
+        #expect(try await cachectl("purge", "--prefix", "http://h/s", "--key-file", file).text == "erased 1 entry\n")
+    }
+
+    @Test func `is verified, diagnosed and evicted without the key`() async throws {
+        _ = try await fill(id: "2026")
+        let keyless = try await cachectl("verify")
+        #expect(keyless.status == 0)
+        #expect(keyless.text == "1 entry, 43 B of bodies: all sound\n")
+        let note = "cachectl: 1 entry held against checksums alone: give the key that has sealed them\n"
+        #expect(keyless.errors == note)
+        let file = try keyFile(Self.key)
+        let whole = try await cachectl("verify", "--key-file", file, "--key-id", "2026")
+        #expect(whole.status == 0 && whole.errors.isEmpty)
+        let doctor = try await cachectl("doctor")
+        #expect(doctor.status == 0, "\(doctor.text)")
+        #expect(doctor.text.contains("sealed    with '2026'\n"))
+        #expect(try await cachectl("evict", "--to", "0").text.hasPrefix("evicted 1 entry, "))
+    }
+
+    @Test func `keeps the sealed secret of a malformed file that still holds it`() async throws {
+        _ = try await fill(id: "2026")
+        let store = cachectl.temporary.store
+        let seal = try AESGCMSeal(key: Self.key, id: "2026")
+        let digest = try Cache(store, seal: seal).rules.digest(of: [1])
+        _ = try await cachectl("evict")
+        let file = try FileHandle(forWritingTo: URL(filePath: store.cachePath))
+        try file.seek(toOffset: UInt64(try cachectl.temporary.root(of: "entry_by_size") - 1) * 8192)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: 8192))
+        try file.close()
+        #expect(try await cachectl("verify", "--repair").text.contains("set aside as "))
+        #expect(try Cache(store, create: false).keyIDs() == ["2026"])
+        #expect(try Cache(store, seal: seal).rules.digest(of: [1]) == digest)
+    }
+
+    @Test func `takes no key as an argument`() async throws {
+        #expect(try await cachectl("list", "--key", Self.hexadecimal).status == 64)
+    }
+
+    @Test func `sends through it with the key, and without a cache lacking it`() async throws {
+        _ = try await fill()
+        let url = try await SampleServer.shared.base + "/cities"
+        let environment = ["DIAMOND_CACHE_KEY": Self.hexadecimal]
+        let first = try await cachectl("send", url, environment: environment)
+        #expect(first.errors.contains("from network"), "\(first.errors)")
+        let second = try await cachectl("send", url, environment: environment)
+        #expect(second.errors.contains("from cache"), "\(second.errors)")
+        let keyless = try await cachectl("send", url, "-p", "country=IS")
+        #expect(keyless.status == 0)
+        #expect(keyless.errors.contains("sent without a cache: the store is sealed with the key"), "\(keyless.errors)")
+        let bytes = try cachectl.temporary.bytes()
+        #expect(bytes.firstRange(of: Data("/cities".utf8)) == nil)
+        #expect(bytes.firstRange(of: Self.key) == nil)
+    }
+}
