@@ -58,8 +58,8 @@ struct Benchmark: Sendable {
     }
 
     static let all =
-        diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + transfers + handedTransfers
-        + sessions + engines + keys + pythonPeers
+        diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + sealed + transfers
+        + handedTransfers + sessions + engines + keys + pythonPeers
 
     func run() async throws -> Figure {
         let measured = try await measure()
