@@ -38,7 +38,7 @@ private final class SmallDisk {
 
 @Suite(
     .enabled(if: SmallDisk.isPossible, "mounting a small disk needs Linux and root"),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(5))
 )
 struct `A store on a disk` {
     private func withDisk(_ test: (SmallDisk, BuiltTool, String) async throws -> Void) async throws {

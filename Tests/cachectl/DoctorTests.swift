@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(2))) struct `cachectl, looking after a store` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl, looking after a store` {
     let cachectl = Shell()
 
     private var path: String { cachectl.temporary.directory.path }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(2))) struct `cachectl, evicting` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl, evicting` {
     let cachectl = Shell()
 
     private func fill() async throws {

@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `cachectl, looking at a store` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl, looking at a store` {
     let cachectl = Shell()
 
     private func fill() async throws -> String {

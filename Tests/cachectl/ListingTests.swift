@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(2))) struct `cachectl, listing and counting` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl, listing and counting` {
     let cachectl = Shell()
 
     private func fill() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(2))) struct `cachectl send` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl send` {
     let cachectl = Shell()
 
     private func cities() async throws -> String { try await SampleServer.shared.base + "/cities" }

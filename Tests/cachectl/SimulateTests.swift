@@ -2,7 +2,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `cachectl, simulating other sizes` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl, simulating other sizes` {
     let cachectl = Shell()
 
     private func fill() async throws {

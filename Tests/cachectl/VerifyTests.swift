@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(2))) struct `cachectl, verifying` {
+@Suite(.timeLimit(.minutes(5))) struct `cachectl, verifying` {
     let cachectl = Shell()
 
     private func fill() async throws {

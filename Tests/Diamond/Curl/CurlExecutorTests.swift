@@ -4,7 +4,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A transport's executor` {
+@Suite(.timeLimit(.minutes(5))) struct `A transport's executor` {
     @Test func `runs tasks on the thread of the exchanges, before and after they wait`() async throws {
         let server = try await SampleServer.shared
         let transport = CurlTransport()

@@ -205,7 +205,7 @@ extension SplitMix {
 }
 
 #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), .timeLimit(.minutes(5)))
 struct `A form, sent by the real curl` {
     /// Answers with the body it was sent.
     private let server: RawServer

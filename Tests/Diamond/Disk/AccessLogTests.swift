@@ -122,7 +122,7 @@ import Testing
         #expect(try accesses(cache).map(\.second).first == start + 1977)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `is written without anything else when much waits`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `is written without anything else when much waits`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")
         for _ in 0..<4096 {

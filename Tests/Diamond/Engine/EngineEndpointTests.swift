@@ -31,7 +31,7 @@ private struct Settings: Endpoint {
     var request: Request { Request("http://h/settings.plist") }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A call with a type` {
+@Suite(.timeLimit(.minutes(5))) struct `A call with a type` {
     private let temporary = TemporaryStore()
 
     private func engine(status: Int = 200, _ body: String) -> Engine {

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `An engine, for several users,` {
+@Suite(.timeLimit(.minutes(5))) struct `An engine, for several users,` {
     private let temporary = TemporaryStore()
     private let transport = StubTransport { request throws(TransportError) in
         .stub(headers: [.cacheControl: "max-age=60"], body: "for \(request.url) \(request.headers)")
@@ -211,7 +211,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `An engine's environment` {
+@Suite(.timeLimit(.minutes(5))) struct `An engine's environment` {
     private let temporary = TemporaryStore()
     private let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 
 /// RFC 9111 section 4.4.
-@Suite(.timeLimit(.minutes(1))) struct `After an unsafe method` {
+@Suite(.timeLimit(.minutes(5))) struct `After an unsafe method` {
     let temporary = TemporaryStore()
 
     private func engine(status: Int = 200, headers: HTTPFields = [:]) -> Engine {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `A remembered key` {
+@Suite(.timeLimit(.minutes(5))) struct `A remembered key` {
     private let temporary = TemporaryStore()
 
     private func engine(_ configuration: Engine.Configuration? = nil) -> Engine {

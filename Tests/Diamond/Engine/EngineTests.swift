@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `An engine` {
+@Suite(.timeLimit(.minutes(5))) struct `An engine` {
     let temporary = TemporaryStore()
     let clock = ManualClock()
 

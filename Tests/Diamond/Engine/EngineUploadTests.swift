@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `A body of files and parts` {
+@Suite(.timeLimit(.minutes(5))) struct `A body of files and parts` {
     private let temporary = TemporaryStore()
 
     private func file(_ name: String, _ content: Data) throws -> URL {

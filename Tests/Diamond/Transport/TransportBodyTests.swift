@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `The body of a response` {
+@Suite(.timeLimit(.minutes(5))) struct `The body of a response` {
     @Test(arguments: TransportKind.allCases, ["", "?chunked=1"])
     func `has exactly the bytes sent`(kind: TransportKind, query: String) async throws {
         try await kind.run { transport, server in

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A canceled exchange` {
+@Suite(.timeLimit(.minutes(5))) struct `A canceled exchange` {
     /// A server that says when a request has come and when its client has gone.
     private struct Watched {
         let hasCome = Gate()

@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A closed transport` {
+@Suite(.timeLimit(.minutes(5))) struct `A closed transport` {
     @Test(arguments: TransportKind.allCases)
     func `sends nothing any more`(kind: TransportKind) async throws {
         let server = try await SampleServer.shared
@@ -72,7 +72,7 @@ import Testing
 
 #if Curl && os(Linux)
 /// Alone, because it counts the threads of the process.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct `A transport's thread` {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `A transport's thread` {
     @Test(arguments: [true, false])
     func `ends with it`(isClosed: Bool) async throws {
         let server = try await SampleServer.shared

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A failed exchange` {
+@Suite(.timeLimit(.minutes(5))) struct `A failed exchange` {
     @Test(arguments: TransportKind.allCases)
     func `was not sent when the connection is refused`(kind: TransportKind) async throws {
         try await kind.run { transport, server in

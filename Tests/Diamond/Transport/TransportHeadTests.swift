@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `The head of a response` {
+@Suite(.timeLimit(.minutes(5))) struct `The head of a response` {
     @Test(arguments: TransportKind.allCases, [200, 201, 204, 304, 400, 401, 404, 418, 500, 503, 599])
     func `has the status, whatever it is`(kind: TransportKind, code: Int) async throws {
         try await kind.run { transport, server in

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A request` {
+@Suite(.timeLimit(.minutes(5))) struct `A request` {
     private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options, .trace, .query]
 
     /// Nothing but what was set arrives, and what asks for the codings that the transport removes.

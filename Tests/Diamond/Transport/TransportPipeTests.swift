@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `A body's pipe` {
+@Suite(.timeLimit(.minutes(5))) struct `A body's pipe` {
     private static let error = TransportError(.connectionLost, "broken")
 
     @Test func `hands on what is there, then the end`() async throws {

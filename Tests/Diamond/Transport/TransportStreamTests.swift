@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `A stream of pieces` {
+@Suite(.timeLimit(.minutes(5))) struct `A stream of pieces` {
     /// Counts what it is asked for, and says when it is let go.
     private struct Source: AsyncSequence, Sendable {
         let asked = Guarded(0)

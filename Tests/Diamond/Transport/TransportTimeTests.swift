@@ -7,7 +7,7 @@ import Testing
 /// Alone, because Foundation on Linux runs every URLSession of the process on one thread: a name look-up of another test
 /// would count as a standstill.
 @Suite(
-    .serialized, .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .timeLimit(.minutes(1))
+    .serialized, .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .timeLimit(.minutes(5))
 )
 struct `A transport's timeout` {
     private static let timeout = Duration.milliseconds(300)
