@@ -81,11 +81,13 @@ import Testing
         let reopened = try open()
         await reopened.flush()
         let recorded = try accesses(reopened)
-        #expect(recorded.map(\.kind) == [.stored, .hit, .replaced])
-        #expect(recorded.map(\.uses) == [2, 1, 1])
+        // Two of one second share a row, unless the writer came between them.
+        #expect([[.stored, .hit, .replaced], [.stored, .hit, .hit, .replaced]].contains(recorded.map(\.kind)))
+        #expect(recorded.map(\.uses).reduce(0, +) == 4)
         #expect(recorded.allSatisfy { $0.prefix == entry.key.prefix && $0.bodySize == 1000 })
         #expect(recorded.allSatisfy { $0.entrySize == 1000 + 768 + Int64(entry.stored.headerBlock.count) })
-        #expect(recorded.map(\.second) == [start, start + 1, start + 1])
+        #expect(recorded.suffix(2).map(\.second) == [start + 1, start + 1])
+        #expect(recorded.dropLast(2).allSatisfy { $0.second == start })
         #expect(try reopened.simulation().requests == 4)
         #expect(try reopened.simulation().lines[0].misses.requests == 0.5)
     }
