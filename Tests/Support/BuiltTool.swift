@@ -41,7 +41,7 @@ package struct BuiltTool: Sendable {
         async let complaint = Self.readAll(errors.fileHandleForReading)
         let ended = Gate()
         process.terminationHandler = { _ in ended.open() }
-        try process.run()
+        try process.start()
         try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try standardInput.fileHandleForWriting.close()
         let outcome = await (read, complaint)

@@ -28,7 +28,7 @@ package final class SampleServer: Sendable {
         process.arguments = ["--exit-with-stdin"]
         process.standardInput = input
         process.standardOutput = output
-        try process.run()
+        try process.start()
         self.input = input.fileHandleForWriting
         base = try Self.announcement(on: output.fileHandleForReading)
     }

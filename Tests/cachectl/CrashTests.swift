@@ -20,7 +20,7 @@ import Testing
             (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
             let ended = Gate()
             process.terminationHandler = { _ in ended.open() }
-            try process.run()
+            try process.start()
             let delay = DispatchTimeInterval.milliseconds(.random(in: 0...80, using: &random))
             let identifier = process.processIdentifier
             DispatchQueue.global().asyncAfter(deadline: .now() + delay) { kill(identifier, SIGKILL) }

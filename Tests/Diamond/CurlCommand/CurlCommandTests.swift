@@ -407,7 +407,7 @@ extension SplitMix {
         process.environment = [:]
         process.standardOutput = output
         process.standardInput = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         let said = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)

@@ -295,7 +295,7 @@ struct `A form, sent by the real curl` {
         process.environment = ["PATH": "/usr/bin:/bin"]
         process.standardOutput = output
         process.standardInput = FileHandle.nullDevice
-        try process.run()
+        try process.start()
         let sent = try output.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)

@@ -17,7 +17,7 @@ import Testing
         process.standardOutput = output
         let ended = Gate()
         process.terminationHandler = { _ in ended.open() }
-        try process.run()
+        try process.start()
         return (process, ended, output)
     }
 
