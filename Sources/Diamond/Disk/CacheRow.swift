@@ -28,6 +28,6 @@ struct CacheRow {
 
     var checksum: Int64 {
         Checksum.row(
-            key: entry.key.bytes, request: entry.request, stored: entry.stored, bodySize: bodySize, digest: digest)
+            key: entry.key, request: entry.request, stored: entry.stored, bodySize: bodySize, digest: digest)
     }
 }

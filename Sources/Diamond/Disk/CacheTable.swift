@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// All the SQL of the cache's tables: here what a look-up finds and what a store writes.
+/// All the SQL of the cache's tables: here what a look-up finds.
 enum CacheTable {
     /// Bytes of one row of `body`: from 128 KiB on, larger rows gain nothing and cost memory.
     static let chunkSize = 128 << 10
@@ -85,7 +85,7 @@ enum CacheTable {
     ) -> Bool {
         let digest = row.data(10)
         let checksum = Checksum.row(
-            key: key.bytes, request: request, stored: stored, bodySize: row.int64(9), digest: digest)
+            key: key, request: request, stored: stored, bodySize: row.int64(9), digest: digest)
         return checksum == row.int64(11)
     }
 
@@ -138,186 +138,6 @@ enum CacheTable {
 
     private static func isEqual(_ row: borrowing SQLiteStatement, _ column: Int32, _ bytes: Data) -> Bool {
         row.withBytes(column) { left in bytes.withUnsafeBytes { isEqual(left, $0) } }
-    }
-}
-
-extension CacheTable {
-    // MARK: Storing
-
-    static func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        try store(CacheRow(entry), on: connection)
-    }
-
-    static func store(_ row: CacheRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let (id, isNew) = try upsert(row, on: connection)
-        if !isNew {
-            try deleteBody(of: id, on: connection)
-            try deleteTags(of: id, on: connection)
-        }
-        try insertBody(row, of: id, on: connection)
-        for tag in row.entry.tags { try insertTag(tag, of: id, on: connection) }
-    }
-
-    static func chunks(of body: Data) -> [Data] {
-        stride(from: body.startIndex, to: body.endIndex, by: chunkSize).map { start in
-            body[start..<min(start + chunkSize, body.endIndex)]
-        }
-    }
-
-    /// - Returns: the row's id, and whether the row is new.
-    private static func upsert(
-        _ row: CacheRow,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
-        let entry = row.entry
-        // An answer that is replaced was asked for: that counts as use.
-        let statement = try connection.statement(
-            """
-            INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,
-                lifetime, flags, duration, body_size, body_digest, checksum, seal)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET key = excluded.key, request = excluded.request,
-                url = excluded.url, method = excluded.method, identity = excluded.identity, status = excluded.status,
-                headers = excluded.headers, stored_at = excluded.stored_at, initial_age = excluded.initial_age,
-                lifetime = excluded.lifetime, flags = excluded.flags | (flags & 16), duration = excluded.duration,
-                body_size = excluded.body_size, body_digest = excluded.body_digest, checksum = excluded.checksum,
-                seal = excluded.seal, is_visited = 1
-            RETURNING id, is_visited
-            """
-        )
-        try statement.bind(entry.key.prefix, at: 1)
-        try statement.bind(entry.key.bytes, at: 2)
-        try bind(entry.request, isSealed: row.seal != nil, to: statement, at: 3)
-        try statement.bind(entry.url, at: 4)
-        try statement.bind(entry.method, at: 5)
-        try statement.bind(entry.identity, at: 6)
-        try bind(entry.stored, to: statement, from: 7)
-        try statement.bind(entry.stored.duration, at: 13)
-        try statement.bind(row.bodySize, at: 14)
-        try statement.bind(row.digest, at: 15)
-        try statement.bind(row.checksum, at: 16)
-        try statement.bind(row.seal, at: 17)
-        let place = try statement.step() ? (statement.int64(0), statement.int64(1) == 0) : (0, false)
-        // RETURNING gives its row before the statement has ended; it has to end before the transaction can.
-        _ = try statement.step()
-        return place
-    }
-
-    private static func bind(
-        _ request: [UInt8],
-        isSealed: Bool,
-        to statement: borrowing SQLiteStatement,
-        at index: Int32
-    ) throws(SQLiteError) {
-        if isSealed { return try statement.bind(Data(request), at: index) }
-        try statement.bind(String(decoding: request, as: UTF8.self), at: index)
-    }
-
-    private static func checksum(of entry: CacheEntry, _ size: Int64, _ digest: Data) -> Int64 {
-        Checksum.row(
-            key: entry.key.bytes, request: entry.request, stored: entry.stored, bodySize: size, digest: digest)
-    }
-
-    /// Binds status, headers, times and flags to six places in the order of the columns.
-    private static func bind(
-        _ stored: StoredResponse,
-        to statement: borrowing SQLiteStatement,
-        from first: Int32
-    ) throws(SQLiteError) {
-        try statement.bind(Int64(stored.status), at: first)
-        try statement.bind(stored.headerBlock, at: first + 1)
-        try statement.bind(stored.storedAt, at: first + 2)
-        try statement.bind(stored.initialAge, at: first + 3)
-        try statement.bind(stored.lifetime, at: first + 4)
-        try statement.bind(stored.flags.rawValue, at: first + 5)
-    }
-
-    static func deleteBody(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM body WHERE id BETWEEN ? AND ?")
-        try statement.bind(id << chunkBits, at: 1)
-        try statement.bind((id + 1) << chunkBits - 1, at: 2)
-        try statement.run()
-    }
-
-    private static func insertBody(
-        _ row: CacheRow,
-        of id: Int64,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)")
-        for (number, chunk) in row.chunks.enumerated() {
-            try statement.bind(id << chunkBits + Int64(number), at: 1)
-            try statement.bind(row.chunks.count > 1 ? row.checksums[number] : nil, at: 2)
-            try statement.run(lending: chunk, at: 3)
-        }
-    }
-
-    /// Writes what a 304 changed; the body stays where it is. Only onto the row that was confirmed: another process may
-    /// have stored a newer one meanwhile.
-    static func confirm(
-        _ entry: CacheEntry,
-        replacing old: StoredResponse,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
-        guard let (id, digest) = try confirmed(entry, old, on: connection) else { return }
-        try update(id, to: entry.stored, checksum: checksum(of: entry, Int64(old.body.count), digest), on: connection)
-    }
-
-    static func update(
-        _ id: Int64,
-        to stored: StoredResponse,
-        checksum: Int64,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            """
-            UPDATE entry SET status = ?, headers = ?, stored_at = ?, initial_age = ?, lifetime = ?,
-                flags = ? | (flags & 16), checksum = ? WHERE id = ?
-            """
-        )
-        try bind(stored, to: statement, from: 1)
-        try statement.bind(checksum, at: 7)
-        try statement.bind(id, at: 8)
-        try statement.run()
-    }
-
-    private static func confirmed(
-        _ entry: CacheEntry,
-        _ old: StoredResponse,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (id: Int64, digest: Data)? {
-        let statement = try connection.statement(
-            """
-            SELECT id, body_digest FROM entry
-            WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND stored_at = ? AND body_size = ?
-                AND headers = ? AND seal IS NULL
-            """
-        )
-        try statement.bind(entry.key.prefix, at: 1)
-        try statement.bind(entry.key.bytes, at: 2)
-        try statement.bind(old.storedAt, at: 3)
-        try statement.bind(Int64(old.body.count), at: 4)
-        try statement.bind(old.headerBlock, at: 5)
-        return try statement.step() ? (statement.int64(0), statement.data(1)) : nil
-    }
-
-    // MARK: Tags
-
-    private static func insertTag(
-        _ tag: String,
-        of id: Int64,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT OR IGNORE INTO tag (entry, name) VALUES (?, ?)")
-        try statement.bind(id, at: 1)
-        try statement.bind(tag, at: 2)
-        try statement.run()
-    }
-
-    static func deleteTags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM tag WHERE entry = ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
     }
 }
 

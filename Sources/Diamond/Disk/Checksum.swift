@@ -15,9 +15,9 @@ enum Checksum {
     static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate]
 
     /// 64 bits over everything of an entry that a hit reads, the body's digest included.
-    static func row(key: Data, request: [UInt8], stored: StoredResponse, bodySize: Int64, digest: Data) -> Int64 {
+    static func row(key: RequestKey, request: [UInt8], stored: StoredResponse, bodySize: Int64, digest: Data) -> Int64 {
         var hash = SHA256()
-        hash.update(data: key)
+        key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         request.withUnsafeBytes { hash.update(bufferPointer: $0) }
         stored.headerBlock.withUnsafeBytes { hash.update(bufferPointer: $0) }
         hash.update(data: digest)

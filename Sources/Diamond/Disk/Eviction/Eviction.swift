@@ -36,7 +36,7 @@ final class Eviction: Sendable {
     }
 
     /// Whole hours since 1970.
-    var hour: Int64 { now() / 3_600_000 }
+    var hour: Int64 { CacheCounts.hour(of: now()) }
 
     /// Of pages in use.
     private var bound: Int64 { Self.bound(of: capacity) }

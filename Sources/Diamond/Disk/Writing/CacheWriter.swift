@@ -5,44 +5,6 @@ import Dispatch
 ///
 /// Changes keep their order. The death of the process loses at most those not yet written.
 final class CacheWriter: Sendable {
-    enum Change: Sendable {
-        case store(CacheEntry)
-        case confirm(CacheEntry, replacing: StoredResponse)
-        case delete(RequestKey)
-
-        var key: RequestKey {
-            switch self {
-            case .store(let entry), .confirm(let entry, _): entry.key
-            case .delete(let key): key
-            }
-        }
-
-        var isStore: Bool { if case .store = self { true } else { false } }
-
-        /// Bytes held until it is written.
-        var cost: Int {
-            guard case .store(let entry) = self else { return 0 }
-            return entry.stored.body.count
-        }
-    }
-
-    fileprivate struct State {
-        var waiting: [Change] = []
-        /// What is not on disk yet, by key: the number of the change, and the change.
-        var latest: [RequestKey: (number: Int, change: Change)] = [:]
-        var added = 0
-        var written = 0
-        var cost = 0
-        var isScheduled = false
-        /// Entries that were used, by the prefixes of their keys: written with the next change.
-        var visited: Set<Int64> = []
-        var counts: CacheCounts?
-        var accesses = AccessLog()
-        /// Keys whose last change could not be written: what the disk has under them is older than it, and is erased
-        /// with the next change that can be.
-        var failed: Set<RequestKey> = []
-    }
-
     /// What goes along with a group of changes.
     private struct Facts {
         var visited: Set<Int64> = []
@@ -53,18 +15,13 @@ final class CacheWriter: Sendable {
         var isEmpty: Bool { visited.isEmpty && counts == nil && accesses.isEmpty && failed.isEmpty }
     }
 
-    fileprivate static let groupSize = 64
-    /// Bytes of bodies that one transaction writes, but for one larger body: the log grows by as much.
-    fileprivate static let groupCost = 4 << 20
     /// Bytes of bodies that may wait. When the disk is slower than the network, what comes beyond is not stored.
     private static let backlog = 64 << 20
-    /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
-    fileprivate static let mostVisits = 4096
 
     private let file: CacheFile
     private let eviction: Eviction
     private let activity: Activity
-    private let state = Guarded(State())
+    private let state = Guarded(PendingChanges())
     private let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
 
     init(file: CacheFile, eviction: Eviction, activity: Activity) {
@@ -75,7 +32,7 @@ final class CacheWriter: Sendable {
 
     /// - Returns: `false` when too much waits already.
     @discardableResult
-    func add(_ change: Change) -> Bool {
+    func add(_ change: CacheChange) -> Bool {
         let hour = eviction.hour
         let (isAdded, mustSchedule, finished) = state.withLock { state -> (Bool, Bool, CacheCounts?) in
             guard change.cost == 0 || state.cost + change.cost <= Self.backlog else { return (false, false, nil) }
@@ -113,7 +70,7 @@ final class CacheWriter: Sendable {
     }
 
     /// The last change of a key that is not on disk yet: what a look-up has to believe before the disk.
-    func pending(_ key: RequestKey) -> Change? {
+    func pending(_ key: RequestKey) -> CacheChange? {
         state.withLock { $0.latest[key]?.change ?? ($0.failed.contains(key) ? .delete(key) : nil) }
     }
 
@@ -181,7 +138,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    private func nextGroup() -> [Change]? {
+    private func nextGroup() -> [CacheChange]? {
         state.withLock { state in
             let group = state.nextGroup()
             state.isScheduled = !group.isEmpty
@@ -190,9 +147,9 @@ final class CacheWriter: Sendable {
     }
 
     // One change that cannot be written (a body too large for the disk) must not take the others along.
-    private func write(_ group: [Change]) {
+    private func write(_ group: [CacheChange]) {
         do throws(CacheError) {
-            try commit(group)
+            try write(takeFacts(), with: group)
         } catch  where group.count > 1 {
             for change in group { write([change]) }
         } catch {
@@ -201,11 +158,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    private func commit(_ group: [Change]) throws(CacheError) {
-        try write(takeFacts(), with: group)
-    }
-
-    private func write(_ change: Change, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    private func write(_ change: CacheChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         switch change {
         case .store(let entry): try file.store(entry, on: connection)
         case .confirm(let entry, let old): try file.confirm(entry, replacing: old, on: connection)
@@ -238,7 +191,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    private func write(_ facts: Facts, with group: [Change]) throws(CacheError) {
+    private func write(_ facts: Facts, with group: [CacheChange]) throws(CacheError) {
         let capacity = eviction.capacity
         let sampling = try file.write { (connection) throws(SQLiteError) in
             // First, because the group may hold a newer answer under one of them.
@@ -262,53 +215,5 @@ final class CacheWriter: Sendable {
         if let counts = facts.counts { try CacheTable.add(counts, on: connection) }
         guard !facts.accesses.isEmpty else { return nil }
         return try CacheTable.record(facts.accesses, capacity: capacity, on: connection)
-    }
-}
-
-extension CacheWriter.State {
-    /// Whether what goes along with changes has become a write of its own.
-    fileprivate var hasMuchToTell: Bool { visited.count >= CacheWriter.mostVisits || accesses.isFull }
-
-    fileprivate mutating func add(_ change: CacheWriter.Change) {
-        added += 1
-        cost += change.cost
-        waiting.append(change)
-        latest[change.key] = (added, change)
-    }
-
-    /// - Returns: the counts of another hour, which has ended.
-    fileprivate mutating func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) -> CacheCounts? {
-        let finished = counts.flatMap { $0.hour == hour ? nil : $0 }
-        var current = finished == nil ? counts ?? CacheCounts(hour: hour) : CacheCounts(hour: hour)
-        body(&current)
-        counts = current
-        return finished
-    }
-
-    /// - Returns: whether nobody has been asked to write yet.
-    fileprivate mutating func schedule() -> Bool {
-        defer { isScheduled = true }
-        return !isScheduled
-    }
-
-    /// Takes out what is written next, in one transaction.
-    fileprivate mutating func nextGroup() -> [CacheWriter.Change] {
-        var cost = 0
-        let end = waiting.prefix(CacheWriter.groupSize).firstIndex { change in
-            cost += change.cost
-            return cost > CacheWriter.groupCost && cost > change.cost
-        }
-        let group = Array(waiting.prefix(end ?? CacheWriter.groupSize))
-        waiting.removeFirst(group.count)
-        return group
-    }
-
-    /// The oldest changes are on disk, or have failed.
-    fileprivate mutating func finish(_ group: [CacheWriter.Change]) {
-        written += group.count
-        for change in group {
-            cost -= change.cost
-            if let last = latest[change.key], last.number <= written { latest[change.key] = nil }
-        }
     }
 }

@@ -19,6 +19,9 @@ public struct CacheCounts: Hashable, Sendable {
 
     package init(hour: Int64) { self.hour = hour }
 
+    /// - Parameter time: milliseconds since 1970.
+    static func hour(of time: Int64) -> Int64 { time / 3_600_000 }
+
     /// In the order of the table.
     init(hour: Int64, columns: [Int64]) {
         self.init(hour: hour)

@@ -39,7 +39,7 @@ extension CacheFile {
         let (size, digest) = (row.row.bodySize, row.row.digest)
         stored.headerBlock = try sealed { try sealing.headers(of: stored, entry.key, bodySize: size, digest: digest) }
         let checksum = Checksum.row(
-            key: entry.key.bytes, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
+            key: entry.key, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
         try CacheTable.update(row.id, to: stored, checksum: checksum, on: connection)
     }
 

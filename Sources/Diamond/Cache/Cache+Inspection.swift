@@ -1,0 +1,56 @@
+import DiamondSQLite
+import Foundation
+
+/// What people need.
+extension Cache {
+    /// A page of the entries that are in every one of some selections. By URL in a sealed store, or of some URLs, every
+    /// entry's is opened.
+    package func list(
+        _ selections: [CacheSelection] = [],
+        by order: CacheOrder = .newest,
+        limit: Int,
+        offset: Int = 0
+    ) throws(CacheError) -> [CacheListing] {
+        try file.list(selections, by: order, limit: limit, offset: offset)
+    }
+
+    /// At most two entries whose keys begin with these hexadecimal digits.
+    package func list(beginning digits: String) throws(CacheError) -> [CacheListing] {
+        try file.read { (connection) throws(SQLiteError) in
+            try file.opened(CacheTable.list(beginning: digits, on: connection), on: connection)
+        }
+    }
+
+    /// `nil` where there is none, or it is sealed and cannot be opened.
+    package func canonicalForm(of key: RequestKey) throws(CacheError) -> String? {
+        try file.read { (connection) throws(SQLiteError) in try file.canonicalForm(of: key, on: connection) }
+    }
+
+    /// The names of the keys that have sealed the store's secret: those of the programs that use it sealed.
+    package func keyIDs() throws(CacheError) -> [String] {
+        try file.read { (connection) throws(SQLiteError) in try CacheTable.sealedSecrets(on: connection).keys.sorted() }
+    }
+
+    /// How many entries are sealed, by the names of the keys.
+    package func seals() throws(CacheError) -> [String: Int] {
+        // A store without a sealed secret has no sealed rows to look for.
+        guard try !keyIDs().isEmpty else { return [:] }
+        return try file.read { (connection) throws(SQLiteError) in try CacheTable.seals(on: connection) }
+    }
+
+    /// What the store holds now.
+    package func totals() throws(CacheError) -> CacheTotals {
+        var totals = try file.read { (connection) throws(SQLiteError) in try CacheTable.totals(on: connection) }
+        totals.diskBytes = file.database.size
+        return totals
+    }
+
+    /// What happened in every hour of the last days, by all processes of the store, the oldest first. What this process
+    /// did since its last write is among it after ``flush()``.
+    ///
+    /// - Parameter days: 30 by default; older hours are kept for 400 days.
+    public func statistics(days: Int = 30) throws(CacheError) -> [CacheCounts] {
+        let first = CacheCounts.hour(of: now()) - Int64(days) * 24
+        return try file.read { (connection) throws(SQLiteError) in try CacheTable.hours(from: first, on: connection) }
+    }
+}

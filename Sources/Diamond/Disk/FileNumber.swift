@@ -1,0 +1,15 @@
+import Foundation
+
+/// Device and number of a file on it.
+struct FileNumber: Equatable, Sendable {
+    private var device: UInt64
+    private var number: UInt64
+
+    /// `nil` where there is no file.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        number = UInt64(truncatingIfNeeded: status.st_ino)
+    }
+}

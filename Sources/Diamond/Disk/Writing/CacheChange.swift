@@ -1,0 +1,21 @@
+/// One change of the disk tier.
+enum CacheChange: Sendable {
+    case store(CacheEntry)
+    case confirm(CacheEntry, replacing: StoredResponse)
+    case delete(RequestKey)
+
+    var key: RequestKey {
+        switch self {
+        case .store(let entry), .confirm(let entry, _): entry.key
+        case .delete(let key): key
+        }
+    }
+
+    var isStore: Bool { if case .store = self { true } else { false } }
+
+    /// Bytes held until it is written.
+    var cost: Int {
+        guard case .store(let entry) = self else { return 0 }
+        return entry.stored.body.count
+    }
+}

@@ -1,0 +1,71 @@
+/// What waits to be written, and what of it is not on disk yet.
+struct PendingChanges {
+    private static let groupSize = 64
+    /// Bytes of bodies that one transaction writes, but for one larger body: the log grows by as much.
+    private static let groupCost = 4 << 20
+    /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
+    private static let mostVisits = 4096
+
+    var waiting: [CacheChange] = []
+    /// What is not on disk yet, by key: the number of the change, and the change.
+    var latest: [RequestKey: (number: Int, change: CacheChange)] = [:]
+    var added = 0
+    var written = 0
+    var cost = 0
+    var isScheduled = false
+    /// Entries that were used, by the prefixes of their keys: written with the next change.
+    var visited: Set<Int64> = []
+    var counts: CacheCounts?
+    var accesses = AccessLog()
+    /// Keys whose last change could not be written: what the disk has under them is older than it, and is erased
+    /// with the next change that can be.
+    var failed: Set<RequestKey> = []
+}
+
+extension PendingChanges {
+    /// Whether what goes along with changes has become a write of its own.
+    var hasMuchToTell: Bool { visited.count >= Self.mostVisits || accesses.isFull }
+
+    mutating func add(_ change: CacheChange) {
+        added += 1
+        cost += change.cost
+        waiting.append(change)
+        latest[change.key] = (added, change)
+    }
+
+    /// - Returns: the counts of another hour, which has ended.
+    mutating func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) -> CacheCounts? {
+        let finished = counts.flatMap { $0.hour == hour ? nil : $0 }
+        var current = finished == nil ? counts ?? CacheCounts(hour: hour) : CacheCounts(hour: hour)
+        body(&current)
+        counts = current
+        return finished
+    }
+
+    /// - Returns: whether nobody has been asked to write yet.
+    mutating func schedule() -> Bool {
+        defer { isScheduled = true }
+        return !isScheduled
+    }
+
+    /// Takes out what is written next, in one transaction.
+    mutating func nextGroup() -> [CacheChange] {
+        var cost = 0
+        let end = waiting.prefix(Self.groupSize).firstIndex { change in
+            cost += change.cost
+            return cost > Self.groupCost && cost > change.cost
+        }
+        let group = Array(waiting.prefix(end ?? Self.groupSize))
+        waiting.removeFirst(group.count)
+        return group
+    }
+
+    /// The oldest changes are on disk, or have failed.
+    mutating func finish(_ group: [CacheChange]) {
+        written += group.count
+        for change in group {
+            cost -= change.cost
+            if let last = latest[change.key], last.number <= written { latest[change.key] = nil }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import DiamondSQLite
+import DiamondSchema
+import Foundation
+
+extension CacheInspection {
+    /// Mends what was found: drops what is damaged, and sets a malformed file aside, as a program would.
+    package func repair() throws(CacheError) -> [CacheRepair] {
+        guard !findings.contains(where: { $0.kind == .file }) else { return try setAside() }
+        do throws(SQLiteError) {
+            let database = try Self.open(store)
+            var repairs: [CacheRepair] = []
+            // One transaction each: others write in between.
+            for finding in findings { repairs.append(try mend(finding, in: database)) }
+            return repairs
+        } catch {
+            throw CacheError(error)
+        }
+    }
+
+    private func mend(_ finding: CacheFinding, in database: SQLiteDatabase) throws(SQLiteError) -> CacheRepair {
+        let done = try database.write { (connection) throws(SQLiteError) in try mend(finding, on: connection) }
+        return CacheRepair(finding: finding, done: done)
+    }
+
+    private func mend(
+        _ finding: CacheFinding,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> String? {
+        switch finding.kind {
+        case .file: return nil
+        case .entry: return try CacheTable.deleteDamaged(finding.id ?? 0, sealing, on: connection) ? "dropped" : nil
+        case .body, .tags: return try CacheTable.deleteOrphans(of: finding.id ?? 0, on: connection) ? "dropped" : nil
+        case .hand:
+            try CacheTable.setHand(0, on: connection)
+            return "set to the beginning"
+        case .secret:
+            // The key is not always at hand here, and a secret in clear is none of such a store.
+            guard try CacheTable.seals(on: connection).isEmpty else { return "left to the next program with the key" }
+            guard try CacheTable.replaceSecret(by: CacheFile.freshSecret(), on: connection) else { return nil }
+            return "made anew; what was stored for requests with credentials is found no more"
+        }
+    }
+
+    private func setAside() throws(CacheError) -> [CacheRepair] {
+        let old = try? Self.open(store)
+        let secret = try? old?.read(CacheTable.secret)
+        let sealed = (try? old?.read(CacheTable.sealedSecrets)) ?? [:]
+        let place = try CacheFile.setAside(store, unlessOtherThan: number)
+        // With the secret of the programs that run; where it cannot be read, the next of them makes the file.
+        if place != nil, secret != nil || !sealed.isEmpty { try begin(secret, sealed) }
+        let done = place.map { "set aside as \(URL(filePath: $0).lastPathComponent)" }
+        return findings.map { CacheRepair(finding: $0, done: done) }
+    }
+
+    private func begin(_ secret: Data?, _ sealed: [String: Data]) throws(CacheError) {
+        do throws(SQLiteError) {
+            try Self.open(store).write { (connection) throws(SQLiteError) in
+                if let secret { try CacheTable.keepSecret(secret, on: connection) }
+                for (id, bytes) in sealed {
+                    try CacheTable.keepSecret(bytes, keyID: id, replacing: nil, on: connection)
+                }
+            }
+        } catch {
+            throw CacheError(error)
+        }
+    }
+}
