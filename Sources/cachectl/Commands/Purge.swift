@@ -15,14 +15,10 @@ struct Purge: AsyncParsableCommand {
     var dryRun = false
 
     func run() async throws {
-        let cache = try store.openCache()
-        let selection = try options.selection(in: cache)
-        if selection.needsKey { try store.refuseLocked(cache) }
-        do throws(CacheError) {
-            tell(dryRun ? try cache.count(selection) : try await cache.purge(selection))
-        } catch {
-            throw Failure.report(error)
-        }
+        tell(
+            try await options.apply(to: store) { (cache, selection) throws(CacheError) in
+                dryRun ? try cache.count(selection) : try await cache.purge(selection)
+            })
     }
 
     private func tell(_ count: Int) {

@@ -37,8 +37,21 @@ struct SelectionOptions: ParsableArguments {
         guard !texts.contains("") else { throw ValidationError("an empty name selects nothing: give it, or --all") }
     }
 
+    /// Does something to the entries of a store that are meant, or only counts them.
+    ///
+    /// - Returns: how many there were.
+    func apply(
+        to store: StoreOptions,
+        _ body: (Cache, CacheSelection) async throws(CacheError) -> Int
+    ) async throws -> Int {
+        let cache = try store.openCache()
+        let selection = try selection(in: cache)
+        if selection.needsKey { try store.refuseLocked(cache) }
+        do throws(CacheError) { return try await body(cache, selection) } catch { throw Failure.report(error) }
+    }
+
     /// A key has to be there; of everything else there may be none.
-    func selection(in cache: Cache) throws -> CacheSelection {
+    private func selection(in cache: Cache) throws -> CacheSelection {
         if let key { return .key(try KeyArgument(key).find(in: cache).key) }
         return named ?? .all
     }
