@@ -84,13 +84,17 @@ let package = Package(
         .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
         // A SQLite VFS whose calls fail when a test says so, and that forgets what was not synced.
         .target(name: "CFaultDisk", dependencies: ["CDiamondSQLite"], path: "Tests/FaultDisk"),
+        // Starts processes, which Foundation does not do reliably on Linux.
+        .target(name: "CSpawn", path: "Tests/Spawn"),
         .target(
             name: "DiamondTestSupport",
             dependencies: [
                 "CFaultDisk",
                 "CSlowResolver",
+                "CSpawn",
                 "Diamond",
                 "DiamondSQLite",
+                "DiamondSchema",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/Support"

@@ -3,9 +3,16 @@ package import Foundation
 /// An executable of this package as it was built beside the tests, run for real.
 package struct BuiltTool: Sendable {
     package struct Outcome: Sendable {
-        package var status: Int32
+        package var ending: ChildProcess.Ending
         package var output: Data
         package var errors: String
+        /// What it exited with, or the negative number of the signal that killed it.
+        package var status: Int32 {
+            switch ending {
+            case .exited(let status): status
+            case .killed(let signal): -signal
+            }
+        }
         package var text: String { String(decoding: output, as: UTF8.self) }
     }
 
@@ -31,33 +38,25 @@ package struct BuiltTool: Sendable {
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
             throw Missing(description: "\(url.path) is not built: \(Self.command)")
         }
-        let process = Process()
-        process.executableURL = url
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let (standardInput, output, errors) = (Pipe(), Pipe(), Pipe())
-        (process.standardInput, process.standardOutput, process.standardError) = (standardInput, output, errors)
-        async let read = Self.readAll(output.fileHandleForReading)
-        async let complaint = Self.readAll(errors.fileHandleForReading)
-        let ended = Gate()
-        process.terminationHandler = { _ in ended.open() }
-        try process.start()
+        let process = try ChildProcess(
+            url,
+            arguments,
+            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+            input: .pipe(standardInput),
+            output: .pipe(output),
+            errors: .pipe(errors)
+        )
+        async let read = output.readAll()
+        async let complaint = errors.readAll()
         try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try standardInput.fileHandleForWriting.close()
         let outcome = await (read, complaint)
-        await ended.wait()
         return Outcome(
-            status: process.terminationStatus,
+            ending: await process.ended(),
             output: outcome.0,
             errors: String(decoding: outcome.1, as: UTF8.self)
         )
-    }
-
-    private static func readAll(_ handle: FileHandle) async -> Data {
-        await withCheckedContinuation { continuation in
-            // Reading blocks: not on a thread of the cooperative pool.
-            DispatchQueue.global().async { continuation.resume(returning: handle.readDataToEndOfFile()) }
-        }
     }
 
     package struct Missing: Error, CustomStringConvertible { package let description: String }

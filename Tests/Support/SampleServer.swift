@@ -23,12 +23,7 @@ package final class SampleServer: Sendable {
 
     private init(executable: URL) throws {
         let (input, output) = (Pipe(), Pipe())
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = ["--exit-with-stdin"]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.start()
+        _ = try ChildProcess(executable, ["--exit-with-stdin"], input: .pipe(input), output: .pipe(output))
         self.input = input.fileHandleForWriting
         base = try Self.announcement(on: output.fileHandleForReading)
     }

@@ -13,19 +13,16 @@ import Testing
         var random = SystemRandomNumberGenerator()
         var killed = 0
         for round in 0..<Effort.rounds(20, soaking: 1000) {
-            let process = Process()
-            process.executableURL = BuiltTool("cachectl").url
-            process.arguments = ["send", "\(base)/wire/bytes/300000", "-p", "seed=\(round % 7)", "--policy", "reload"]
-            process.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path]
-            (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
-            let ended = Gate()
-            process.terminationHandler = { _ in ended.open() }
-            try process.start()
+            let process = try ChildProcess(
+                BuiltTool("cachectl").url,
+                ["send", "\(base)/wire/bytes/300000", "-p", "seed=\(round % 7)", "--policy", "reload"],
+                environment: ["DIAMOND_STORE": cachectl.temporary.directory.path],
+                output: .null,
+                errors: .null
+            )
             let delay = DispatchTimeInterval.milliseconds(.random(in: 0...80, using: &random))
-            let identifier = process.processIdentifier
-            DispatchQueue.global().asyncAfter(deadline: .now() + delay) { kill(identifier, SIGKILL) }
-            await ended.wait()
-            if process.terminationReason == .uncaughtSignal { killed += 1 }
+            DispatchQueue.global().asyncAfter(deadline: .now() + delay) { process.kill() }
+            if await process.ended() == .killed(by: SIGKILL) { killed += 1 }
         }
         #expect(killed > 0)
         try expectSound()
@@ -56,17 +53,6 @@ import Testing
             let stored = try #require(try cache.findOnDisk(listing.key, request: Array(form.utf8)))
             let seed = try #require(listing.url.split(separator: "seed=").last.flatMap { Int($0) })
             #expect(stored.body == Data((0..<stored.body.count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ seed) }))
-        }
-    }
-}
-
-extension TemporaryStore {
-    fileprivate func integrity() throws -> String {
-        let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
-        return try SQLiteDatabase(path: store.cachePath, configuration: configuration).read {
-            (connection) throws(SQLiteError) in
-            let check = try connection.statement("PRAGMA integrity_check")
-            return try check.step() ? check.text(0) : ""
         }
     }
 }

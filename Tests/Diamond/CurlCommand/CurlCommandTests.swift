@@ -371,14 +371,14 @@ extension SplitMix {
     ]
 
     @Test(arguments: ["/bin/sh", "/bin/bash"].filter(FileManager.default.isExecutableFile), nasty)
-    func `arrives byte for byte`(shell: String, text: String) throws {
+    func `arrives byte for byte`(shell: String, text: String) async throws {
         let body = RequestBody.bytes(Data(text.utf8), contentType: "text/plain")
         let header = text.filter(\.isPlain)
         let request = Request(
             "http://h/a", method: .post, parameters: ["q": .string(text)], headers: [.accept: header], body: body)
         let query = String(decoding: PercentEncoding.encode(text.utf8), as: UTF8.self)
         let said = Array(
-            try Self.run(request.curlCommand(), in: shell).split(separator: 0, omittingEmptySubsequences: false))
+            try await Self.run(request.curlCommand(), in: shell).split(separator: 0, omittingEmptySubsequences: false))
         #expect(said.first.map { Array($0) } == Array("http://h/a?q=\(query)".utf8))
         #expect(
             said.dropFirst(2).first.map { Array($0) } == Array((header.isEmpty ? "Accept;" : "Accept: \(header)").utf8))
@@ -389,29 +389,21 @@ extension SplitMix {
         #expect(Array(said.dropFirst(8).joined(separator: [0])) == (isPiped ? Array(text.utf8) : []))
     }
 
-    @Test func `has the values of its variables`() throws {
+    @Test func `has the values of its variables`() async throws {
         let url = "http://h/?a=$b&token=s3cret"
         let request = Request(url, headers: [.authorization: "Bearer s3cret"])
         let command = "AUTHORIZATION='a b' TOKEN='$(rm)`'; " + (try request.curlCommand())
-        let said = try Self.run(command, in: "/bin/sh").split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        let said = try await Self.run(command, in: "/bin/sh").split(separator: 0)
+            .map { String(decoding: $0, as: UTF8.self) }
         #expect(said == ["http://h/?a=$b&token=$(rm)`", "-H", "Authorization: Bearer a b"])
     }
 
     /// What a stand-in for `curl` is given: each argument with a NUL behind it, a NUL, and its input.
     ///
     /// A function, not a file: a file just written cannot be run while another test starts a process.
-    private static func run(_ command: String, in shell: String) throws -> Data {
-        let process = Process(), output = Pipe()
-        process.executableURL = URL(fileURLWithPath: shell)
-        process.arguments = ["-c", "curl() { printf '%s\\0' \"$@\"; printf '\\0'; /bin/cat; }; " + command]
-        process.environment = [:]
-        process.standardOutput = output
-        process.standardInput = FileHandle.nullDevice
-        try process.start()
-        let said = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return said
+    private static func run(_ command: String, in shell: String) async throws -> Data {
+        let script = "curl() { printf '%s\\0' \"$@\"; printf '\\0'; /bin/cat; }; " + command
+        return try await ChildProcess.output(of: URL(filePath: shell), ["-c", script], environment: [:])
     }
 }
 

@@ -237,13 +237,13 @@ struct `A form, sent by the real curl` {
             "-F 'a=@f;filename=g.pdf'", "-F 'a=<f.png'", "-F 'a=<f.txt'", "-F 'a=<f'", "-F 'a=<f;type=c/d'",
             "-F b=1 -F a=2 --form-string b=3 -H 'Content-Type: multipart/form-data' -G", #"-F "$(printf 'a=\377\n"')""#,
         ])
-    func `is read as it is sent`(arguments: String) throws {
+    func `is read as it is sent`(arguments: String) async throws {
         let absolute = arguments.replacing("@f", with: "@\(directory.path)/f").replacing(
             "<f", with: "<\(directory.path)/f"
         )
         .replacing("@\"", with: "@\"\(directory.path)/").replacing("@ f", with: "@ \(directory.path)/f")
         let command = "curl \(server.base)/ " + absolute
-        #expect(try body(sentBy: command) == body(of: Request(curl: command)))
+        #expect(try await body(sentBy: command) == body(of: Request(curl: command)))
     }
 
     private static let nasty = [
@@ -253,7 +253,7 @@ struct `A form, sent by the real curl` {
     ]
 
     @Test(arguments: ["/bin/sh", "/bin/bash"].filter(FileManager.default.isExecutableFile), nasty)
-    func `arrives part for part`(shell: String, text: String) throws {
+    func `arrives part for part`(shell: String, text: String) async throws {
         let bytes = MultipartPart.Content.bytes(Data(text.utf8 + [0xFF, 0x0A]))
         let parts = [
             MultipartPart("n" + text.withoutEquals, text),
@@ -264,17 +264,17 @@ struct `A form, sent by the real curl` {
             MultipartPart("f", .file(directory.appending(path: "f")), filename: text, contentType: "a/b"),
         ]
         let request = Request(server.base + "/", method: .post, body: .multipart(parts))
-        #expect(try body(sentBy: request.curlCommand(), in: shell) == body(of: request))
+        #expect(try await body(sentBy: request.curlCommand(), in: shell) == body(of: request))
     }
 
-    @Test func `has the values of its variables`() throws {
+    @Test func `has the values of its variables`() async throws {
         let parts = [
             MultipartPart("password", "@it's;\"\\"),
             MultipartPart("token", .bytes(Data("a\"\\b".utf8)), contentType: "a/b"),
         ]
         let request = Request(server.base + "/", method: .post, body: .multipart(parts))
         let variables = #"PASSWORD='@it'\''s;"\'; TOKEN='a\"\\b'; "#
-        #expect(try body(sentBy: variables + request.curlCommand()) == body(of: request))
+        #expect(try await body(sentBy: variables + request.curlCommand()) == body(of: request))
     }
 
     /// The body with another boundary.
@@ -288,17 +288,10 @@ struct `A form, sent by the real curl` {
         }
     }
 
-    private func body(sentBy command: String, in shell: String = "/bin/sh") throws -> Data? {
-        let process = Process(), output = Pipe()
-        process.executableURL = URL(filePath: shell)
-        process.arguments = ["-c", "curl() { command curl -sS --max-time 10 \"$@\"; }; " + command]
-        process.environment = ["PATH": "/usr/bin:/bin"]
-        process.standardOutput = output
-        process.standardInput = FileHandle.nullDevice
-        try process.start()
-        let sent = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+    private func body(sentBy command: String, in shell: String = "/bin/sh") async throws -> Data? {
+        let script = "curl() { command curl -sS --max-time 10 \"$@\"; }; " + command
+        let sent = try await ChildProcess.output(
+            of: URL(filePath: shell), ["-c", script], environment: ["PATH": "/usr/bin:/bin"])
         let boundary = sent.dropFirst(2).prefix { $0 != 0x0D }
         var body = sent
         while let range = body.firstRange(of: boundary) { body.replaceSubrange(range, with: Data("B".utf8)) }

@@ -470,9 +470,10 @@ extension TemporaryStore {
                 SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size
                 FROM entry WHERE id = \(id)
                 """)
-        guard try row.step(), let stored = StoredResponse(row: row) else { return }
+        guard try row.step(), let key = RequestKey(stored: row.data(0)), let stored = StoredResponse(row: row)
+        else { return }
         let checksum = Checksum.row(
-            key: row.data(0), request: Array(row.data(1)), stored: stored, bodySize: row.int64(9), digest: digest)
+            key: key, request: Array(row.data(1)), stored: stored, bodySize: row.int64(9), digest: digest)
         try connection.execute("UPDATE entry SET checksum = \(checksum) WHERE id = \(id)")
     }
 }

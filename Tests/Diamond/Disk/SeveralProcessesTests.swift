@@ -9,21 +9,17 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `A store that several processes use` {
     let temporary = TemporaryStore()
 
-    private func hammer(seed: UInt64, rounds: Int) throws -> (process: Process, ended: Gate, output: Pipe) {
-        let process = Process()
-        process.executableURL = BuiltTool("StoreHammer").url
-        process.arguments = [temporary.directory.path, "\(seed)", "\(rounds)"]
+    private func hammer(seed: UInt64, rounds: Int) throws -> (process: ChildProcess, output: Pipe) {
         let output = Pipe()
-        process.standardOutput = output
-        let ended = Gate()
-        process.terminationHandler = { _ in ended.open() }
-        try process.start()
-        return (process, ended, output)
+        let process = try ChildProcess(
+            BuiltTool("StoreHammer").url,
+            [temporary.directory.path, "\(seed)", "\(rounds)"],
+            output: .pipe(output)
+        )
+        return (process, output)
     }
 
-    private static func text(_ output: Pipe) -> String {
-        String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    }
+    private static func text(_ output: Pipe) async -> String { String(decoding: await output.readAll(), as: UTF8.self) }
 
     private func expectSound() throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
@@ -42,9 +38,9 @@ import Testing
         let hammers = try (0..<Effort.rounds(3, soaking: 8)).map {
             try hammer(seed: Effort.seed &+ UInt64($0), rounds: Effort.rounds(200, soaking: 20_000))
         }
-        for (process, ended, output) in hammers {
-            await ended.wait()
-            #expect(process.terminationStatus == 0, "DIAMOND_SEED=\(Effort.seed): \(Self.text(output))")
+        for (process, output) in hammers {
+            let (ending, text) = (await process.ended(), await Self.text(output))
+            #expect(ending == .exited(0), "DIAMOND_SEED=\(Effort.seed): \(text)")
         }
         try expectSound()
     }
@@ -53,28 +49,15 @@ import Testing
         var random = SplitMix(state: Effort.seed)
         for round in 0..<Effort.rounds(4, soaking: 400) {
             let hammers = try (0..<3).map { try hammer(seed: Effort.seed &+ UInt64(round * 3 + $0), rounds: 1_000_000) }
-            for (process, _, _) in hammers {
+            for (process, _) in hammers {
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 20...250, using: &random))
-                let identifier = process.processIdentifier
-                DispatchQueue.global().asyncAfter(deadline: .now() + delay) { kill(identifier, SIGKILL) }
+                DispatchQueue.global().asyncAfter(deadline: .now() + delay) { process.kill() }
             }
-            for (process, ended, output) in hammers {
-                await ended.wait()
-                let wasKilled = process.terminationReason == .uncaughtSignal
-                #expect(wasKilled, "DIAMOND_SEED=\(Effort.seed): \(Self.text(output))")
+            for (process, output) in hammers {
+                let (ending, text) = (await process.ended(), await Self.text(output))
+                #expect(ending == .killed(by: SIGKILL), "DIAMOND_SEED=\(Effort.seed): \(text)")
             }
         }
         try expectSound()
-    }
-}
-
-extension TemporaryStore {
-    func integrity() throws -> String {
-        let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
-        return try SQLiteDatabase(path: store.cachePath, configuration: configuration).read {
-            (connection) throws(SQLiteError) in
-            let check = try connection.statement("PRAGMA integrity_check")
-            return try check.step() ? check.text(0) : ""
-        }
     }
 }

@@ -1,0 +1,15 @@
+#ifndef CSPAWN_H
+#define CSPAWN_H
+
+#include <sys/types.h>
+
+/// For a place in `descriptors`: nothing to read, and nowhere to write.
+#define SPAWN_NULL (-1)
+
+/// Starts a process with three descriptors and no other file of the caller, no signal blocked.
+///
+/// Returns 0, or what is wrong as an errno.
+int spawn_child(pid_t *identifier, const char *path, char *const arguments[], char *const variables[],
+                const int descriptors[3]);
+
+#endif

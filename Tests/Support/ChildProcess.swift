@@ -1,0 +1,127 @@
+import CSpawn
+package import Foundation
+
+/// A process of its own, started by `posix_spawn`.
+///
+/// Not Foundation's `Process`: its `run()` on Linux reads beyond the last entry of `/proc/self/fd`, and crashes where the
+/// tests have some 1,360 files open (https://github.com/swiftlang/swift-corelibs-foundation/pull/5472, in no 6.3).
+package final class ChildProcess: Sendable {
+    package enum Ending: Hashable, Sendable {
+        case exited(Int32)
+        case killed(by: Int32)
+    }
+
+    package enum Stream: Sendable {
+        /// Reads nothing, and forgets what is written.
+        case null
+        case inherited
+        case pipe(Pipe)
+    }
+
+    package struct Failure: Error, CustomStringConvertible { package let description: String }
+
+    private let identifier: pid_t
+    private let ending: Task<Ending, Never>
+
+    /// Starts it. The child has no files but these three; the ends of pipes that are its own are closed here.
+    ///
+    /// - Parameter environment: all of its variables; `nil` for those of the tests.
+    package init(
+        _ executable: URL,
+        _ arguments: [String] = [],
+        environment: [String: String]? = nil,
+        input: Stream = .null,
+        output: Stream = .inherited,
+        errors: Stream = .inherited
+    ) throws {
+        let variables = (environment ?? ProcessInfo.processInfo.environment).map { "\($0)=\($1)" }
+        let identifier = try Self.spawn(
+            executable.path,
+            [executable.path] + arguments,
+            variables,
+            [input.child(0), output.child(1), errors.child(2)]
+        )
+        self.identifier = identifier
+        input.closeChild(writes: false)
+        output.closeChild(writes: true)
+        errors.closeChild(writes: true)
+        ending = Task.detached { await Self.ending(of: identifier) }
+    }
+
+    package func kill(_ signal: Int32 = SIGKILL) { _ = Foundation.kill(identifier, signal) }
+
+    /// Returns when it has ended, however often it is asked.
+    package func ended() async -> Ending { await ending.value }
+
+    /// What it writes until it ends, which has to be well.
+    package static func output(
+        of executable: URL,
+        _ arguments: [String],
+        environment: [String: String]? = nil
+    ) async throws -> Data {
+        let output = Pipe()
+        let process = try ChildProcess(executable, arguments, environment: environment, output: .pipe(output))
+        let said = await output.readAll()
+        let ending = await process.ended()
+        guard ending == .exited(0) else { throw Failure(description: "\(executable.path): \(ending)") }
+        return said
+    }
+
+    private static func spawn(
+        _ path: String,
+        _ arguments: [String],
+        _ variables: [String],
+        _ descriptors: [Int32]
+    ) throws -> pid_t {
+        let lists = [arguments, variables].map { strings in strings.map { strdup($0) } + [nil] }
+        defer { for pointer in lists.joined() { free(pointer) } }
+        var identifier: pid_t = 0
+        let result = spawn_child(&identifier, path, lists[0], lists[1], descriptors)
+        guard result == 0 else { throw Failure(description: "\(path): \(String(cString: strerror(result)))") }
+        return identifier
+    }
+
+    // Waiting blocks: not on a thread of the cooperative pool.
+    private static func ending(of identifier: pid_t) async -> Ending {
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                var status: Int32 = 0
+                while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+                let signal = status & 0x7F
+                continuation.resume(returning: signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: signal))
+            }
+            thread.start()
+        }
+    }
+}
+
+extension ChildProcess.Stream {
+    fileprivate func child(_ number: Int32) -> Int32 {
+        switch self {
+        case .null: SPAWN_NULL
+        case .inherited: number
+        case .pipe(let pipe): pipe.handle(writes: number > 0).fileDescriptor
+        }
+    }
+
+    fileprivate func closeChild(writes: Bool) {
+        guard case .pipe(let pipe) = self else { return }
+        try? pipe.handle(writes: writes).close()
+    }
+}
+
+extension Pipe {
+    fileprivate func handle(writes: Bool) -> FileHandle { writes ? fileHandleForWriting : fileHandleForReading }
+}
+
+extension Pipe {
+    /// What is written into it, until every writer has closed it.
+    package func readAll() async -> Data {
+        await withCheckedContinuation { continuation in
+            // Reading blocks: not on a thread of the cooperative pool.
+            DispatchQueue.global().async {
+                continuation.resume(returning: self.fileHandleForReading.readDataToEndOfFile())
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import Diamond
+import DiamondSQLite
+import DiamondSchema
+
+extension TemporaryStore {
+    /// What SQLite says of the file: `ok` where every page and index is right.
+    package func integrity() throws -> String {
+        try SQLiteDatabase(path: store.cachePath, configuration: DiamondSchema.cache).read {
+            (connection) throws(SQLiteError) in
+            let check = try connection.statement("PRAGMA integrity_check")
+            return try check.step() ? check.text(0) : ""
+        }
+    }
+}
