@@ -9,6 +9,7 @@ import Testing
     @Test(arguments: [
         "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
         "Sources/Diamond/Documentation.docc/CanonicalForm.md", "Sources/Diamond/Documentation.docc/Sealing.md",
+        "Sources/Diamond/Documentation.docc/RunningConnections.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -54,6 +55,28 @@ import Testing
         await engine.close()  // before the program ends: what was stored a moment ago reaches the disk
     }
 
+    private func dependencies(of engine: Engine) async throws {
+        let login = engine.connection(for: Request("https://api.example.com/login", method: .post))
+        let cities = engine.connection(for: Request("https://api.example.com/cities"))
+        cities.addDependency(login) { request, response in
+            request.headers[.authorization] = "Bearer " + (response.text ?? "")
+        }
+        engine.enqueue(cities)
+        engine.enqueue(login)
+        let response = try await cities.response
+        print(response)
+    }
+
+    private func lanes() {
+        var configuration = Engine.Configuration()
+        configuration.lanes = [.images: LaneLimits(width: 4), .api: .serial]
+        let engine = Engine(configuration)
+
+        var request = Request("https://api.example.com/cities")
+        request.lane = .api
+        engine.enqueue(request)
+    }
+
     private func sealing(key: Data, keyOf2025: Data, keyOf2026: Data) async throws {
         var configuration = Engine.Configuration()
         configuration.seal = try AESGCMSeal(key: key)  // from the keychain: 32 random bytes
@@ -81,4 +104,9 @@ extension String {
     fileprivate var swiftBlocks: [String] {
         components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
     }
+}
+
+extension Lane {
+    static let images = Lane("images")
+    static let api = Lane("api")
 }

@@ -18,17 +18,26 @@ open class Connection: Operation, @unchecked Sendable {
     struct Core {
         var life = ConnectionLife()
         var pipeline: Pipeline?
-        var task: Task<Void, Never>?
+        var crew: Crew?
+        /// Who takes it to its response now.
+        var runner: Runner?
+        var claim: PlaceClaim?
         var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
         var observers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
         var nextObserver = 0
         var isEnqueued = false
+        /// What the engine that runs it is told when it has finished.
+        var whenFinished: (@Sendable () -> Void)?
+        var failedDependencies = FailedDependencies.cancel
+        /// Why it cannot be run.
+        var fault: ConnectionError?
     }
 
     /// What was asked. Sending does not change it.
     public let request: Request
 
     let core = Guarded(Core())
+    let node = DependencyNode()
 
     /// Makes a connection without an engine; it gets one when it is enqueued.
     public init(_ request: Request) {
@@ -36,6 +45,8 @@ open class Connection: Operation, @unchecked Sendable {
         super.init()
         name = request.description
     }
+
+    deinit { DependencyGraph.free(node) }
 
     // MARK: The response
 
@@ -85,24 +96,95 @@ open class Connection: Operation, @unchecked Sendable {
     public final override var isExecuting: Bool { state == .executing }
     public final override var isFinished: Bool { state == .finished }
 
-    /// Called by the queue or the engine that runs the connection, not by you.
+    /// Called by the queue or the engine that runs the connection, not by you. Started before its dependencies have
+    /// finished, it waits for them.
     public final override func start() {
+        if !isCancelled, DependencyGraph.mustWait(self) { return }
         perform(announcing: true) { $0.start() }
     }
 
-    /// Cancels; the response is the error `cancelled` at once, the operation finishes when its queue has come by, or
-    /// what was under way has ended.
+    /// Cancels; the response is the error `cancelled` at once, and what depends on it need not wait. The operation
+    /// finishes when what was under way has ended; on a queue of your own, when the queue has come by.
     public final override func cancel() {
         super.cancel()
         perform(announcing: false) { $0.cancel() }
+        if DependencyGraph.stopWaiting(self) { start() }
     }
 
-    /// Takes the engine's pipeline; `false` when the connection is somebody's already.
-    func adopt(_ pipeline: Pipeline, enqueuing: Bool) -> Bool {
+    /// For one that nobody has canceled, but what it depends on has failed.
+    final func markCanceled() { super.cancel() }
+
+    // MARK: Dependencies
+
+    /// Makes the connection wait for another, of any engine, or for an operation of any queue, to finish.
+    ///
+    /// What another connection's failure means, ``failedDependencies`` says. Where this would close a cycle, nothing is
+    /// added, and the connection fails with `dependencyCycle` when it is run. Without effect once it has started. An
+    /// operation that is no connection is kept until it finishes.
+    public final override func addDependency(_ operation: Operation) { depend(on: operation) }
+
+    /// Makes the connection wait for another, and takes from its response what the request needs.
+    ///
+    /// ```swift
+    /// cities.addDependency(login) { request, response in
+    ///     request.headers[.authorization] = "Bearer " + response.text
+    /// }
+    /// ```
+    ///
+    /// - Parameter hand: called before the request is sent, in the order in which dependencies were added, with each
+    ///   response whatever its status; what it throws fails the connection with `dependencyFailed`.
+    public final func addDependency(
+        _ connection: Connection,
+        handing hand: @escaping @Sendable (inout Request, Response) throws -> Void
+    ) {
+        depend(on: connection, hand: hand)
+    }
+
+    /// Waits for the one before it in a serial lane, unless that waits for it.
+    final func follow(_ connection: Connection) { depend(on: connection, isOrder: true) }
+
+    private func depend(on operation: Operation, hand: Dependency.Hand? = nil, isOrder: Bool = false) {
+        guard state == .ready else { return }
+        let edge = Dependency(of: self, on: operation, hand: hand, isOrder: isOrder)
+        var addition = DependencyGraph.add(edge, of: self, gate: nil)
+        if case .needsGate = addition {
+            let gate = DependencyGate()
+            super.addDependency(gate)
+            addition = DependencyGraph.add(edge, of: self, gate: gate)
+        }
+        guard case .cycle(let cycle) = addition, !isOrder else { return }
+        core.withLock { $0.fault = ConnectionError(dependencyCycle: cycle) }
+    }
+
+    /// No longer waits for it, and starts if it waited for nothing else.
+    public final override func removeDependency(_ operation: Operation) {
+        DependencyGraph.remove(operation, from: self)
+    }
+
+    /// What it waits for, in order; none once it has finished.
+    public final override var dependencies: [Operation] {
+        guard state != .finished else { return [] }
+        var known: Set<ObjectIdentifier> = []
+        return DependencyGraph.dependencies(of: self).filter { !$0.isOrder }.compactMap(\.operation)
+            .filter { known.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    /// What becomes of the connection where one that it depends on fails or is canceled: by default it is canceled, too.
+    public final var failedDependencies: FailedDependencies {
+        get { core.withLock { $0.failedDependencies } }
+        set { core.withLock { $0.failedDependencies = newValue } }
+    }
+
+    /// Takes an engine's pipeline.
+    func adopt(_ pipeline: Pipeline, _ crew: Crew) { core.withLock { ($0.pipeline, $0.crew) = (pipeline, crew) } }
+
+    /// Takes the pipeline of the engine that runs it; `false` when the connection is run by one already.
+    func adopt(_ pipeline: Pipeline, _ crew: Crew, whenFinished: @escaping @Sendable () -> Void) -> Bool {
         core.withLock { core in
-            guard !enqueuing || !core.isEnqueued else { return false }
-            core.isEnqueued = core.isEnqueued || enqueuing
-            core.pipeline = pipeline
+            guard !core.isEnqueued, core.life.state == .ready else { return false }
+            core.isEnqueued = true
+            (core.pipeline, core.crew) = (pipeline, crew)
+            core.whenFinished = whenFinished
             return true
         }
     }

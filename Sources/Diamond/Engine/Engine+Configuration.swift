@@ -29,8 +29,12 @@ extension Engine {
         public var bodyLimit = 256 << 20
         /// Redirects followed for one request: 20; 0 returns the redirect itself.
         public var redirectLimit = 20
-        /// Enqueued connections that run at the same time.
+        /// Exchanges on the wire at the same time; ``Engine/lanes`` changes it later.
         public var width = 64
+        /// Exchanges with one origin (scheme, host and port) at the same time.
+        public var originWidth = 6
+        /// What single lanes allow.
+        public var lanes: [Lane: LaneLimits] = [:]
         /// The wall clock, which decides freshness.
         public var now: @Sendable () -> Date = { Date() }
 

@@ -14,10 +14,13 @@ public final class Engine: Sendable {
     /// Why there is no cache though one was configured. Requests go on without it.
     public let cacheFailure: CacheError?
     public let activity: Activity
+    /// What limits the exchanges on the wire.
+    public let lanes: Lanes
 
     private let transport: any Transport
     private let pipeline: Pipeline
-    private let queue = OperationQueue()
+    private let members: Members
+    private let crew: Crew
     let decoder: any ResponseDecoder
 
     /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
@@ -26,19 +29,26 @@ public final class Engine: Sendable {
         let activity = Activity()
         (cache, cacheFailure) = Self.openCache(configuration, activity)
         transport = configuration.transport ?? Self.platformTransport()
+        lanes = Lanes(
+            width: configuration.width,
+            originWidth: configuration.originWidth,
+            limits: configuration.lanes
+        )
         let now = configuration.now
         pipeline = Pipeline(
             transport: transport,
             cache: cache,
             activity: activity,
+            lanes: lanes,
             now: { Int64(now().timeIntervalSince1970 * 1000) },
             environment: configuration.environment(cache?.rules ?? KeyRules()),
             bodyLimit: configuration.bodyLimit,
             redirectLimit: max(0, configuration.redirectLimit)
         )
+        crew = Crew(lanes: lanes)
+        members = Members(pipeline, crew)
         self.activity = activity
         decoder = configuration.decoder
-        queue.maxConcurrentOperationCount = max(1, configuration.width)
     }
 
     private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {
@@ -61,11 +71,12 @@ public final class Engine: Sendable {
 
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///
-    /// Makes no operation. Canceling the calling task ends the call at once.
+    /// Makes no operation, but for a request in a serial lane. Canceling the calling task ends the call at once.
     ///
     /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown.
     public func send(_ request: Request) async throws(ConnectionError) -> Response {
-        try await pipeline.response(to: request)
+        guard !lanes[request.lane].isSerial else { return try await enqueue(request).response }
+        return try await pipeline.response(to: request)
     }
 
     /// The identity of a request as this engine sends it: with its base URL, headers, rules, and the identity that its
@@ -96,15 +107,15 @@ public final class Engine: Sendable {
     /// Makes a connection of a request, ready to be given dependencies and enqueued.
     public func connection(for request: Request) -> Connection {
         let connection = Connection(request)
-        _ = connection.adopt(pipeline, enqueuing: false)
+        connection.adopt(pipeline, crew)
         return connection
     }
 
     /// Runs a connection when its dependencies have finished, whichever engine made it. Enqueued again, it is left where
     /// it is.
     public func enqueue(_ connection: Connection) {
-        guard connection.adopt(pipeline, enqueuing: true) else { return }
-        queue.addOperation(connection)
+        guard members.add(connection, inOrder: lanes[connection.request.lane].isSerial) else { return }
+        connection.start()
     }
 
     /// Runs a request as a connection, and returns it.
@@ -123,7 +134,7 @@ public final class Engine: Sendable {
     /// Answers reach the disk a moment after they are returned: a program that ends at once should close its engine, or
     /// `await cache?.flush()`, before.
     public func close() async {
-        queue.cancelAllOperations()
+        for connection in members.all { connection.cancel() }
         await transport.close()
         await cache?.flush()
     }

@@ -26,6 +26,13 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The connection was started without an engine, or the engine was closed.
         public static let noEngine = Code(description: "noEngine")
+        /// A connection that this one depends on failed, was canceled, or brought what is of no use;
+        /// ``ConnectionError/cause`` says why.
+        public static let dependencyFailed = Code(description: "dependencyFailed")
+        /// The connection would have waited for itself; the message names the cycle.
+        public static let dependencyCycle = Code(description: "dependencyCycle")
+        /// There is no room on the wire: the connection is run again when there is. Nobody outside sees it.
+        static let parked = Code(description: "parked")
         public static let other = Code(description: "other")
     }
 
@@ -50,6 +57,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     init(_ error: TransportError) { self.init(Self.codes[error.code] ?? .other, error.message, cause: error) }
 
     static let cancelled = ConnectionError(.cancelled, "the request was canceled")
+    static let parked = ConnectionError(.parked, "there is no room on the wire")
 
     private static let codes: [TransportError.Code: Code] = [
         .badURL: .badRequest, .badRequestBody: .badRequest, .cancelled: .cancelled, .timedOut: .timedOut,

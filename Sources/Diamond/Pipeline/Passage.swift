@@ -15,12 +15,15 @@ struct Passage: Sendable {
     let policy: CachePolicy
     let timeout: Duration?
     let tags: Set<String>
+    let lane: Lane
     /// The URL that is sent, without user info and without secrets that are filled in later.
     let url: String
     /// `nil` when the cache is neither read nor written.
     let identity: Identity?
     /// What ``Forgotten`` counted when it set out.
     var epoch: Int
+    /// Who asks.
+    var asker = Asker()
 
     init(_ request: Request, rules: KeyRules?, at epoch: Int = 0) throws(ConnectionError) {
         self.epoch = epoch
@@ -29,6 +32,7 @@ struct Passage: Sendable {
             policy = Self.policy(of: request)
             timeout = request.timeout
             tags = request.tags
+            lane = request.lane
             url = wire.url.text(adding: wire.parameterItems)
             identity = try Self.identity(of: wire, policy, rules)
         } catch {
@@ -69,6 +73,9 @@ struct Passage: Sendable {
 
     /// The answer where only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
     var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }
+
+    /// Where it stands in line for the wire.
+    var place: FlightPlace { FlightPlace(lane: lane, origin: String(decoding: wire.url.origin, as: UTF8.self)) }
 
     func entry(_ stored: StoredResponse) -> CacheEntry? {
         guard let identity else { return nil }

@@ -9,6 +9,7 @@ struct Pipeline: Sendable {
     /// `nil` when there is none, or it could not be opened.
     let cache: Cache?
     let activity: Activity
+    let lanes: Lanes
     let refreshes = Refreshes()
     let forgotten = Forgotten()
     /// Milliseconds since 1970.
@@ -17,10 +18,14 @@ struct Pipeline: Sendable {
     let bodyLimit: Int
     let redirectLimit: Int
 
-    func response(to request: Request) async throws(ConnectionError) -> Response {
+    func response(
+        to request: Request,
+        asker: Asker = Asker()
+    ) async throws(ConnectionError) -> Response {
         var request = request
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
-        var passage = try await passage(of: request)
+        var passage = try await passage(of: request, asker)
+        passage.asker = asker
         for _ in 0...redirectLimit {
             let response = try await answer(passage)
             let next = Redirect.next(
@@ -31,22 +36,29 @@ struct Pipeline: Sendable {
                 response: response
             )
             guard redirectLimit > 0, var next else { return response }
-            next.tags = request.tags
+            (next.tags, next.lane) = (request.tags, request.lane)
             request = next
             passage = try Passage(next, rules: keyRules, at: forgotten.count)
+            passage.asker = asker
         }
         throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
     }
 
     /// Worked out once for a request and its copies, unless somebody has to be asked for whom it is, or a file for what it
     /// holds.
-    private func passage(of request: Request) async throws(ConnectionError) -> Passage {
+    private func passage(
+        of request: Request,
+        _ asker: Asker = Asker()
+    ) async throws(ConnectionError) -> Passage {
         if var known = request.memory.value(by: environment.number, as: Passage.self) {
             known.epoch = forgotten.count
             return known
         }
         let epoch = forgotten.count
-        let passage = try Passage(try await environment.resolve(request), rules: keyRules, at: epoch)
+        asker.claim?.step(aside: environment.provider != nil)
+        let resolved = try await environment.resolve(request)
+        asker.claim?.step(aside: false)
+        let passage = try Passage(resolved, rules: keyRules, at: epoch)
         let isKnown = environment.provider == nil || request.identity != nil
         if isKnown, request.body?.readsFiles != true {
             request.memory.keep(passage, by: environment.number)
@@ -75,12 +87,20 @@ struct Pipeline: Sendable {
         case (.serve(let source), let stored?):
             return serve(stored, from: source, passage)
         case (.serveStaleAndRefresh, let stored?):
-            refreshes.add { _ = try? await ask(passage, stored: stored, conditionally: true) }
+            var refresh = passage
+            refresh.asker = Asker(priority: passage.asker.priority)
+            refreshes.add { [refresh] in
+                _ = try? await onWire(refresh) { () async throws(ConnectionError) in
+                    try await ask(refresh, stored: stored, conditionally: true)
+                }
+            }
             return serve(stored, from: .stale, passage)
         case (.ask(let conditionally, let elseStored), _):
-            activity.report(.miss)
-            cache.countMiss()
-            return try await ask(passage, stored: stored, conditionally: conditionally, elseStored: elseStored)
+            return try await onWire(passage) { () async throws(ConnectionError) in
+                activity.report(.miss)
+                cache.countMiss()
+                return try await ask(passage, stored: stored, conditionally: conditionally, elseStored: elseStored)
+            }
         default:
             return passage.nothingStored
         }
@@ -124,9 +144,30 @@ struct Pipeline: Sendable {
         guard passage.policy.mode != .cacheOnly else {
             return passage.nothingStored
         }
-        let arrival = try await fly(passage, validators: nil)
-        await invalidate(after: arrival, passage)
-        return response(from: arrival, passage)
+        return try await onWire(passage) { () async throws(ConnectionError) in
+            let arrival = try await fly(passage, validators: nil)
+            await invalidate(after: arrival, passage)
+            return response(from: arrival, passage)
+        }
+    }
+
+    /// Does what needs a place on the wire, when there is one.
+    private func onWire(
+        _ passage: Passage,
+        _ body: () async throws(ConnectionError) -> Response
+    ) async throws(ConnectionError) -> Response {
+        let place = passage.place
+        try await enter(place, passage.asker)
+        defer { lanes.leave(place) }
+        return try await body()
+    }
+
+    private func enter(_ place: FlightPlace, _ asker: Asker) async throws(ConnectionError) {
+        if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes) {
+            guard isThere else { throw .parked }
+        } else if await !lanes.enter(place, asker.priority) {
+            throw .cancelled
+        }
     }
 
     /// What an unsafe method has changed is stale (RFC 9111 section 4.4): its own URL, and those of the same origin that

@@ -8,7 +8,7 @@ import HTTPTypes
 ///  "parameters": [["country", "DE"], ["page", 2]], "headers": [["Accept", "application/json"]],
 ///  "body": {"json": {"a": 1}}, "policy": "automatic", "maxAge": 60, "timeout": 30,
 ///  "credentials": [{"header": "Authorization", "prefix": "Bearer ", "secret": "github-token"}],
-///  "identity": "user-42", "ignoring": ["utm_*"], "tags": ["cities"]}
+///  "identity": "user-42", "ignoring": ["utm_*"], "tags": ["cities"], "lane": "images"}
 /// ```
 ///
 /// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is one
@@ -50,6 +50,7 @@ extension Request {
         cache.maxAge = try form.duration("maxAge", default: nil)
         timeout = try form.duration("timeout", default: Self.defaultTimeout)
         tags = Set(try form.strings("tags"))
+        if let name = try form.string("lane") { lane = Lane(name) }
         try readIdentity(&form)
         try form.finish()
     }
@@ -89,6 +90,7 @@ extension Request {
         if let maxAge = cache.maxAge { members["maxAge"] = .number(maxAge.writtenSeconds) }
         if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.writtenSeconds) } ?? .null }
         if !tags.isEmpty { members["tags"] = .array(tags.sorted().map { .string($0) }) }
+        if lane != .default { members["lane"] = .string(lane.name) }
         try writeIdentity(into: &members)
         return .object(members)
     }

@@ -36,6 +36,8 @@ public struct Request: Hashable, Sendable {
     public var cacheKey: String? { didSet { forget() } }
     /// The app's names for what it brings, such as `cities`, to invalidate stored responses by. No part of the identity.
     public var tags: Set<String> = [] { didSet { forget() } }
+    /// Which limit of exchanges at the same time counts for it. No part of the identity.
+    public var lane = Lane.default { didSet { forget() } }
     /// Beside the engine's.
     public var rules = IdentityRules() { didSet { forget() } }
     /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever. Kept in whole

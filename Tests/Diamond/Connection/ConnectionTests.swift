@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func `is freed when it has finished, whatever its completion block captures`() async throws {
-        let leaked = Weak()
+        let leaked = Weak(nil)
         try await { () async throws in
             let connection = engine().connection(for: Request("http://h/"))
             let called = Gate()
@@ -149,7 +149,7 @@ import Testing
             await called.wait()
             leaked.connection.withLock { $0.value = connection }
         }()
-        await untilTrue { leaked.connection.withLock { $0.value == nil } }
+        await untilTrue { leaked.isGone }
     }
 
     @Test func `finishes exactly once under any order of start and cancel`() async throws {
@@ -167,13 +167,6 @@ import Testing
             #expect(engine.activity.inFlight == 0)
         }
     }
-}
-
-/// Knows a connection without keeping it.
-private struct Weak: Sendable {
-    struct Reference { weak var value: Connection? }
-
-    let connection = Guarded(Reference())
 }
 
 /// Yields until the condition holds; the suite's time limit ends it when it never does.

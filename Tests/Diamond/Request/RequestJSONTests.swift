@@ -18,13 +18,14 @@ import Testing
         request.cache = CachePolicy(.revalidate, maxAge: .seconds(60))
         request.timeout = .milliseconds(1500)
         request.tags = ["towns", "cities"]
+        request.lane = "images"
         return request
     }()
 
     @Test func `is a text that never changes`() throws {
         let text = """
             {"body":{"json":{"a":[1,2.5,true]}},"destination":"query","headers":[["Accept","application/json"]],\
-            "maxAge":60,"method":"PUT","parameters":[["country","DE"],["page",2],["tag","a"],["flag",null],\
+            "lane":"images","maxAge":60,"method":"PUT","parameters":[["country","DE"],["page",2],["tag","a"],["flag",null],\
             ["list",[1,"x",null]],["tag","b"]],"policy":"revalidate","tags":["cities","towns"],"timeout":1.5,\
             "url":"https://api.example.com/cities","version":1}
             """

@@ -1,0 +1,142 @@
+import DiamondSQLite
+import Foundation
+
+/// The tasks that take connections to their responses, one after another: as many as there are places on the wire, and
+/// some for what is answered without one. A task for each connection would cost more than the connection.
+final class Crew: Sendable {
+    private struct State {
+        /// By priority, the lowest first.
+        var ready = Array(repeating: FirstInFirstOut<Connection>(), count: FlightPriority.allCases.count)
+        /// What has got its place; it goes first.
+        var resumed = FirstInFirstOut<Connection>()
+        var runners = 0
+        /// Runners that are about to take a connection.
+        var free = 0
+        /// Runners that are kept waiting by others than the wire.
+        var aside = 0
+
+        var waiting: Int { resumed.count + ready.reduce(0) { $0 + $1.count } }
+
+        mutating func next() -> Connection? {
+            if let connection = resumed.popFirst() { return connection }
+            for index in ready.indices.reversed() { if let connection = ready[index].popFirst() { return connection } }
+            return nil
+        }
+    }
+
+    /// Beside those on the wire.
+    private static let lookups = 8
+
+    private let state = Guarded(State())
+    private let lanes: Lanes
+
+    init(lanes: Lanes) { self.lanes = lanes }
+
+    /// Runs a connection soon.
+    ///
+    /// - Parameter isResumed: whether it has been run before, and has its place now.
+    func add(_ connection: Connection, isResumed: Bool = false) {
+        let priority = FlightPriority(connection.queuePriority)
+        employ { state in
+            if isResumed {
+                state.resumed.append(connection)
+            } else {
+                state.ready[priority.rawValue].append(connection)
+            }
+        }
+    }
+
+    /// A runner waits for a credential, or no longer: meanwhile another takes its turn, because what it waits for may
+    /// be a connection of this engine.
+    func step(aside isAside: Bool) { employ { $0.aside += isAside ? 1 : -1 } }
+
+    private func employ(_ body: (inout State) -> Void) {
+        let width = lanes.width
+        let isNeeded = state.withLock { state in
+            body(&state)
+            guard state.waiting > state.free, state.runners - state.aside < width + Self.lookups else { return false }
+            state.runners += 1
+            state.free += 1
+            return true
+        }
+        if isNeeded { begin() }
+    }
+
+    private func begin() {
+        let runner = Runner(self)
+        runner.begin { [self] in
+            while !runner.isSpent, let connection = next() { await connection.run(by: runner) }
+            // The task of one that was canceled runs no other.
+            if runner.isSpent { replace() }
+        }
+    }
+
+    private func next() -> Connection? {
+        state.withLock { state in
+            let next = state.next()
+            state.free -= 1
+            if next == nil { state.runners -= 1 }
+            return next
+        }
+    }
+
+    private func replace() {
+        employ { state in
+            state.runners -= 1
+            state.free -= 1
+        }
+    }
+
+    /// A runner has done with its connection.
+    func setFree() { state.withLock { $0.free += 1 } }
+}
+
+/// One task of the crew.
+final class Runner: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var connection: Connection?
+        var isAside = false
+        var isSpent = false
+    }
+
+    private let state = Guarded(State())
+    private let crew: Crew
+
+    init(_ crew: Crew) { self.crew = crew }
+
+    /// Whether the task was canceled for one of its connections.
+    var isSpent: Bool { state.withLock { $0.isSpent } }
+
+    func begin(_ body: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.task = Task { await body() } }
+    }
+
+    /// From now on canceling the connection cancels the task.
+    func take(_ connection: Connection) { state.withLock { $0.connection = connection } }
+
+    /// From now on it does not.
+    func letGo() {
+        state.withLock { $0.connection = nil }
+        step(aside: false)
+        crew.setFree()
+    }
+
+    /// Without effect where the connection is not the runner's any more.
+    func cancel(_ connection: Connection) {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard state.connection === connection else { return nil }
+            state.isSpent = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    func step(aside isAside: Bool) {
+        let isNew = state.withLock { state in
+            defer { state.isAside = isAside }
+            return state.isAside != isAside
+        }
+        if isNew { crew.step(aside: isAside) }
+    }
+}

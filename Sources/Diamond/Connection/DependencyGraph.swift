@@ -1,0 +1,173 @@
+import DiamondSQLite
+import Foundation
+
+/// The order between the connections of the process, whichever engine they belong to.
+///
+/// Foundation's queue on Linux walks everything that waits whenever something ends: chains are quadratic there. Here an
+/// edge costs the same however many there are.
+enum DependencyGraph {
+    private struct State {
+        /// What may start, and has not been started.
+        var ready: [Connection] = []
+        var isStarting = false
+
+        mutating func next() -> [Connection]? {
+            guard !isStarting, !ready.isEmpty else { return nil }
+            isStarting = true
+            defer { ready = [] }
+            return ready
+        }
+    }
+
+    private static let state = Guarded(State())
+
+    /// The dependencies of a connection.
+    static func dependencies(of connection: Connection) -> [Dependency] {
+        state.withLock { _ in connection.node.dependencies }
+    }
+
+    // MARK: Edges
+
+    /// What adding an edge has come to.
+    enum Addition {
+        case added
+        /// Nothing was added: it would have closed this cycle, from the dependent to the dependent.
+        case cycle([Connection])
+        /// Nothing was added: Foundation has to be given a gate first.
+        case needsGate
+    }
+
+    /// Enters an edge.
+    ///
+    /// - Parameter gate: one that Foundation knows already; ended where it is not needed.
+    static func add(_ edge: Dependency, of dependent: Connection, gate: DependencyGate?) -> Addition {
+        let (addition, isKept) = state.withLock { _ in add(edge, dependent, gate) }
+        if !isKept { gate?.end() }
+        if case .added = addition, edge.connection == nil { watch(edge) }
+        return addition
+    }
+
+    private static func add(
+        _ edge: Dependency,
+        _ dependent: Connection,
+        _ gate: DependencyGate?
+    ) -> (Addition, isKept: Bool) {
+        let (node, target) = (dependent.node, edge.connection)
+        if let target, let cycle = cycle(from: dependent, to: target) { return (.cycle(cycle), false) }
+        edge.isOver = target?.node.isOver ?? false
+        guard edge.isOver || node.gate != nil || gate != nil else { return (.needsGate, false) }
+        node.dependencies.append(edge)
+        guard !edge.isOver else { return (.added, false) }
+        node.unfinished += 1
+        target?.node.add(edge)
+        guard node.gate == nil else { return (.added, false) }
+        node.gate = gate
+        return (.added, true)
+    }
+
+    /// Takes out the edges to an operation, and starts the connection where it waited for nothing else.
+    static func remove(_ operation: Operation, from dependent: Connection) {
+        end { () -> [Dependency] in
+            let edges = dependent.node.dependencies.filter { $0.operation === operation }
+            dependent.node.dependencies.removeAll { $0.operation === operation }
+            return edges
+        }
+    }
+
+    /// Waits for an operation that is none of ours. It is kept until it ends.
+    private static func watch(_ edge: Dependency) {
+        guard let operation = edge.operation else { return }
+        let watcher = BlockOperation { [weak edge] in
+            if let edge { end { [edge] } }
+        }
+        watcher.addDependency(operation)
+        watchers.addOperation(watcher)
+    }
+
+    private static let watchers = OperationQueue()
+
+    // MARK: Waiting
+
+    /// Whether the connection has to wait; then it is started when it need no longer.
+    static func mustWait(_ connection: Connection) -> Bool {
+        state.withLock { _ in
+            guard connection.node.unfinished > 0 else { return false }
+            connection.node.waiting = connection
+            return true
+        }
+    }
+
+    /// Whether the connection waited to be started; now it does not, and nobody will start it.
+    static func stopWaiting(_ connection: Connection) -> Bool {
+        state.withLock { _ in
+            defer { connection.node.waiting = nil }
+            return connection.node.waiting != nil
+        }
+    }
+
+    /// Whoever waits for the connection need wait no longer.
+    static func release(dependentsOf connection: Connection) {
+        end {
+            connection.node.isOver = true
+            return connection.node.takeDependents()
+        }
+    }
+
+    /// Lets go of what a finished connection has waited for.
+    static func drop(dependenciesOf connection: Connection) {
+        let edges = state.withLock { _ in
+            defer { connection.node.dependencies = [] }
+            for edge in connection.node.dependencies { edge.isOver = true }
+            return connection.node.dependencies
+        }
+        // What they held is freed here, outside of the lock.
+        withExtendedLifetime(edges) {}
+    }
+
+    /// Ends edges. Foundation is told, and what is ready is started, outside of the lock.
+    private static func end(_ edges: () -> [Dependency]) {
+        let (gates, kept) = state.withLock { state in
+            let edges = edges()
+            return (end(edges, &state), edges)
+        }
+        withExtendedLifetime(kept) {
+            for (gate, dependent) in gates { withExtendedLifetime(dependent) { gate.end() } }
+        }
+        startReady()
+    }
+
+    private static func end(_ edges: [Dependency], _ state: inout State) -> [(DependencyGate, Connection)] {
+        var gates: [(DependencyGate, Connection)] = []
+        for edge in edges where !edge.isOver {
+            edge.isOver = true
+            guard let dependent = edge.dependent else { continue }
+            let (gate, waiting) = dependent.node.finishOne()
+            if let gate { gates.append((gate, dependent)) }
+            if let waiting { state.ready.append(waiting) }
+        }
+        return gates
+    }
+
+    // A connection that ends as it starts makes others ready: one after another, because a chain of them can be longer
+    // than a stack is deep.
+    private static func startReady() {
+        while let next = state.withLock({ $0.next() }) {
+            for connection in next { connection.start() }
+            state.withLock { $0.isStarting = false }
+        }
+    }
+
+    /// Takes apart what a connection that is being freed has waited for: a chain of them can be longer than a stack is
+    /// deep. Nobody else knows the connection any more.
+    static func free(_ node: DependencyNode) {
+        var edges = node.dependencies
+        node.dependencies = []
+        while let edge = edges.popLast() {
+            var connection = edge.connection
+            edge.operation = nil
+            guard isKnownUniquelyReferenced(&connection), let last = connection else { continue }
+            edges += last.node.dependencies
+            last.node.dependencies = []
+        }
+    }
+}

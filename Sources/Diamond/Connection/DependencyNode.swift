@@ -1,0 +1,43 @@
+/// A connection's place among the others: what it waits for, and what waits for it.
+///
+/// `@unchecked Sendable`: touched under the lock of ``DependencyGraph`` alone.
+final class DependencyNode: @unchecked Sendable {
+    private struct Dependent { weak var edge: Dependency? }
+
+    var dependencies: [Dependency] = []
+    /// How many of them have not ended.
+    var unfinished = 0
+    /// What Foundation waits for, while there are such.
+    var gate: DependencyGate?
+    /// Whether whoever waits for the connection need wait no longer.
+    var isOver = false
+    /// The connection itself while it waits to be started: whoever enqueued it need not keep it.
+    var waiting: Connection?
+    private var dependents: [Dependent] = []
+    private var compaction = 16
+
+    /// An edge is its dependent's: it goes with it.
+    func add(_ edge: Dependency) {
+        if dependents.count >= compaction {
+            dependents.removeAll { $0.edge?.isOver != false }
+            compaction = max(16, 2 * dependents.count)
+        }
+        dependents.append(Dependent(edge: edge))
+    }
+
+    var hasDependents: Bool { dependents.contains { $0.edge?.isOver == false } }
+
+    func takeDependents() -> [Dependency] {
+        defer { dependents = [] }
+        return dependents.compactMap(\.edge)
+    }
+
+    /// Takes one dependency off. What is to be done where it was the last: Foundation is told, and the connection
+    /// started if it waits for that.
+    func finishOne() -> (gate: DependencyGate?, waiting: Connection?) {
+        unfinished -= 1
+        guard unfinished == 0 else { return (nil, nil) }
+        defer { (gate, waiting) = (nil, nil) }
+        return (gate, waiting)
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+extension FlightPriority {
+    /// That of an operation; what lies between two names counts as the lower one.
+    init(_ priority: Operation.QueuePriority) {
+        self =
+            switch priority.rawValue {
+            case ..<Operation.QueuePriority.low.rawValue: .veryLow
+            case ..<Operation.QueuePriority.normal.rawValue: .low
+            case ..<Operation.QueuePriority.high.rawValue: .normal
+            case ..<Operation.QueuePriority.veryHigh.rawValue: .high
+            default: .veryHigh
+            }
+    }
+}

@@ -1,0 +1,22 @@
+/// A queue whose ends cost the same however long it is.
+struct FirstInFirstOut<Element> {
+    private var elements: [Element?] = []
+    private var start = 0
+
+    var count: Int { elements.count - start }
+    var isEmpty: Bool { start == elements.count }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func popFirst() -> Element? {
+        guard !isEmpty else { return nil }
+        let first = elements[start]
+        elements[start] = nil
+        start += 1
+        if start >= 32, start * 2 >= elements.count {
+            elements.removeFirst(start)
+            start = 0
+        }
+        return first
+    }
+}

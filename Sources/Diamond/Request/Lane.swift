@@ -1,0 +1,21 @@
+/// A named limit of how many exchanges are on the wire at the same time.
+///
+/// ```swift
+/// extension Lane {
+///     static let images = Lane("images")
+/// }
+/// ```
+///
+/// What an engine allows its lanes, its configuration says; one that it does not name has the engine's width.
+public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    public let name: String
+
+    public init(_ name: String) { self.name = name }
+
+    public init(stringLiteral name: String) { self.init(name) }
+
+    /// That of every request that names none.
+    public static let `default` = Lane("default")
+
+    public var description: String { name }
+}

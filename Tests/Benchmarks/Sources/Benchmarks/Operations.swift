@@ -1,0 +1,139 @@
+import Diamond
+import Foundation
+import HTTPTypes
+
+extension Benchmark {
+    static let operations = [
+        chain(10_000, atMost: 0.1),
+        chain(100_000, atMost: 1),
+        Benchmark(
+            name: "chain-2k-queue",
+            method: "time of a chain of 2,000 connections in Foundation's OperationQueue, to the same in an engine",
+            unit: "x engine",
+            target: .atLeast(10),
+            measure: { try await Chains.ratioOfQueue(2000) }
+        ),
+        Benchmark(
+            name: "operation-cpu",
+            method: "processor time of a connection through an engine, without I/O and without a cache",
+            unit: "us",
+            target: .atMost(10),
+            measure: { try await Chains.processorOfOne() }
+        ),
+        Benchmark(
+            name: "queued-memory",
+            method: "memory of a connection that waits for a place on the wire, among 100,000",
+            unit: "bytes",
+            target: .atMost(2048),
+            measure: { try await Waiting.memoryOfOne(100_000) }
+        ),
+        Benchmark(
+            name: "cancel-growth",
+            method: "time of enqueuing and canceling 1,000,000 connections, to ten times that of 100,000",
+            unit: "x",
+            target: .atMost(1.5),
+            isLong: true,
+            measuring: { try await Waiting.growth() }
+        ),
+    ]
+
+    private static func chain(_ count: Int, atMost seconds: Double) -> Benchmark {
+        Benchmark(
+            name: "chain-\(count / 1000)k",
+            method: "time of \(count) connections that wait for one another: made, run and freed",
+            unit: "s",
+            target: .atMost(seconds),
+            measure: { try await Chains.time(count) }
+        )
+    }
+}
+
+private enum Chains {
+    static let engine: Engine = {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = CannedTransport()
+        return Engine(configuration)
+    }()
+
+    static func time(_ count: Int) async throws -> Double {
+        var times: [Double] = []
+        for _ in 0..<5 { times.append(try await Effort.of { try await run(count) { engine.enqueue($0) } }.wall) }
+        return times.median
+    }
+
+    static func ratioOfQueue(_ count: Int) async throws -> Double {
+        let queue = try await Effort.of { [queue = OperationQueue()] in try await run(count) { queue.addOperation($0) }
+        }
+        let ours = try await Effort.of { try await run(count) { engine.enqueue($0) } }
+        return queue.wall / ours.wall
+    }
+
+    private static func run(_ count: Int, _ enqueue: (Connection) -> Void) async throws {
+        let request = Request("http://h/", cache: .noStore)
+        var connections: [Connection] = []
+        for _ in 0..<count {
+            let connection = engine.connection(for: request)
+            if let last = connections.last { connection.addDependency(last) }
+            connections.append(connection)
+        }
+        for connection in connections { enqueue(connection) }
+        guard try await connections[count - 1].response.status == .ok else { throw Failure("no answer") }
+    }
+
+    static func processorOfOne() async throws -> Double {
+        let count = 20_000
+        let request = Request("http://h/", cache: .noStore)
+        var times: [Double] = []
+        for _ in 0..<5 {
+            let effort = try await Effort.of {
+                let connections = (0..<count).map { _ in engine.enqueue(request) }
+                for connection in connections { _ = try await connection.response }
+            }
+            times.append(effort.processor / Double(count) * 1e6)
+        }
+        return times.median
+    }
+}
+
+private enum Waiting {
+    private static func engine() -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = CannedTransport()
+        let engine = Engine(configuration)
+        engine.lanes.pauseAll()
+        return engine
+    }
+
+    static func memoryOfOne(_ count: Int) async throws -> Double {
+        let engine = engine()
+        let before = try resident()
+        let connections = (0..<count).map { engine.enqueue(Request("http://h\($0 % 100)/\($0)", cache: .noStore)) }
+        while engine.lanes.waiting < count { await Task.yield() }
+        let after = try resident()
+        engine.lanes.resumeAll()
+        for connection in connections { _ = try await connection.response }
+        return Double(after - before) / Double(count)
+    }
+
+    private static func resident() throws -> Int {
+        let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        guard pages.count > 1, let count = Int(pages[1]) else { throw Failure("no /proc/self/statm") }
+        return count * Int(getpagesize())
+    }
+
+    static func growth() async throws -> Benchmark.Measurement {
+        let few = try await cancel(100_000)
+        let many = try await cancel(1_000_000)
+        let note = String(format: "100,000: %.2f s, 1,000,000: %.2f s", few, many)
+        return Benchmark.Measurement(value: many / few / 10, notes: [note])
+    }
+
+    private static func cancel(_ count: Int) async throws -> Double {
+        try await Effort.of {
+            let engine = engine()
+            let connections = (0..<count).map { engine.enqueue(Request("http://h/\($0)", cache: .noStore)) }
+            for connection in connections { connection.cancel() }
+            for connection in connections { while !connection.isFinished { await Task.yield() } }
+        }.wall
+    }
+}

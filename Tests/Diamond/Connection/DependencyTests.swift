@@ -1,0 +1,309 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// What Foundation's queue on Linux gets wrong, and what it does not know.
+@Suite(.timeLimit(.minutes(10))) struct `A dependency` {
+    private let transport = StubTransport { request throws(TransportError) in
+        if request.url.hasSuffix("/fail") { throw TransportError(.cannotConnect, "nobody there") }
+        return .stub(body: request.url)
+    }
+
+    private func engine() -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        return Engine(configuration)
+    }
+
+    private func connections(_ count: Int, of engine: Engine, in lane: Lane = .default) -> [Connection] {
+        (0..<count).map { number in
+            var request = Request("http://h/\(number)")
+            request.lane = lane
+            return engine.connection(for: request)
+        }
+    }
+
+    // MARK: Order
+
+    @Test func `holds whichever is enqueued first, across engines`() async throws {
+        let (first, second) = (engine(), engine())
+        let connections = connections(3, of: first)
+        connections[2].addDependency(connections[1])
+        connections[1].addDependency(connections[0])
+        second.enqueue(connections[2])
+        first.enqueue(connections[1])
+        second.enqueue(connections[0])
+        _ = try await connections[2].response
+        #expect(transport.requests.map(\.url) == ["http://h/0", "http://h/1", "http://h/2"])
+    }
+
+    @Test(arguments: [false, true]) func `is one of 100,000 in a chain, built, run and freed`(isReversed: Bool)
+        async throws
+    {
+        let engine = engine()
+        let last = try await { () async throws -> Weak in
+            let connections = connections(Effort.rounds(20_000, soaking: 100_000), of: engine)
+            let pairs = zip(connections, connections.dropFirst()).map { ($0, $1) }
+            for (one, next) in isReversed ? pairs.reversed() : pairs { next.addDependency(one) }
+            for connection in connections.reversed() { engine.enqueue(connection) }
+            let last = try #require(connections.last)
+            _ = try await last.response
+            #expect(transport.requests.count == connections.count)
+            return Weak(last)
+        }()
+        await untilTrue { last.isGone }
+    }
+
+    @Test func `of a chain that fails cancels all that comes after`() async throws {
+        let engine = engine()
+        let connections = connections(20_000, of: engine)
+        let bad = engine.connection(for: Request("http://h/fail"))
+        connections[0].addDependency(bad)
+        for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
+        for connection in connections { engine.enqueue(connection) }
+        engine.enqueue(bad)
+        let error = await #expect(throws: ConnectionError.self) { try await connections[19_999].response }
+        #expect(error?.code == .dependencyFailed)
+        #expect((error?.cause as? ConnectionError)?.code == .cannotConnect)
+        #expect(connections[19_999].isCancelled)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `of a chain that is never run is freed without a word`() {
+        let engine = engine()
+        let last = Weak(nil)
+        do {
+            let connections = connections(100_000, of: engine)
+            for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
+            last.connection.withLock { $0.value = connections.last }
+        }
+        #expect(last.isGone)
+    }
+
+    @Test func `lets a connection go that is freed before it ends`() async throws {
+        let engine = engine()
+        let first = engine.connection(for: Request("http://h/"))
+        for _ in 0..<1000 { engine.connection(for: Request("http://h/")).addDependency(first) }
+        engine.enqueue(first)
+        #expect(try await first.response.status == .ok)
+    }
+
+    @Test func `removed before it has ended lets the connection run`() async throws {
+        let engine = engine()
+        let (first, second) = (
+            engine.connection(for: Request("http://h/1")), engine.connection(for: Request("http://h/2"))
+        )
+        second.addDependency(first)
+        #expect(second.dependencies == [first])
+        engine.enqueue(second)
+        second.removeDependency(first)
+        #expect(try await second.response.text == "http://h/2")
+        #expect(second.dependencies.isEmpty && !first.isFinished)
+    }
+
+    @Test func `that has ended already holds nothing up`() async throws {
+        let engine = engine()
+        let first = engine.enqueue(Request("http://h/1"))
+        _ = try await first.response
+        await untilTrue { first.isFinished }
+        let second = engine.connection(for: Request("http://h/2"))
+        second.addDependency(first)
+        second.removeDependency(first)
+        second.addDependency(first)
+        engine.enqueue(second)
+        #expect(try await second.response.text == "http://h/2")
+    }
+
+    @Test func `that closes a cycle is an error that names the cycle`() async throws {
+        let engine = engine()
+        let connections = connections(3, of: engine)
+        connections[1].addDependency(connections[0])
+        connections[2].addDependency(connections[1])
+        connections[0].addDependency(connections[2])
+        for connection in connections { engine.enqueue(connection) }
+        let error = await #expect(throws: ConnectionError.self) { try await connections[0].response }
+        #expect(error?.code == .dependencyCycle)
+        let cycle = "GET http://h/0 → GET http://h/2 → GET http://h/1 → GET http://h/0"
+        #expect(error?.message.contains(cycle) == true, "\(error?.message ?? "")")
+        let later = await #expect(throws: ConnectionError.self) { try await connections[2].response }
+        #expect(later?.code == .dependencyFailed)
+    }
+
+    @Test func `on itself is an error, too`() async throws {
+        let engine = engine()
+        let connection = engine.connection(for: Request("http://h/"))
+        connection.addDependency(connection)
+        engine.enqueue(connection)
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .dependencyCycle)
+    }
+
+    // MARK: Cancel
+
+    @Test func `that is canceled before it was enqueued need not be waited for`() async throws {
+        let engine = engine()
+        let connections = connections(2, of: engine)
+        connections[1].addDependency(connections[0])
+        connections[1].failedDependencies = .ignore
+        engine.enqueue(connections[1])
+        connections[0].cancel()
+        #expect(try await connections[1].response.status == .ok)
+    }
+
+    @Test func `does not hold up a connection that is canceled while it waits, twice`() async throws {
+        let engine = engine()
+        let connections = connections(3, of: engine)
+        connections[1].addDependency(connections[0])
+        connections[2].addDependency(connections[1])
+        engine.enqueue(connections[1])
+        engine.enqueue(connections[2])
+        connections[1].cancel()
+        connections[1].cancel()
+        await untilTrue { connections[2].isFinished }
+        #expect(connections[1].isFinished && !connections[0].isFinished)
+        engine.enqueue(connections[0])
+        #expect(try await connections[0].response.status == .ok)
+    }
+
+    // MARK: Other operations
+
+    @Test func `may be any operation, on any queue`() async throws {
+        let engine = engine()
+        let (other, connection) = (BlockOperation {}, engine.connection(for: Request("http://h/")))
+        connection.addDependency(other)
+        engine.enqueue(connection)
+        #expect(!connection.isExecuting)
+        OperationQueue().addOperation(other)
+        #expect(try await connection.response.status == .ok)
+        #expect(other.isFinished)
+    }
+
+    @Test func `of any operation may be a connection`() async throws {
+        let engine = engine()
+        let (gate, connection) = (Gate(), engine.connection(for: Request("http://h/")))
+        let other = BlockOperation { gate.open() }
+        other.addDependency(connection)
+        let queue = OperationQueue()
+        queue.addOperation(other)
+        engine.enqueue(connection)
+        await gate.wait()
+        #expect(connection.isFinished)
+    }
+
+    @Test func `holds on a narrow queue of the user's own`() async throws {
+        let engine = engine()
+        let connections = connections(50, of: engine)
+        for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        for connection in connections.reversed() { queue.addOperation(connection) }
+        #expect(try await connections[49].response.status == .ok)
+        #expect(transport.requests.map(\.url) == (0..<50).map { "http://h/\($0)" })
+    }
+
+    @Test func `removed on a queue of the user's own lets the connection run`() async throws {
+        let engine = engine()
+        let connections = connections(2, of: engine)
+        connections[1].addDependency(connections[0])
+        let queue = OperationQueue()
+        queue.addOperation(connections[1])
+        connections[1].removeDependency(connections[0])
+        #expect(try await connections[1].response.status == .ok)
+    }
+
+    // MARK: Results
+
+    @Test func `hands its response to the request`() async throws {
+        let engine = engine()
+        let (login, cities) = (
+            engine.connection(for: Request("http://h/login")), engine.connection(for: Request("http://h/cities"))
+        )
+        cities.addDependency(login) { request, response in request.parameters["token"] = .string(response.text ?? "") }
+        engine.enqueue(cities)
+        engine.enqueue(login)
+        #expect(try await cities.response.text == "http://h/cities?token=http%3A%2F%2Fh%2Flogin")
+        #expect(cities.request == Request("http://h/cities"))
+    }
+
+    @Test func `whose response is of no use fails the connection, with what was thrown`() async throws {
+        struct NoToken: Error {}
+        let engine = engine()
+        let connections = connections(2, of: engine)
+        connections[1].addDependency(connections[0]) { _, _ in throw NoToken() }
+        for connection in connections { engine.enqueue(connection) }
+        let error = await #expect(throws: ConnectionError.self) { try await connections[1].response }
+        #expect(error?.code == .dependencyFailed)
+        #expect(error?.cause is NoToken)
+        #expect(transport.requests.count == 1)
+    }
+
+    enum Policy: String, CaseIterable { case cancel, ignore, askedYes, askedNo }
+
+    @Test(arguments: Policy.allCases) func `that fails counts as was chosen`(policy: Policy) async throws {
+        let engine = engine()
+        let bad = engine.connection(for: Request("http://h/fail"))
+        let connection = engine.connection(for: Request("http://h/"))
+        connection.addDependency(bad)
+        switch policy {
+        case .cancel: break
+        case .ignore: connection.failedDependencies = .ignore
+        case .askedYes: connection.failedDependencies = .ask { $0 === bad && $1.code == .cannotConnect }
+        case .askedNo: connection.failedDependencies = .ask { _, _ in false }
+        }
+        engine.enqueue(connection)
+        engine.enqueue(bad)
+        guard policy == .cancel || policy == .askedNo else {
+            return #expect(try await connection.response.status == .ok)
+        }
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .dependencyFailed)
+        #expect((error?.cause as? ConnectionError)?.code == .cannotConnect)
+    }
+
+    // MARK: Everything at once
+
+    @Test func `holds in any graph, with connections canceled and dependencies removed at any moment`() async throws {
+        var random = SplitMix(state: Effort.seed)
+        for _ in 0..<Effort.rounds(20, soaking: 2000) {
+            let engines = [engine(), engine()]
+            let connections = connections(60, of: engines[0])
+            for connection in connections { connection.failedDependencies = .ignore }
+            var edges: [(Connection, Connection)] = []
+            for _ in 0..<120 {
+                let (one, two) = (Int.random(in: 0..<60, using: &random), Int.random(in: 0..<60, using: &random))
+                guard one != two else { continue }
+                connections[max(one, two)].addDependency(connections[min(one, two)])
+                edges.append((connections[max(one, two)], connections[min(one, two)]))
+            }
+            let (order, canceled) = (
+                connections.shuffled(using: &random), connections.shuffled(using: &random).prefix(10)
+            )
+            let removed = edges.shuffled(using: &random).prefix(10)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for (index, connection) in order.enumerated() { engines[index % 2].enqueue(connection) }
+                }
+                group.addTask { for connection in canceled { connection.cancel() } }
+                group.addTask { for (one, two) in removed { one.removeDependency(two) } }
+            }
+            for connection in connections { _ = try? await connection.response }
+            await untilTrue { connections.allSatisfy(\.isFinished) }
+            #expect(connections.allSatisfy { $0.dependencies.isEmpty }, "DIAMOND_SEED=\(Effort.seed)")
+        }
+    }
+}
+
+/// Knows a connection without keeping it.
+struct Weak: Sendable {
+    struct Reference { weak var value: Connection? }
+
+    let connection: Guarded<Reference>
+
+    init(_ connection: Connection?) { self.connection = Guarded(Reference(value: connection)) }
+
+    var isGone: Bool { connection.withLock { $0.value == nil } }
+}

@@ -1,0 +1,113 @@
+import DiamondTestSupport
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The queue of flights` {
+    private func place(_ origin: String, _ lane: Lane = .default) -> FlightPlace {
+        FlightPlace(lane: lane, origin: origin)
+    }
+
+    private func queue(width: Int = 64, originWidth: Int = 6, _ limits: [Lane: LaneLimits] = [:]) -> FlightQueue {
+        FlightQueue(width: width, originWidth: originWidth, limits: limits)
+    }
+
+    @Test func `lets begin what the whole, the origin and the lane have room for`() {
+        var queue = queue(width: 5, originWidth: 2, ["images": LaneLimits(width: 1)])
+        let numbers = [
+            queue.add(place("a"), .normal), queue.add(place("a"), .normal), queue.add(place("a"), .normal),
+            queue.add(place("b", "images"), .normal), queue.add(place("c", "images"), .normal),
+            queue.add(place("d"), .normal), queue.add(place("e"), .normal), queue.add(place("f"), .normal),
+        ]
+        #expect(queue.admit() == [numbers[0], numbers[1], numbers[3], numbers[5], numbers[6]])
+        queue.end(place("b", "images"))
+        #expect(queue.admit() == [numbers[4]])
+        queue.end(place("a"))
+        #expect(queue.admit() == [numbers[2]])
+        queue.end(place("a"))
+        #expect(queue.admit() == [numbers[7]])
+        #expect(queue.running == 5 && queue.waiting == 0)
+    }
+
+    @Test func `takes the most urgent first, and of equals who came first`() {
+        var queue = queue(width: 0)
+        let numbers = [FlightPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated().map {
+            index, priority in
+            queue.add(place("\(index % 2)"), priority)
+        }
+        queue.width = 6
+        #expect(queue.admit() == [3, 1, 4, 2, 0, 5].map { numbers[$0] })
+    }
+
+    @Test func `lets nobody starve`() {
+        var queue = queue(width: 1)
+        let patient = queue.add(place("a"), .veryLow)
+        var rounds = 0
+        var admitted: [Int] = []
+        _ = queue.add(place("a"), .veryHigh)
+        while admitted != [patient], rounds < 10_000 {
+            _ = queue.add(place("a"), .veryHigh)
+            admitted = queue.admit()
+            queue.end(place("a"))
+            rounds += 1
+        }
+        // Four priorities up, 64 others each; then it is the older one.
+        #expect(rounds == 4 * FlightWaiter.ageing + 1)
+    }
+
+    @Test func `keeps what is paused waiting, and nothing else`() {
+        var queue = queue()
+        queue.paused = ["images"]
+        let (image, other) = (queue.add(place("a", "images"), .veryHigh), queue.add(place("a"), .normal))
+        #expect(queue.admit() == [other])
+        queue.isPaused = true
+        let third = queue.add(place("b"), .normal)
+        #expect(queue.admit() == [])
+        queue.isPaused = false
+        queue.paused = []
+        #expect(queue.admit() == [image, third])
+    }
+
+    @Test func `forgets who goes, and moves who becomes more urgent`() {
+        var queue = queue(width: 0)
+        let numbers = (0..<4).map { _ in queue.add(place("a"), .normal) }
+        let removals = [queue.remove(numbers[1]), queue.remove(numbers[1])]
+        #expect(removals == [true, false])
+        queue.change(numbers[3], to: .high)
+        queue.width = 4
+        #expect(queue.admit() == [numbers[3], numbers[0], numbers[2]])
+    }
+
+    @Test func `is empty after any number came, went and flew, and was never wider than allowed`() {
+        var random = SplitMix(state: Effort.seed)
+        var queue = queue(width: 7, originWidth: 3, ["images": LaneLimits(width: 2)])
+        var (waiting, flying): (Set<Int>, [FlightPlace]) = ([], [])
+        var places: [Int: FlightPlace] = [:]
+        for _ in 0..<Effort.rounds(20_000, soaking: 5_000_000) {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<4:
+                let place = place(
+                    "\(Int.random(in: 0..<4, using: &random))", Bool.random(using: &random) ? "images" : .default)
+                let priority = FlightPriority.allCases.randomElement(using: &random) ?? .normal
+                let number = queue.add(place, priority)
+                (places[number], _) = (place, waiting.insert(number))
+            case 4:
+                if let number = waiting.randomElement(using: &random) { queue.remove(number); waiting.remove(number) }
+            case 5: if let number = waiting.randomElement(using: &random) { queue.change(number, to: .high) }
+            default:
+                guard let index = flying.indices.randomElement(using: &random) else { continue }
+                queue.end(flying.remove(at: index))
+            }
+            for number in queue.admit() {
+                waiting.remove(number)
+                if let place = places.removeValue(forKey: number) { flying.append(place) }
+            }
+            let most = Dictionary(grouping: flying, by: \.origin).values.map(\.count).max() ?? 0
+            #expect(flying.count <= 7 && most <= 3 && flying.count { $0.lane == "images" } <= 2)
+            #expect(queue.running == flying.count && queue.waiting == waiting.count, "DIAMOND_SEED=\(Effort.seed)")
+        }
+        for number in waiting { queue.remove(number) }
+        for place in flying { queue.end(place) }
+        #expect(queue.running == 0 && queue.waiting == 0 && queue.admit() == [])
+    }
+}

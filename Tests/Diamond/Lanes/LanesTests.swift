@@ -1,0 +1,175 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(10))) struct `An engine's lanes` {
+    /// Answers each request when it is let go, and knows how many are there at once.
+    private final class Airport: Sendable {
+        private struct State {
+            var waiting: [(url: String, gate: Gate)] = []
+            var landed: [String] = []
+        }
+
+        private let state = Guarded(State())
+
+        var transport: StubTransport {
+            StubTransport { [self] request throws(TransportError) in
+                let gate = Gate()
+                state.withLock { $0.waiting.append((request.url, gate)) }
+                await gate.wait()
+                return .stub(headers: [.cacheControl: "max-age=60"], body: request.url)
+            }
+        }
+
+        var flying: [String] { state.withLock { $0.waiting.map(\.url).sorted() } }
+
+        func land(_ url: String) {
+            let gate = state.withLock { state in
+                state.waiting.firstIndex { $0.url == url }.map { state.waiting.remove(at: $0).gate }
+            }
+            gate?.open()
+        }
+    }
+
+    private let airport = Airport()
+    private let temporary = TemporaryStore()
+
+    private func engine(width: Int = 64, _ lanes: [Lane: LaneLimits] = [:]) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = airport.transport
+        configuration.width = width
+        configuration.originWidth = 2
+        configuration.lanes = lanes
+        return Engine(configuration)
+    }
+
+    private func request(_ url: String, _ lane: Lane = .default) -> Request {
+        var request = Request(url)
+        request.lane = lane
+        return request
+    }
+
+    private func flying(_ urls: [String]) async { await untilTrue { airport.flying == urls } }
+
+    @Test func `limit what is on the wire to one origin, and not what is answered from the cache`() async throws {
+        let engine = engine()
+        let first = engine.enqueue(request("http://h/1"))
+        await flying(["http://h/1"])
+        airport.land("http://h/1")
+        _ = try await first.response
+        let connections = ["http://h/2", "http://h/3", "http://h/4", "http://i/5"].map { engine.enqueue(request($0)) }
+        await untilTrue { airport.flying.count == 3 && engine.lanes.waiting == 1 }
+        #expect(airport.flying == ["http://h/2", "http://h/3", "http://i/5"])
+        // A hit needs no place.
+        #expect(try await engine.enqueue(request("http://h/1")).response.source == .cache)
+        #expect(try await engine.send(request("http://h/1")).source == .cache)
+        airport.land("http://h/2")
+        await flying(["http://h/3", "http://h/4", "http://i/5"])
+        for url in airport.flying { airport.land(url) }
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+        #expect(engine.lanes.running == 0)
+    }
+
+    @Test func `go on with the more urgent first`() async throws {
+        let engine = engine(width: 1)
+        let first = engine.enqueue(request("http://h/0"))
+        await flying(["http://h/0"])
+        let low = engine.connection(for: request("http://h/1")), high = engine.connection(for: request("http://h/2"))
+        low.queuePriority = .low
+        high.queuePriority = .high
+        engine.enqueue(low)
+        await untilTrue { engine.lanes.waiting == 1 }
+        engine.enqueue(high)
+        await untilTrue { engine.lanes.waiting == 2 }
+        for url in ["http://h/0", "http://h/2", "http://h/1"] {
+            await flying([url])
+            airport.land(url)
+        }
+        for connection in [first, low, high] { _ = try await connection.response }
+    }
+
+    @Test func `can be made wider while connections wait`() async throws {
+        let engine = engine(width: 1)
+        let connections = (0..<6).map { engine.enqueue(request("http://h\($0)/")) }
+        await untilTrue { engine.lanes.waiting == 5 && airport.flying.count == 1 }
+        engine.lanes.width = 6
+        await untilTrue { airport.flying.count == 6 }
+        for url in airport.flying { airport.land(url) }
+        for connection in connections { _ = try await connection.response }
+    }
+
+    @Test func `that are paused let nothing begin, and still answer from the cache`() async throws {
+        let engine = engine()
+        let first = engine.enqueue(request("http://h/1", "images"))
+        await flying(["http://h/1"])
+        airport.land("http://h/1")
+        _ = try await first.response
+        engine.lanes.pause("images")
+        #expect(engine.lanes.isPaused("images") && !engine.lanes.isPaused(.default))
+        let waiting = engine.enqueue(request("http://h/2", "images"))
+        await untilTrue { engine.lanes.waiting == 1 }
+        #expect(try await engine.enqueue(request("http://h/1", "images")).response.source == .cache)
+        #expect(airport.flying.isEmpty)
+        engine.lanes.resume("images")
+        await flying(["http://h/2"])
+        airport.land("http://h/2")
+        #expect(try await waiting.response.status == .ok)
+    }
+
+    @Test func `lose nobody who is canceled while waiting, and hold no place for them`() async throws {
+        let engine = engine(width: 1)
+        let first = engine.enqueue(request("http://h/0"))
+        await flying(["http://h/0"])
+        let waiting = (1..<100).map { engine.enqueue(request("http://h/\($0)")) }
+        await untilTrue { engine.lanes.waiting == 99 }
+        for connection in waiting { connection.cancel() }
+        for connection in waiting { await #expect(throws: ConnectionError.self) { try await connection.response } }
+        await untilTrue { waiting.allSatisfy(\.isFinished) }
+        #expect(engine.lanes.waiting == 0 && engine.lanes.running == 1)
+        airport.land("http://h/0")
+        _ = try await first.response
+        await untilTrue { engine.lanes.running == 0 }
+    }
+
+    @Test func `that are serial keep their order, through answers from the cache and failures`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            if request.url.hasSuffix("3") { throw TransportError(.cannotConnect, "nobody there") }
+            return .stub(headers: [.cacheControl: "max-age=60"])
+        }
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.lanes = ["api": .serial]
+        let engine = Engine(configuration)
+        _ = try await engine.send(request("http://h/5", "api"))
+        let order = Guarded<[Int]>([])
+        let connections = (0..<20).map { number in
+            let connection = engine.connection(for: request("http://h/\(number)", "api"))
+            Task {
+                for await state in connection.states where state == .finished { order.withLock { $0.append(number) } }
+            }
+            return connection
+        }
+        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { _ = try? await connection.response }
+        let urls = ([5] + (0..<20).filter { $0 != 5 }).map { "http://h/\($0)" }
+        #expect(transport.requests.map(\.url) == urls)
+        #expect(connections[0].dependencies.isEmpty && connections[1].dependencies.isEmpty)
+        await untilTrue { order.withLock { $0.count } == 20 }
+    }
+
+    @Test func `that are serial cannot wait for themselves`() async throws {
+        let engine = engine(["api": .serial])
+        let connections = (0..<2).map { engine.connection(for: request("http://h/\($0)", "api")) }
+        connections[0].addDependency(connections[1])
+        for connection in connections { engine.enqueue(connection) }
+        await flying(["http://h/1"])
+        airport.land("http://h/1")
+        await flying(["http://h/0"])
+        airport.land("http://h/0")
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+    }
+}
