@@ -7,8 +7,9 @@ import CDiamondSQLite
 final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let path: String
-    /// Prepared statements not in use, by the address of their SQL.
-    private var idleStatements: [UInt: OpaquePointer] = [:]
+    /// Prepared statements not in use, by the address of their SQL. An array: they are some twenty, and looking through
+    /// them takes less than hashing an address.
+    private var idleStatements: [(sql: UnsafePointer<UInt8>, statement: OpaquePointer)] = []
     /// Length of the write-ahead log in pages after this handle's last commit.
     private(set) var logLength: Int32 = 0
 
@@ -28,7 +29,7 @@ final class SQLiteHandle: @unchecked Sendable {
     }
 
     deinit {
-        for statement in idleStatements.values { sqlite3_finalize(statement) }
+        for idle in idleStatements { sqlite3_finalize(idle.statement) }
         sqlite3_close_v2(pointer)
     }
 
@@ -55,7 +56,10 @@ final class SQLiteHandle: @unchecked Sendable {
 
     /// Takes the statement for `sql` out of the cache, or prepares it.
     func statement(for sql: StaticString) throws(SQLiteError) -> OpaquePointer {
-        if let idle = idleStatements.removeValue(forKey: UInt(bitPattern: sql.utf8Start)) { return idle }
+        if let index = idleStatements.lastIndex(where: { $0.sql == sql.utf8Start }) {
+            idleStatements.swapAt(index, idleStatements.endIndex - 1)
+            return idleStatements.removeLast().statement
+        }
         let start = UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
         return try prepare(UnsafeBufferPointer(start: start, count: sql.utf8CodeUnitCount), persistent: true)
     }
@@ -64,8 +68,10 @@ final class SQLiteHandle: @unchecked Sendable {
     func recycle(_ statement: OpaquePointer, for sql: StaticString) {
         sqlite3_reset(statement)
         sqlite3_clear_bindings(statement)
-        let doubled = idleStatements.updateValue(statement, forKey: UInt(bitPattern: sql.utf8Start))
-        sqlite3_finalize(doubled)
+        guard !idleStatements.contains(where: { $0.sql == sql.utf8Start }) else {
+            return _ = sqlite3_finalize(statement)
+        }
+        idleStatements.append((sql.utf8Start, statement))
     }
 
     /// Keeps ``logLength`` up to date. With automatic checkpoints off the hook is free.

@@ -55,6 +55,28 @@ package struct SQLiteStatement: ~Copyable {
         try check(code)
     }
 
+    /// Binds bytes that SQLite copies at once.
+    package func bind(bytes: UnsafeRawBufferPointer, at index: Int32) throws(SQLiteError) {
+        let code =
+            bytes.isEmpty
+            ? sqlite3_bind_zeroblob(pointer, index, 0)
+            : diamond_sqlite3_bind_blob_copy(pointer, index, bytes.baseAddress, UInt64(bytes.count))
+        try check(code)
+    }
+
+    /// Binds UTF-8 that SQLite copies at once.
+    package func bind(utf8: [UInt8], at index: Int32) throws(SQLiteError) {
+        let code = utf8.withUnsafeBufferPointer { text in
+            text.withMemoryRebound(to: CChar.self) { text in
+                guard let start = text.baseAddress, !text.isEmpty else {
+                    return diamond_sqlite3_bind_text_copy(pointer, index, "", 0)
+                }
+                return diamond_sqlite3_bind_text_copy(pointer, index, start, UInt64(text.count))
+            }
+        }
+        try check(code)
+    }
+
     // MARK: Running
 
     /// Goes to the next row; `false` when there is none.

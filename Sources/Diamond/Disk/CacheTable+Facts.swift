@@ -57,18 +57,30 @@ extension CacheTable {
     static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             """
+            UPDATE hour SET hits = hits + ?, stale_hits = stale_hits + ?, revalidations = revalidations + ?,
+                misses = misses + ?, stores = stores + ?, evictions = evictions + ?, bytes_served = bytes_served + ?,
+                time_saved = time_saved + ?
+            WHERE hour = ?
+            """
+        )
+        for (index, count) in counts.columns.enumerated() { try statement.bind(count, at: Int32(index) + 1) }
+        try statement.bind(counts.hour, at: 9)
+        try statement.run()
+        guard connection.changes == 0 else { return }
+        try insert(counts, on: connection)
+        try deleteHours(before: counts.hour - keptHours, on: connection)
+    }
+
+    private static func insert(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
             INSERT INTO hour (hour, hits, stale_hits, revalidations, misses, stores, evictions, bytes_served, time_saved)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (hour) DO UPDATE SET hits = hits + excluded.hits, stale_hits = stale_hits + excluded.stale_hits,
-                revalidations = revalidations + excluded.revalidations, misses = misses + excluded.misses,
-                stores = stores + excluded.stores, evictions = evictions + excluded.evictions,
-                bytes_served = bytes_served + excluded.bytes_served, time_saved = time_saved + excluded.time_saved
             """
         )
         try statement.bind(counts.hour, at: 1)
         for (index, count) in counts.columns.enumerated() { try statement.bind(count, at: Int32(index) + 2) }
         try statement.run()
-        try deleteHours(before: counts.hour - keptHours, on: connection)
     }
 
     /// The hours from one on, the oldest first.

@@ -41,11 +41,10 @@ extension CacheTable {
                 lifetime = excluded.lifetime, flags = excluded.flags | (flags & 16), duration = excluded.duration,
                 body_size = excluded.body_size, body_digest = excluded.body_digest, checksum = excluded.checksum,
                 seal = excluded.seal, is_visited = 1
-            RETURNING id, is_visited
             """
         )
         try statement.bind(entry.key.prefix, at: 1)
-        try statement.bind(entry.key.bytes, at: 2)
+        try entry.key.bind(to: statement, at: 2)
         try bind(entry.request, isSealed: row.seal != nil, to: statement, at: 3)
         try statement.bind(entry.url, at: 4)
         try statement.bind(entry.method, at: 5)
@@ -56,10 +55,20 @@ extension CacheTable {
         try statement.bind(row.digest, at: 15)
         try statement.bind(row.checksum, at: 16)
         try statement.bind(row.seal, at: 17)
-        let place = try statement.step() ? (statement.int64(0), statement.int64(1) == 0) : (0, false)
-        // RETURNING gives its row before the statement has ended; it has to end before the transaction can.
-        _ = try statement.step()
-        return place
+        connection.forgetLastInsertedID()
+        try statement.run()
+        let id = connection.lastInsertedID
+        return id != 0 ? (id, true) : (try self.id(of: entry.key, on: connection), false)
+    }
+
+    private static func id(
+        of key: RequestKey,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int64 {
+        let statement = try connection.statement(
+            "SELECT id FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 0")
+        try statement.bind(key.prefix, at: 1)
+        return try statement.step() ? statement.int64(0) : 0
     }
 
     private static func bind(
@@ -69,7 +78,7 @@ extension CacheTable {
         at index: Int32
     ) throws(SQLiteError) {
         if isSealed { return try statement.bind(Data(request), at: index) }
-        try statement.bind(String(decoding: request, as: UTF8.self), at: index)
+        try statement.bind(utf8: request, at: index)
     }
 
     private static func checksum(of entry: CacheEntry, _ size: Int64, _ digest: Data) -> Int64 {
@@ -177,5 +186,15 @@ extension CacheTable {
         let statement = try connection.statement("DELETE FROM tag WHERE entry = ?")
         try statement.bind(id, at: 1)
         try statement.run()
+    }
+}
+
+extension RequestKey {
+    /// Without memory of its own, as ``bytes`` would take.
+    func bind(to statement: borrowing SQLiteStatement, at index: Int32) throws(SQLiteError) {
+        let bound = withUnsafeBytes { bytes in
+            Result { () throws(SQLiteError) in try statement.bind(bytes: bytes, at: index) }
+        }
+        try bound.get()
     }
 }

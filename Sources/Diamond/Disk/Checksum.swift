@@ -20,7 +20,7 @@ enum Checksum {
         key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         request.withUnsafeBytes { hash.update(bufferPointer: $0) }
         stored.headerBlock.withUnsafeBytes { hash.update(bufferPointer: $0) }
-        hash.update(data: digest)
+        digest.withUnsafeBytes { hash.update(bufferPointer: $0) }
         // The lengths tell where one ends and the next begins.
         let numbers: [Int64] = [
             Int64(request.count), Int64(stored.headerBlock.count), Int64(stored.status), stored.storedAt,

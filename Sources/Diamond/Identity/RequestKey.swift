@@ -42,6 +42,9 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
         try Swift.withUnsafeBytes(of: self, body)
     }
 
+    /// The first bits of a digest are as good as any hash of all of them.
+    public func hash(into hasher: inout Hasher) { hasher.combine(first) }
+
     /// The first 64 bits, as the cache's index holds them.
     package var prefix: Int64 { Int64(bitPattern: UInt64(bigEndian: first)) }
 

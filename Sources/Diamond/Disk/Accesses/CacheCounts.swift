@@ -25,14 +25,12 @@ public struct CacheCounts: Hashable, Sendable {
     /// In the order of the table.
     init(hour: Int64, columns: [Int64]) {
         self.init(hour: hour)
-        for (path, count) in zip(Self.paths, columns) { self[keyPath: path] = count }
+        guard columns.count == 8 else { return }
+        (hits, staleHits, revalidations, misses) = (columns[0], columns[1], columns[2], columns[3])
+        (stores, evictions, bytesServed, timeSaved) = (columns[4], columns[5], columns[6], columns[7])
     }
 
-    var columns: [Int64] { Self.paths.map { self[keyPath: $0] } }
+    var columns: [Int64] { [hits, staleHits, revalidations, misses, stores, evictions, bytesServed, timeSaved] }
 
     var isEmpty: Bool { columns.allSatisfy { $0 == 0 } }
-
-    private static var paths: [WritableKeyPath<CacheCounts, Int64>] {
-        [\.hits, \.staleHits, \.revalidations, \.misses, \.stores, \.evictions, \.bytesServed, \.timeSaved]
-    }
 }

@@ -17,14 +17,23 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling {
         let limit = min(mostAccesses, max(1, capacity / boundOfOneAccess))
-        let last = try newestAccess(on: connection)
-        for access in accesses.suffix(Int(limit)) { try insert(access, on: connection) }
-        let newest = try newestAccess(on: connection)
-        try deleteAccesses(through: newest - limit, on: connection)
-        try keepFact("capacity", capacity, on: connection)
-        let sampling = Sampling(shift: try connection.integer("SELECT value FROM fact WHERE name = 'shift'"))
-        guard newest / limit > last / limit else { return sampling }
-        return try turn(sampling, on: connection)
+        let added = accesses.suffix(Int(limit))
+        for access in added { try insert(access, on: connection) }
+        let newest = connection.lastInsertedID
+        if newest > limit { try deleteAccesses(through: newest - limit, on: connection) }
+        let (shift, known) = try facts(on: connection)
+        if known != capacity { try keepFact("capacity", capacity, on: connection) }
+        // In one transaction the numbers follow on one another.
+        guard newest / limit > (newest - Int64(added.count)) / limit else { return Sampling(shift: shift) }
+        return try turn(Sampling(shift: shift), on: connection)
+    }
+
+    private static func facts(
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (shift: Int64, capacity: Int64) {
+        let statement = try connection.statement(
+            "SELECT (SELECT value FROM fact WHERE name = 'shift'), (SELECT value FROM fact WHERE name = 'capacity')")
+        return try statement.step() ? (statement.int64(0), statement.int64(1)) : (0, 0)
     }
 
     /// All that is recorded, in the order in which it happened, and the bound of the cache that recorded last.
@@ -73,10 +82,6 @@ extension CacheTable {
         return next
     }
 
-    private static func newestAccess(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
-        try connection.integer("SELECT coalesce(max(id), 0) FROM access")
-    }
-
     private static func insert(
         _ access: CacheAccess,
         on connection: borrowing SQLiteConnection
@@ -100,7 +105,6 @@ extension CacheTable {
         try statement.run()
     }
 
-    /// Writes nothing where it is so already.
     private static func keepFact(
         _ name: String,
         _ value: Int64,
@@ -108,8 +112,7 @@ extension CacheTable {
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
-            INSERT INTO fact (name, value) VALUES (?, ?)
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value
+            INSERT INTO fact (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value
             """
         )
         try statement.bind(name, at: 1)

@@ -16,11 +16,10 @@ extension CacheTable {
     /// About what an entry takes beside its body, in its row and in the indexes.
     private static let rowBytes: Int64 = 1 << 10
 
-    /// Bytes of the pages in use, and of those that hold nothing.
-    static func pageBytes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> (used: Int64, free: Int64) {
+    static func pages(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CachePages {
         let size = try connection.integer("PRAGMA page_size")
         let free = try connection.integer("PRAGMA freelist_count")
-        return ((try connection.integer("PRAGMA page_count") - free) * size, free * size)
+        return CachePages(used: (try connection.integer("PRAGMA page_count") - free) * size, free: free * size)
     }
 
     /// Removes entries that are past their lifetime and cannot be revalidated, the longest past first.

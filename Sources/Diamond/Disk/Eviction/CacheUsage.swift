@@ -1,3 +1,11 @@
+/// What the file's pages take.
+struct CachePages: Sendable {
+    /// Bytes of those that hold something.
+    var used: Int64
+    /// Bytes of those that hold nothing.
+    var free: Int64
+}
+
 /// How much of its bound a store uses.
 package struct CacheUsage: Hashable, Sendable {
     /// Bytes of the pages that hold something.

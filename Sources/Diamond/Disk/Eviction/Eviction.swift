@@ -9,6 +9,8 @@ final class Eviction: Sendable {
         var isUnderWay = false
         /// Whether pages were given back that the file still has, until its log is empty.
         var isShortening = false
+        /// Whether the last look found nothing to do, by the present capacity.
+        var hasLooked = false
     }
 
     /// What the log beside the file takes: it counts for the bound, too.
@@ -32,8 +34,16 @@ final class Eviction: Sendable {
 
     var capacity: Int64 {
         get { state.withLock { $0.capacity } }
-        set { state.withLock { $0.capacity = max(0, newValue) } }
+        set {
+            state.withLock { state in
+                state.capacity = max(0, newValue)
+                state.hasLooked = false
+            }
+        }
     }
+
+    /// Whether the last look found nothing to do. What other processes have written since, they look at themselves.
+    var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
     /// Whole hours since 1970.
     var hour: Int64 { CacheCounts.hour(of: now()) }
@@ -50,8 +60,18 @@ final class Eviction: Sendable {
     func isTooLarge(_ bodySize: Int) -> Bool { Int64(bodySize) > bound / Self.largestPart }
 
     /// One transaction's worth of work, where there is some.
-    func slice() throws(CacheError) -> (count: Int, isMore: Bool) {
-        let usage = try usage()
+    ///
+    /// - Parameter pages: of the file, where they have just been read.
+    func slice(_ pages: CachePages? = nil) throws(CacheError) -> (count: Int, isMore: Bool) {
+        let capacity = capacity
+        let slice = try work(pages)
+        // Unless the capacity was changed meanwhile.
+        state.withLock { $0.hasLooked = !slice.isMore && $0.capacity == capacity }
+        return slice
+    }
+
+    private func work(_ pages: CachePages?) throws(CacheError) -> (count: Int, isMore: Bool) {
+        let usage = if let pages { usage(pages) } else { try usage() }
         let isUnderWay = state.withLock { state in
             state.isUnderWay = usage.used > (state.isUnderWay ? usage.goal : usage.bound)
             return state.isUnderWay
@@ -108,9 +128,10 @@ final class Eviction: Sendable {
     }
 
     /// What is used now, of what.
-    func usage() throws(CacheError) -> CacheUsage {
-        let pages = try file.read { (connection) throws(SQLiteError) in try CacheTable.pageBytes(on: connection) }
-        return CacheUsage(used: pages.used, free: pages.free, bound: bound)
+    func usage() throws(CacheError) -> CacheUsage { usage(try file.read(CacheTable.pages)) }
+
+    private func usage(_ pages: CachePages) -> CacheUsage {
+        CacheUsage(used: pages.used, free: pages.free, bound: bound)
     }
 
     /// Gives back all that holds nothing, so that no file holds what was erased.

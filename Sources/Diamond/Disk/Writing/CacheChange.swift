@@ -1,5 +1,6 @@
-/// One change of the disk tier.
-enum CacheChange: Sendable {
+/// One change of the disk tier. Indirect, because it waits in an array and a dictionary at once and is moved in them: one
+/// word instead of all that an entry has.
+indirect enum CacheChange: Sendable {
     case store(CacheEntry)
     case confirm(CacheEntry, replacing: StoredResponse)
     case delete(RequestKey)

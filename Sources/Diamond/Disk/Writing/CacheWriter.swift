@@ -78,7 +78,7 @@ final class CacheWriter: Sendable {
     func flush() async {
         await withCheckedContinuation { continuation in
             queue.async {
-                var isMore = self.drain() ?? self.evictSlice()
+                var isMore = self.drain() ?? self.evictUnlessLooked()
                 while isMore { isMore = self.evictSlice() }
                 self.write(self.takeFacts())
                 continuation.resume()
@@ -110,9 +110,9 @@ final class CacheWriter: Sendable {
     private func drain() -> Bool? {
         var isMore: Bool?
         while let group = nextGroup() {
-            write(group)
+            let pages = write(group)
             state.withLock { $0.finish(group) }
-            isMore = evictSlice()
+            isMore = evictSlice(pages)
         }
         if state.withLock({ $0.hasMuchToTell }) { write(takeFacts()) }
         return isMore
@@ -123,10 +123,14 @@ final class CacheWriter: Sendable {
         queue.async { if self.evictSlice() { self.scheduleEviction() } }
     }
 
+    // Where nothing was written since, the last write has looked.
+    private func evictUnlessLooked() -> Bool { eviction.hasLooked ? false : evictSlice() }
+
+    /// - Parameter pages: of the file, where a write has just told them.
     /// - Returns: whether more has to go.
-    private func evictSlice() -> Bool {
+    private func evictSlice(_ pages: CachePages? = nil) -> Bool {
         do throws(CacheError) {
-            let (count, isMore) = try eviction.slice()
+            let (count, isMore) = try eviction.slice(pages)
             if count > 0 {
                 self.count(in: eviction.hour) { $0.evictions += Int64(count) }
                 activity.report(.evicted(count: count))
@@ -147,14 +151,16 @@ final class CacheWriter: Sendable {
     }
 
     // One change that cannot be written (a body too large for the disk) must not take the others along.
-    private func write(_ group: [CacheChange]) {
+    /// - Returns: the pages of the file afterwards; `nil` where they are not known.
+    private func write(_ group: [CacheChange]) -> CachePages? {
         do throws(CacheError) {
-            try write(takeFacts(), with: group)
+            return try write(takeFacts(), with: group)
         } catch  where group.count > 1 {
-            for change in group { write([change]) }
+            return group.map { write([$0]) }.last.flatMap(\.self)
         } catch {
             activity.report(.cacheFailed(reason: error.message))
             state.withLock { $0.failed.formUnion(group.map(\.key)) }
+            return nil
         }
     }
 
@@ -185,24 +191,27 @@ final class CacheWriter: Sendable {
     private func write(_ facts: Facts) {
         guard !facts.isEmpty else { return }
         do throws(CacheError) {
-            try write(facts, with: [])
+            _ = try write(facts, with: [])
         } catch {
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    private func write(_ facts: Facts, with group: [CacheChange]) throws(CacheError) {
+    private func write(_ facts: Facts, with group: [CacheChange]) throws(CacheError) -> CachePages {
         let capacity = eviction.capacity
-        let sampling = try file.write { (connection) throws(SQLiteError) in
+        let (sampling, pages) = try file.write { (connection) throws(SQLiteError) in
             // First, because the group may hold a newer answer under one of them.
             for key in facts.failed { _ = try CacheTable.delete(key, on: connection) }
             for change in group { try write(change, on: connection) }
-            return try Self.write(facts, capacity, on: connection)
+            let sampling = try Self.write(facts, capacity, on: connection)
+            // Here it costs next to nothing; a reader would have to look the pages up in the log.
+            return (sampling, try CacheTable.pages(on: connection))
         }
         state.withLock { state in
             state.failed.subtract(facts.failed)
             if let sampling { state.accesses.sampling = sampling }
         }
+        return pages
     }
 
     /// - Returns: what is to be recorded from now on; `nil` where that is not known.

@@ -8,7 +8,8 @@ extension Benchmark {
             name: "store-1k-grouped",
             method: """
                 processor time of storing 2,048 new entries of 1 KiB, up to 64 in a transaction, to C with the same schema, \
-                statements and checksums, with one thread that asks and one that writes
+                statements, rows (its access, its part of the hour) and checksums, with one thread that asks and one that \
+                writes
                 """,
             unit: "x C",
             target: .atMost(1.25),

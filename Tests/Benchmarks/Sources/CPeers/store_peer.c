@@ -16,25 +16,31 @@ static const char upsert_sql[] =
     "    headers = excluded.headers, stored_at = excluded.stored_at, initial_age = excluded.initial_age,\n"
     "    lifetime = excluded.lifetime, flags = excluded.flags | (flags & 16), duration = excluded.duration,\n"
     "    body_size = excluded.body_size, body_digest = excluded.body_digest, checksum = excluded.checksum,\n"
-    "    is_visited = 1\n"
-    "RETURNING id, is_visited";
+    "    is_visited = 1";
 
 static const char count_sql[] =
-    "INSERT INTO hour (hour, hits, stale_hits, revalidations, misses, stores, evictions, bytes_served, time_saved)\n"
-    "VALUES (?, 0, 0, 0, 0, ?, 0, 0, 0)\n"
-    "ON CONFLICT (hour) DO UPDATE SET hits = hits + excluded.hits, stale_hits = stale_hits + excluded.stale_hits,\n"
-    "    revalidations = revalidations + excluded.revalidations, misses = misses + excluded.misses,\n"
-    "    stores = stores + excluded.stores, evictions = evictions + excluded.evictions,\n"
-    "    bytes_served = bytes_served + excluded.bytes_served, time_saved = time_saved + excluded.time_saved";
+    "UPDATE hour SET hits = hits + 0, stale_hits = stale_hits + 0, revalidations = revalidations + 0,\n"
+    "    misses = misses + 0, stores = stores + ?, evictions = evictions + 0, bytes_served = bytes_served + 0,\n"
+    "    time_saved = time_saved + 0\n"
+    "WHERE hour = ?";
 
-enum { statement_count = 10, checkpoint_length = 1000 };
+static const char insert_hour_sql[] = "INSERT INTO hour VALUES (?, 0, 0, 0, 0, ?, 0, 0, 0)";
+
+static const char record_sql[] =
+    "INSERT INTO access (key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes)\n"
+    "VALUES (?, ?, ?, ?, 1, 1, 0, 0, 0)";
+
+static const char facts_sql[] =
+    "SELECT (SELECT value FROM fact WHERE name = 'shift'), (SELECT value FROM fact WHERE name = 'capacity')";
+
+enum { statement_count = 14, checkpoint_length = 1000 };
 
 struct store_peer {
     sqlite3 *database, *checkpointer;
     union {
         struct {
-            sqlite3_stmt *begin, *commit, *rollback, *upsert, *delete_body, *delete_tags, *insert_body, *count, *pages,
-                *free_pages;
+            sqlite3_stmt *begin, *commit, *rollback, *upsert, *find, *delete_body, *delete_tags, *insert_body, *count,
+                *insert_hour, *record, *facts, *pages, *free_pages;
         };
         sqlite3_stmt *statements[statement_count];
     };
@@ -69,8 +75,9 @@ static int64_t integer(sqlite3_stmt *statement) {
     return value;
 }
 
-static bool upsert(sqlite3_stmt *statement, const disk_peer_entry *entry, const unsigned char *digest, int64_t *id,
+static bool upsert(store_peer *peer, const disk_peer_entry *entry, const unsigned char *digest, int64_t *id,
                    bool *is_new) {
+    sqlite3_stmt *statement = peer->upsert;
     sqlite3_bind_int64(statement, 1, key_prefix(entry->key));
     sqlite3_bind_blob(statement, 2, entry->key, digest_size, SQLITE_STATIC);
     sqlite3_bind_text(statement, 3, (const char *)entry->request, (int)entry->request_size, SQLITE_STATIC);
@@ -90,10 +97,14 @@ static bool upsert(sqlite3_stmt *statement, const disk_peer_entry *entry, const 
     sqlite3_bind_int64(statement, 14, (int64_t)entry->body_size);
     sqlite3_bind_blob(statement, 15, digest, digest_size, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 16, row_checksum(entry, digest));
-    bool has_row = sqlite3_step(statement) == SQLITE_ROW;
-    *id = sqlite3_column_int64(statement, 0);
-    *is_new = sqlite3_column_int64(statement, 1) == 0;
-    return has_row && run(statement);
+    sqlite3_set_last_insert_rowid(peer->database, 0);
+    bool is_done = run(statement);
+    *id = sqlite3_last_insert_rowid(peer->database);
+    *is_new = *id != 0;
+    if (*is_new) return is_done;
+    sqlite3_bind_int64(peer->find, 1, key_prefix(entry->key));
+    *id = integer(peer->find);
+    return is_done && *id != 0;
 }
 
 static bool delete_old(store_peer *peer, int64_t id) {
@@ -132,7 +143,7 @@ static bool store(store_peer *peer, const disk_peer_entry *entry) {
     if (count > 1) sha256(digests, count * digest_size, digest);
     int64_t id = 0;
     bool is_new = false;
-    bool is_done = upsert(peer->upsert, entry, count > 1 ? digest : one, &id, &is_new) &&
+    bool is_done = upsert(peer, entry, count > 1 ? digest : one, &id, &is_new) &&
                    (is_new || delete_old(peer, id)) && insert_body(peer->insert_body, entry, digests, id);
     if (count > 1) free(digests);
     return is_done;
@@ -146,15 +157,42 @@ static bool checkpoint(store_peer *peer) {
     return run(peer->rollback) && code == SQLITE_OK;
 }
 
-/// Up to a group's worth of entries, what they count in the hour, and the look whether the file is within its bound.
+/// What the entries count in the hour.
+static bool count_stores(store_peer *peer, size_t count) {
+    int64_t hour = time(NULL) / 3600;
+    sqlite3_bind_int64(peer->count, 1, (int64_t)count);
+    sqlite3_bind_int64(peer->count, 2, hour);
+    if (!run(peer->count)) return false;
+    if (sqlite3_changes64(peer->database) > 0) return true;
+    sqlite3_bind_int64(peer->insert_hour, 1, hour);
+    sqlite3_bind_int64(peer->insert_hour, 2, (int64_t)count);
+    return run(peer->insert_hour);
+}
+
+/// The entries' rows in the ring of accesses.
+static bool record(store_peer *peer, size_t first, size_t count) {
+    int64_t second = time(NULL);
+    bool is_done = true;
+    for (size_t index = 0; is_done && index < count; index++) {
+        const disk_peer_entry *entry = &peer->entries[first + index];
+        sqlite3_bind_int64(peer->record, 1, key_prefix(entry->key));
+        sqlite3_bind_int64(peer->record, 2, (int64_t)entry->body_size);
+        sqlite3_bind_int64(peer->record, 3, (int64_t)(entry->body_size + entry->headers_size) + 768);
+        sqlite3_bind_int64(peer->record, 4, second);
+        is_done = run(peer->record);
+    }
+    return is_done && run(peer->facts);
+}
+
+/// Up to a group's worth of entries, what they count in the hour, their accesses, and the look whether the file is within
+/// its bound.
 static bool store_group(store_peer *peer, size_t first, size_t count) {
     bool is_done = run(peer->begin);
     for (size_t index = 0; is_done && index < count; index++) is_done = store(peer, &peer->entries[first + index]);
-    sqlite3_bind_int64(peer->count, 1, time(NULL) / 3600);
-    sqlite3_bind_int64(peer->count, 2, (int64_t)count);
-    is_done = is_done && run(peer->count) && run(peer->commit);
+    is_done = is_done && count_stores(peer, count) && record(peer, first, count) &&
+              integer(peer->pages) - integer(peer->free_pages) > 0 && run(peer->commit);
     if (is_done && peer->log_length >= checkpoint_length) is_done = checkpoint(peer);
-    return is_done && integer(peer->pages) - integer(peer->free_pages) > 0;
+    return is_done;
 }
 
 // --- Handed to a thread that writes ---------------------------------------------------------------------------------
@@ -212,10 +250,14 @@ store_peer *store_peer_open(const char *path, bool is_handed) {
         "COMMIT",
         "ROLLBACK",
         upsert_sql,
+        "SELECT id FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 0",
         "DELETE FROM body WHERE id BETWEEN ? AND ?",
         "DELETE FROM tag WHERE entry = ?",
         "INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)",
         count_sql,
+        insert_hour_sql,
+        record_sql,
+        facts_sql,
         "PRAGMA page_count",
         "PRAGMA freelist_count",
     };
