@@ -4,7 +4,7 @@
 -- key are the index, because an integer index is smaller and faster than one over 32-byte blobs; the whole key and the
 -- canonical form are compared on every hit. What is listed (entry) and what is served (body) are apart, so that listing
 -- never reads bodies. A sealed row holds URL, canonical form, headers and body encrypted, and keyed digests in place of
--- identity and tags; checksums are over what is stored, sealed or not. Times are milliseconds since 1970.
+-- URL, identity and tags; checksums are over what is stored, sealed or not. Times are milliseconds since 1970.
 
 CREATE TABLE entry (
     id            INTEGER PRIMARY KEY,  -- in the order of insertion, along which eviction walks
@@ -14,7 +14,7 @@ CREATE TABLE entry (
     key           BLOB    NOT NULL CHECK (length(key) = 32),
     seal          TEXT,                 -- the name of the key that sealed the row, NULL where it is in clear
     request       ANY     NOT NULL,     -- the canonical form; credentials only as keyed digests; sealed a blob, with URL
-    url           TEXT    NOT NULL,     -- for people: secrets masked; sealed empty
+    url           TEXT    NOT NULL,     -- for people: secrets masked; sealed 'host/URL', a keyed digest of each
     method        TEXT    NOT NULL,
     identity      TEXT,                 -- on whose behalf, NULL where nobody's in particular; sealed a keyed digest
     status        INTEGER NOT NULL CHECK (status BETWEEN 100 AND 999),
@@ -40,7 +40,7 @@ CREATE INDEX entry_by_age ON entry (stored_at);
 -- Listing by size, the largest first.
 CREATE INDEX entry_by_size ON entry (body_size);
 
--- Listing by URL, and removing what a prefix or a host names.
+-- Listing by URL, and removing what a prefix, a host or a whole URL names; sealed rows by the digests of the last two.
 CREATE INDEX entry_by_url ON entry (url);
 
 -- Evicting first what is past its lifetime and cannot be revalidated.

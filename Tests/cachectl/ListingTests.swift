@@ -34,6 +34,38 @@ import Testing
             entries.map { $0["url"] as? String } == expected.map { "https://\($0.replacing("/", with: ".example/"))" })
     }
 
+    @Test(arguments: ["newest", "largest", "url"]) func `goes on behind the entry that a cursor names`(
+        order: String
+    ) async throws {
+        try await fill()
+        let all = try await urls("--by", order)
+        var (pages, cursor): ([String], [String]) = ([], [])
+        repeat {
+            let page = try await cachectl(["list", "--by", order, "--json", "--limit", "2"] + cursor)
+            let entries = try #require(JSONSerialization.jsonObject(with: page.output) as? [[String: Any]])
+            pages += entries.compactMap { $0["url"] as? String }
+            cursor = entries.last.flatMap { $0["cursor"] as? String }.map { ["--after", $0] } ?? []
+        } while !cursor.isEmpty
+        #expect(pages == all && all.count == 6)
+    }
+
+    private func urls(_ arguments: String...) async throws -> [String] {
+        let listed = try await cachectl(["list", "--json"] + arguments)
+        let entries = try #require(JSONSerialization.jsonObject(with: listed.output) as? [[String: Any]])
+        return entries.compactMap { $0["url"] as? String }
+    }
+
+    @Test func `names the next page where there is one, and refuses what is no cursor of the list`() async throws {
+        try await fill()
+        #expect(try await cachectl("list", "--limit", "6").errors.isEmpty)
+        let note = try await cachectl("list", "--limit", "5").errors
+        let cursor = try #require(note.wholeMatch(of: /there is more: --after ([A-Za-z0-9_-]+)\n/)).1
+        let rest = try await cachectl("list", "--after", String(cursor))
+        #expect(rest.text.split(separator: "\n").count == 2 && rest.text.contains("https://b.example/pinned"))
+        #expect(try await cachectl("list", "--after", String(cursor), "--by", "url").status == 64)
+        #expect(try await cachectl("list", "--after", "colour").status == 64)
+    }
+
     @Test func `refuses an order that there is not`() async throws {
         try await fill()
         #expect(try await cachectl("list", "--by", "colour").status == 64)

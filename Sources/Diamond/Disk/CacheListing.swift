@@ -44,6 +44,7 @@ public struct CacheListing: Sendable {
         flags = .init(rawValue: row.int64(7))
         bodySize = row.int64(8)
         id = row.int64(9)
+        isSealed = row.int64(10) != 0
     }
 
     /// Milliseconds of freshness left by the server's word, negative when past; `nil` where the server gave none.

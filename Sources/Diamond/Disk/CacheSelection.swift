@@ -11,8 +11,11 @@ public struct CacheSelection: Hashable, Sendable {
         case keys([RequestKey])
         case tag(String)
         case identity(String)
-        case urls(prefixes: [String])
         case url(String)
+        case urlPrefix(String)
+        case host(String)
+        /// Sealed ones, by the digest of their host.
+        case sealedHost(String)
         case storedBefore(Int64)
         case expired(Int64)
     }
@@ -22,8 +25,8 @@ public struct CacheSelection: Hashable, Sendable {
     /// Whether it names what is sealed at rest: in a sealed store it finds nothing without the key.
     package var needsKey: Bool {
         switch content {
-        case .tag, .identity, .url, .urls: true
-        case .all, .key, .keys, .storedBefore, .expired: false
+        case .tag, .identity, .url, .urlPrefix, .host: true
+        case .all, .key, .keys, .sealedHost, .storedBefore, .expired: false
         }
     }
 
@@ -39,8 +42,7 @@ public struct CacheSelection: Hashable, Sendable {
 
     /// Those whose URLs, in normal form, begin with this, such as `https://api.example.com/v1/`.
     public static func url(prefix: String) -> CacheSelection {
-        // A sealed row has none to compare.
-        prefix.isEmpty ? .all : CacheSelection(content: .urls(prefixes: [prefix]))
+        prefix.isEmpty ? .all : CacheSelection(content: .urlPrefix(prefix))
     }
 
     /// Those of exactly this URL in normal form, whatever their method, headers and body.
@@ -48,9 +50,7 @@ public struct CacheSelection: Hashable, Sendable {
 
     /// Those of a host, whatever scheme and port: `api.example.com`.
     public static func host(_ host: String) -> CacheSelection {
-        let host = host.lowercased()
-        let prefixes = ["http", "https"].flatMap { ["\($0)://\(host)/", "\($0)://\(host):"] }
-        return CacheSelection(content: .urls(prefixes: prefixes))
+        CacheSelection(content: .host(host.lowercased()))
     }
 
     /// Those that arrived, or were last confirmed, before an instant.

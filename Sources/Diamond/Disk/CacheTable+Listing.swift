@@ -4,25 +4,38 @@ import Foundation
 /// What people and statistics ask of the tables. Bodies are never read.
 extension CacheTable {
     private static let columns =
-        "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id"
+        "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL"
 
-    /// - Parameter selections: what an entry has to be in: of each group one at least.
+    /// A page: never by counting rows that are passed over, so that a deep one costs what the first does.
+    ///
+    /// - Parameters:
+    ///   - selections: what an entry has to be in: of each group one at least.
+    ///   - cursor: where it begins, in the same order.
     static func list(
         _ selections: [[CacheSelection]],
         by order: CacheOrder,
+        after cursor: CacheCursor?,
         limit: Int,
-        offset: Int,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
         let (condition, values) = condition(selections)
-        let range: [Value] = [.integer(Int64(limit)), .integer(Int64(offset))]
+        let start = start(behind: cursor)
         let statement = try connection.statement(
             composed: """
-                SELECT \(columns) FROM entry WHERE \(condition)
-                ORDER BY \(terms(of: order)) LIMIT ? OFFSET ?
+                SELECT \(columns) FROM entry WHERE \(condition) AND \(start.sql)
+                ORDER BY \(terms(of: order)) LIMIT ?
                 """)
-        try bind(values + range, to: statement)
+        try bind(values + start.values + [.integer(Int64(limit))], to: statement)
         return try listings(of: statement)
+    }
+
+    private static func start(behind cursor: CacheCursor?) -> (sql: String, values: [Value]) {
+        guard let cursor else { return ("TRUE", []) }
+        return switch cursor.order {
+        case .newest: ("(stored_at, id) < (?, ?)", [.integer(cursor.number), .integer(cursor.id)])
+        case .largest: ("(body_size, id) < (?, ?)", [.integer(cursor.number), .integer(cursor.id)])
+        case .url: ("(url, id) > (?, ?)", [.text(cursor.url), .integer(cursor.id)])
+        }
     }
 
     private static func condition(_ selections: [[CacheSelection]]) -> (sql: String, values: [Value]) {
@@ -61,7 +74,7 @@ extension CacheTable {
     ) throws(SQLiteError) -> [CacheListing] {
         let statement = try connection.statement(
             """
-            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id
+            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL
             FROM entry WHERE substr(lower(hex(key)), 1, ?) = ? LIMIT 2
             """
         )
@@ -77,8 +90,14 @@ extension CacheTable {
     }
 
     static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {
+        // Each from an index alone: a million entries in some tens of milliseconds. A count that triggers keep would be
+        // there at once, and every entry stored would pay for it.
         let statement = try connection.statement(
-            "SELECT count(*), coalesce(sum(body_size), 0), min(stored_at), max(stored_at) FROM entry"
+            """
+            SELECT count(*), coalesce(sum(body_size), 0), (SELECT min(stored_at) FROM entry),
+                (SELECT max(stored_at) FROM entry)
+            FROM entry
+            """
         )
         guard try statement.step() else { return CacheTotals() }
         return CacheTotals(

@@ -128,15 +128,20 @@ extension CacheTable {
         case .tag(let name): ("id IN (SELECT entry FROM tag WHERE name = ?)", [.text(name)])
         case .identity(let identity): ("identity = ?", [.text(identity)])
         case .storedBefore(let time): ("stored_at < ?", [.integer(time)])
-        case .url(let url): ("url = ? AND url <> ''", [.text(url)])
+        case .url(let url): ("url = ?", [.text(url)])
         case .expired(let time):
             ("lifetime IS NOT NULL AND flags & 18 = 0 AND expires_at < ?", [.integer(time)])
-        case .urls(let prefixes):
-            // The last character of Unicode is the largest of all that can follow.
-            (
-                prefixes.map { _ in "(url >= ? AND url < ?)" }.joined(separator: " OR "),
-                prefixes.flatMap { [.text($0), .text($0 + "\u{10FFFF}")] }
-            )
+        case .urlPrefix(let prefix): urls([prefix], "seal IS NULL")
+        case .host(let host):
+            urls(["http", "https"].flatMap { ["\($0)://\(host)/", "\($0)://\(host):"] }, "seal IS NULL")
+        case .sealedHost(let digest): urls([digest + "/"], "seal IS NOT NULL")
         }
+    }
+
+    /// - Parameter seal: which rows: what stands in place of a sealed one's URL is none.
+    private static func urls(_ prefixes: [String], _ seal: String) -> (sql: String, values: [Value]) {
+        let ranges = prefixes.map { _ in "(url >= ? AND url < ?)" }.joined(separator: " OR ")
+        // The last character of Unicode is the largest of all that can follow.
+        return ("(\(ranges)) AND \(seal)", prefixes.flatMap { [.text($0), .text($0 + "\u{10FFFF}")] })
     }
 }

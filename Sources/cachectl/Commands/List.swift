@@ -8,7 +8,8 @@ struct List: ParsableCommand {
         abstract: "Lists what is stored, the newest first.",
         discussion: """
             AGE counts from when the origin made or confirmed the answer. FRESH is how long the server still allows it \
-            to be reused; - where it says nothing (a request's own --max-age is not seen here).
+            to be reused; - where it says nothing (a request's own --max-age is not seen here). Where there is more, a \
+            line behind the table names the cursor of the next page; --json tells it of each entry.
             """
     )
 
@@ -29,11 +30,22 @@ struct List: ParsableCommand {
     @Option(help: ArgumentHelp("Entries at most.", valueName: "N"))
     var limit = 50
 
-    @Option(help: ArgumentHelp("Entries passed over.", valueName: "N"))
-    var offset = 0
+    @Option(
+        help: ArgumentHelp("Begin behind the entry that a list in the same order named so.", valueName: "CURSOR"),
+        transform: { text in
+            guard let cursor = CacheCursor(text) else {
+                throw ValidationError("'\(text)' is no cursor: take one that 'cachectl list' has named")
+            }
+            return cursor
+        }
+    )
+    var after: CacheCursor?
 
     func validate() throws {
-        guard limit >= 0, offset >= 0 else { throw ValidationError("--limit and --offset are not negative") }
+        guard limit >= 0 else { throw ValidationError("--limit is not negative") }
+        guard after?.order ?? by == by else {
+            throw ValidationError("the cursor is of a list by \(after?.order.rawValue ?? ""): say --by, or begin anew")
+        }
     }
 
     func run() throws {
@@ -42,13 +54,19 @@ struct List: ParsableCommand {
         let selections = selections(now)
         // What is named is found by the key alone.
         if selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
-        let listings: [CacheListing]
+        var listings: [CacheListing]
         do throws(CacheError) {
-            listings = try cache.list(selections, by: by, limit: limit, offset: offset)
+            // One more than is shown tells whether there is one.
+            listings = try cache.list(selections, by: by, after: after, limit: limit + 1)
         } catch {
             throw Failure.report(error)
         }
-        show(listings.map { EntryRow($0, now: now) })
+        let isMore = listings.count > limit
+        listings = Array(listings.prefix(limit))
+        show(listings.map { EntryRow($0, cursor: CacheCursor(behind: $0, by: by), now: now) })
+        if isMore, !store.json, let last = listings.last {
+            Output.note("there is more: --after \(CacheCursor(behind: last, by: by))")
+        }
         if listings.contains(where: \.isLocked) { try store.refuseLocked(cache) }
     }
 
@@ -86,9 +104,11 @@ struct EntryRow: Encodable {
     var fresh: Int64?
     /// Whether eviction spares it.
     var pinned: Bool
+    /// What a list goes on with behind it; absent outside of a list.
+    var cursor: String?
     private var milliseconds: (age: Int64, fresh: Int64?)
 
-    init(_ listing: CacheListing, now: Int64) {
+    init(_ listing: CacheListing, cursor: CacheCursor? = nil, now: Int64) {
         let age = listing.initialAge + max(0, now - listing.storedAt)
         milliseconds = (age, listing.freshness(at: now))
         key = listing.key.description
@@ -97,12 +117,13 @@ struct EntryRow: Encodable {
         url = listing.url
         bytes = listing.bodySize
         pinned = listing.flags.contains(.pinned)
+        self.cursor = cursor?.description
         storedAt = Quantity.instant(listing.storedAt)
         self.age = age / 1000
         fresh = milliseconds.fresh.map { $0 / 1000 }
     }
 
-    enum CodingKeys: CodingKey { case key, method, status, url, bytes, storedAt, age, fresh, pinned }
+    enum CodingKeys: CodingKey { case key, method, status, url, bytes, storedAt, age, fresh, pinned, cursor }
 
     var cells: [String] {
         let fresh = milliseconds.fresh.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"

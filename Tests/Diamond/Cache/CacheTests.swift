@@ -220,7 +220,49 @@ import Testing
         }
         await cache.flush()
         #expect(try cache.list(limit: 2).map(\.url) == ["http://h/4", "http://h/3"])
-        #expect(try cache.list(limit: 2, offset: 4).map(\.url) == ["http://h/0"])
+        #expect(try cache.list(limit: 9).dropFirst(4).map(\.url) == ["http://h/0"])
+    }
+
+    @Test(arguments: CacheOrder.allCases, [false, true])
+    func `goes on behind an entry, among equals and when it has gone`(order: CacheOrder, isSealed: Bool) async throws {
+        let seal = isSealed ? AESGCMSeal.first : nil
+        let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
+        for name in 0..<9 {
+            var entry = try entry("\(name * 7 % 9)")
+            entry.stored.storedAt = Int64(name / 4)
+            entry.stored.body = Data(count: 1 + name / 4)
+            cache.store(entry)
+        }
+        await cache.flush()
+        let all = try cache.list(by: order, limit: 20)
+        #expect(all.count == 9)
+        for place in 0..<9 {
+            let cursor = CacheCursor(behind: all[place], by: order)
+            #expect(CacheCursor(cursor.description) == cursor)
+            #expect(
+                try cache.list(by: order, after: cursor, limit: 3).map(\.id)
+                    == all.dropFirst(place + 1).prefix(3).map(\.id))
+        }
+        try await cache.purge(all[4].key)
+        let rest = try cache.list(by: order, after: CacheCursor(behind: all[4], by: order), limit: 20)
+        #expect(rest.map(\.id) == all.dropFirst(5).map(\.id))
+    }
+
+    @Test(arguments: [
+        ("(stored_at, id) < (?, ?) ORDER BY stored_at DESC, id DESC", "entry_by_age (stored_at"),
+        ("(body_size, id) < (?, ?) ORDER BY body_size DESC, id DESC", "entry_by_size (body_size"),
+        ("(url, id) > (?, ?) ORDER BY url, id", "entry_by_url (url"),
+    ]) func `a deep page begins in its index, without sorting`(condition: String, index: String) throws {
+        _ = try open()
+        let plan = try temporary.plan("SELECT key FROM entry WHERE TRUE AND \(condition) LIMIT ?")
+        #expect(plan.count == 1 && plan.first?.contains("SEARCH entry USING INDEX \(index)") == true, "\(plan)")
+    }
+
+    @Test func `counts by indexes alone`() throws {
+        _ = try open()
+        let plan = try temporary.plan("SELECT count(*), sum(body_size), (SELECT max(stored_at) FROM entry) FROM entry")
+        #expect(plan.contains { $0.hasPrefix("SCAN entry USING COVERING INDEX entry_by_size") }, "\(plan)")
+        #expect(plan.contains { $0.hasPrefix("SEARCH entry USING COVERING INDEX entry_by_age") }, "\(plan)")
     }
 
     @Test func `finds by one range of rows, without sorting and without a scan`() throws {
@@ -250,6 +292,16 @@ extension TemporaryStore {
         try database().read { (connection) throws(SQLiteError) in
             let count = try connection.statement(composed: "SELECT count(*) FROM \(table)")
             return try count.step() ? count.int64(0) : 0
+        }
+    }
+
+    /// The first column of every row.
+    func texts(_ sql: String) throws -> [String] {
+        try database().read { (connection) throws(SQLiteError) in
+            let rows = try connection.statement(composed: sql)
+            var texts: [String] = []
+            while try rows.step() { texts.append(rows.text(0)) }
+            return texts
         }
     }
 

@@ -67,7 +67,7 @@ import Testing
         for name in ["c", "a", "b"] { cache.store(try .stub(name)) }
         await cache.flush()
         #expect(try cache.list(by: .url, limit: 2).map(\.url) == ["http://h/a", "http://h/b"])
-        #expect(try cache.list(by: .url, limit: 9, offset: 2).map(\.url) == ["http://h/c"])
+        #expect(try cache.list(by: .url, limit: 9).dropFirst(2).map(\.url) == ["http://h/c"])
         #expect(try cache.list(beginning: CacheEntry.stub("b").key.description).map(\.url) == ["http://h/b"])
     }
 

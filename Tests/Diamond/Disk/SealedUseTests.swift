@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import Foundation
 import HTTPTypes
@@ -54,10 +55,54 @@ import Testing
         let cache = try await filled()
         let both = try cache.list([.tag("t"), .host("a.example")], by: .largest, limit: 9)
         #expect(both.map(\.url) == ["https://a.example/1", "https://a.example/10"])
-        let newest = try cache.list([.host("a.example")], limit: 1, offset: 1)
-        #expect(newest.map(\.url) == ["https://a.example/10"])
+        let newest = try #require(cache.list([.host("a.example")], limit: 1).first)
+        let next = try cache.list([.host("a.example")], after: CacheCursor(behind: newest, by: .newest), limit: 1)
+        #expect(next.map(\.url) == ["https://a.example/10"])
         #expect(try cache.list([.tag("t"), .tag("u")], limit: 9).map(\.url) == ["https://a.example/10"])
         #expect(try cache.list([.host("b.example"), .identity("anna")], limit: 9).isEmpty)
+    }
+
+    /// Counts the URLs that are opened.
+    private struct CountingSeal: CacheSeal {
+        let opened = Guarded(0)
+        var keyID: String { "first" }
+
+        func seal(_ bytes: Data, context: Data) throws -> Data { try AESGCMSeal.first.seal(bytes, context: context) }
+
+        func open(_ bytes: Data, keyID: String, context: Data) throws -> Data {
+            if context.starts(with: Data("diamond 1 request ".utf8)) { opened.withLock { $0 += 1 } }
+            return try AESGCMSeal.first.open(bytes, keyID: keyID, context: context)
+        }
+    }
+
+    @Test(arguments: [
+        (CacheSelection.url("https://a.example/1"), 1, 0), (.host("a.example"), 3, 0),
+        (.url(prefix: "https://a.example/1"), 2, 3), (.url(prefix: "https://a.example"), 3, 4),
+    ]) func `entries of a URL or a host are found without opening any, those of a beginning within its host`(
+        selection: CacheSelection, count: Int, opened: Int
+    ) async throws {
+        _ = try await filled()
+        let seal = CountingSeal()
+        let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
+        #expect(try cache.count(selection) == count)
+        #expect(seal.opened.withLock { $0 } == opened)
+        #expect(try await cache.invalidate(selection) == count)
+        #expect(try await cache.purge(selection) == count)
+        #expect(seal.opened.withLock { $0 } == opened * 3)
+    }
+
+    @Test func `the digests of URLs are of no use without the secret, and no beginning of a URL`() async throws {
+        _ = try await filled()
+        let digests = try temporary.texts("SELECT url FROM entry")
+        #expect(Set(digests).count == 4 && digests.allSatisfy { $0.utf8.count == 65 })
+        #expect(Set(digests.map { $0.prefix(33) }).count == 2)
+        let clear = try Cache(temporary.store, memoryCapacity: 0)
+        for digest in digests { #expect(try clear.count(.url(prefix: String(digest.prefix(1)))) == 0) }
+        let other = TemporaryStore()
+        let another = try Cache(other.store, seal: AESGCMSeal.first, memoryCapacity: 0)
+        another.store(try .stub("https://a.example/1"))
+        await another.flush()
+        #expect(try Set(other.texts("SELECT url FROM entry")).isDisjoint(with: digests))
     }
 
     @Test func `entries are picked by a predicate over their URLs`() async throws {

@@ -61,7 +61,7 @@ extension CacheFile {
     }
 }
 
-/// What people ask of a sealed store: everything that names a URL opens it.
+/// What people ask of a sealed store. What names the beginning of a URL opens each that may be meant.
 extension CacheFile {
     private static let pageSize = 1000
     /// Keys in one selection.
@@ -87,40 +87,53 @@ extension CacheFile {
         _ listings: [CacheListing],
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
-        guard listings.contains(where: \.url.isEmpty) else { return listings }
+        guard listings.contains(where: \.isSealed) else { return listings }
         var opened = listings
-        for index in opened.indices where opened[index].url.isEmpty {
+        for index in opened.indices where opened[index].isSealed {
             let key = opened[index].key
             let kept = try CacheTable.request(of: key, on: connection)
             let url = kept.flatMap { open($0, key)?.url }
             opened[index].url = url ?? "•••"
-            opened[index].isSealed = true
             opened[index].isLocked = url == nil
         }
         return opened
     }
 
-    /// Selections that together name what one does. A sealed store knows tags and identities by their digests, and URLs
-    /// only after opening each; what it has in clear from before it was sealed is named as ever.
+    /// Selections that together name what one does. A sealed store knows tags, identities, URLs and hosts by their
+    /// digests, and what a URL begins with only after opening each; what it has in clear from before it was sealed is
+    /// named as ever.
     func parts(of selection: CacheSelection) throws(CacheError) -> [CacheSelection] {
         guard sealing != nil else { return [selection] }
         guard let test = selection.urlTest else { return alternatives(to: selection) }
-        return try [selection] + groups(where: test)
+        return try [selection] + groups(among: candidates(of: selection), where: test)
     }
 
-    /// A selection that is not by URL, as rows in clear and sealed ones know it.
+    /// A selection that is not by the beginning of a URL, as rows in clear and sealed ones know it.
     private func alternatives(to selection: CacheSelection) -> [CacheSelection] {
         switch (selection.content, sealing) {
         case (.tag(let name), let sealing?): [selection, .tag(sealing.tag(name))]
         case (.identity(let name), let sealing?): [selection, .identity(sealing.identity(name))]
+        case (.url(let url), let sealing?): [selection, .url(sealing.url(url))]
+        case (.host(let host), let sealing?): [selection, CacheSelection(content: .sealedHost(sealing.host(host)))]
         default: [selection]
         }
     }
 
+    /// What has to be opened to know whether its URL begins as asked for: where that names a host, its entries alone.
+    private func candidates(of selection: CacheSelection) -> [[CacheSelection]] {
+        guard case .urlPrefix(let prefix) = selection.content, let host = URLHost.ofAll(beginningWith: prefix) else {
+            return []
+        }
+        return [alternatives(to: .host(String(host)))]
+    }
+
     /// The sealed ones whose URLs are meant.
-    private func groups(where isNamed: (CacheListing) -> Bool) throws(CacheError) -> [CacheSelection] {
+    private func groups(
+        among selections: [[CacheSelection]],
+        where isNamed: (CacheListing) -> Bool
+    ) throws(CacheError) -> [CacheSelection] {
         var keys: [RequestKey] = []
-        try forEachPage { page in keys += page.filter { $0.isSealed && isNamed($0) }.map(\.key) }
+        try forEachPage(of: selections) { page in keys += page.filter { $0.isSealed && isNamed($0) }.map(\.key) }
         return stride(from: 0, to: keys.count, by: Self.groupSize).map { start in
             CacheSelection(content: .keys(Array(keys[start..<min(start + Self.groupSize, keys.count)])))
         }
@@ -130,17 +143,18 @@ extension CacheFile {
     func list(
         _ selections: [CacheSelection],
         by order: CacheOrder,
-        limit: Int,
-        offset: Int
+        after cursor: CacheCursor?,
+        limit: Int
     ) throws(CacheError) -> [CacheListing] {
         let known = selections.filter { $0.urlTest == nil }.map { alternatives(to: $0) }
         let tests = selections.compactMap(\.urlTest)
         if sealing != nil, order == .url || !tests.isEmpty {
-            return try sorted(known, tests, by: order, limit: limit, offset: offset)
+            let hosts = selections.flatMap { candidates(of: $0) }
+            return try sorted(known + hosts, tests, by: order, after: cursor, limit: limit)
         }
         let all = sealing == nil ? selections.map { [$0] } : known
         return try read { (connection) throws(SQLiteError) in
-            try opened(CacheTable.list(all, by: order, limit: limit, offset: offset, on: connection), on: connection)
+            try opened(CacheTable.list(all, by: order, after: cursor, limit: limit, on: connection), on: connection)
         }
     }
 
@@ -149,21 +163,23 @@ extension CacheFile {
         _ selections: [[CacheSelection]],
         _ tests: [(CacheListing) -> Bool],
         by order: CacheOrder,
-        limit: Int,
-        offset: Int
+        after cursor: CacheCursor?,
+        limit: Int
     ) throws(CacheError) -> [CacheListing] {
         var listings: [CacheListing] = []
         try forEachPage(of: selections) { page in
-            listings += page.filter { listing in tests.allSatisfy { $0(listing) } }
+            listings += page.filter { listing in
+                cursor?.isBefore(listing) ?? true && tests.allSatisfy { $0(listing) }
+            }
         }
         listings.sort { left, right in
             switch order {
             case .newest: (left.storedAt, left.id) > (right.storedAt, right.id)
             case .largest: (left.bodySize, left.id) > (right.bodySize, right.id)
-            case .url: (left.url, left.id) < (right.url, right.id)
+            case .url: CacheCursor(behind: left, by: .url).isBefore(right)
             }
         }
-        return Array(listings.dropFirst(offset).prefix(limit))
+        return Array(listings.prefix(limit))
     }
 
     // In pages, so that no reading transaction stands long in the way of a checkpoint.
@@ -185,13 +201,11 @@ extension CacheFile {
 }
 
 extension CacheSelection {
-    /// Whether an entry whose URL is known is meant; `nil` where a selection is not by URL.
+    /// Whether an entry whose URL is known is meant; `nil` where a selection is not by how it begins.
     fileprivate var urlTest: ((CacheListing) -> Bool)? {
         switch content {
-        case .url(let url): { !$0.isLocked && $0.url.utf8.elementsEqual(url.utf8) }
-        case .urls(let prefixes):
-            { listing in !listing.isLocked && prefixes.contains { listing.url.utf8.starts(with: $0.utf8) } }
-        case .all, .key, .keys, .tag, .identity, .storedBefore, .expired: nil
+        case .urlPrefix(let prefix): { !$0.isLocked && $0.url.utf8.starts(with: prefix.utf8) }
+        case .all, .key, .keys, .tag, .identity, .url, .host, .sealedHost, .storedBefore, .expired: nil
         }
     }
 }

@@ -6,9 +6,10 @@ import Foundation
 /// URL and canonical form are one sealed value, the headers another, each chunk of the body one more. Each is bound to
 /// its key, its column and its number; the headers also to the row's status, times, flags and sizes and to the digest of
 /// the sealed body, so that nothing of a row can be changed or put in another's place. What has to be found by its name,
-/// tags and identities, is a keyed digest.
+/// tags, identities, URLs and hosts, is a keyed digest: who has the file sees which entries share one, and cannot try out
+/// which it is.
 struct Sealing: Sendable {
-    private enum Column: String { case request, headers, body, tag, identity }
+    private enum Column: String { case request, headers, body, tag, identity, url, host }
 
     let seal: any CacheSeal
     private let names: SymmetricKey
@@ -26,6 +27,15 @@ struct Sealing: Sendable {
 
     func identity(_ identity: String) -> String { digest(of: identity, .identity) }
 
+    /// What stands in place of a URL: the digest of its host and its own, so that one index finds it by either. 128 bits
+    /// of each, which nobody can make collide without the secret.
+    func url(_ url: String) -> String {
+        let host = URLHost.of(url) ?? ""
+        return "\(self.host(String(host)))/\(digest(of: url, .url).prefix(32))"
+    }
+
+    func host(_ host: String) -> String { String(digest(of: host, .host).prefix(32)) }
+
     private func digest(of name: String, _ column: Column) -> String {
         Hex.text(of: HMAC<SHA256>.authenticationCode(for: Data("\(column.rawValue) \(name)".utf8), using: names))
     }
@@ -38,7 +48,7 @@ struct Sealing: Sendable {
         }
         var sealed = entry
         sealed.request = try request(of: entry)
-        sealed.url = ""
+        sealed.url = url(entry.url)
         sealed.identity = entry.identity.map(identity)
         sealed.tags = Set(entry.tags.map(tag))
         sealed.stored.body = Data()

@@ -1,0 +1,54 @@
+import Foundation
+
+/// A place in a list: behind an entry, by what the list is sorted by. The next page begins there, however many entries
+/// have come and gone meanwhile, and as fast as the first.
+package struct CacheCursor: Hashable, Sendable {
+    package let order: CacheOrder
+    /// What the entry is sorted by, where it is a number.
+    let number: Int64
+    /// What it is sorted by in the order of URLs, otherwise empty.
+    let url: String
+    /// The row: it decides among equals.
+    let id: Int64
+
+    package init(behind listing: CacheListing, by order: CacheOrder) {
+        self.order = order
+        switch order {
+        case .newest: (number, url) = (listing.storedAt, "")
+        case .largest: (number, url) = (listing.bodySize, "")
+        case .url: (number, url) = (0, listing.url)
+        }
+        id = listing.id
+    }
+
+    /// Whether an entry comes behind.
+    func isBefore(_ listing: CacheListing) -> Bool {
+        switch order {
+        case .newest: (listing.storedAt, listing.id) < (number, id)
+        case .largest: (listing.bodySize, listing.id) < (number, id)
+        // As SQLite compares texts.
+        case .url: url.utf8.lexicographicallyPrecedes(listing.url.utf8) || (url == listing.url && id < listing.id)
+        }
+    }
+}
+
+/// A text for people to hand back: base64url (RFC 4648 section 5) of the order, the numbers and the URL.
+extension CacheCursor: CustomStringConvertible {
+    package var description: String {
+        Data("\(order.rawValue) \(number) \(id) \(url)".utf8).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    /// `nil` for what is none.
+    package init?(_ text: String) {
+        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        let base64 = text.replacing("-", with: "+").replacing("_", with: "/") + padding
+        guard let bytes = Data(base64Encoded: base64) else { return nil }
+        let parts = String(decoding: bytes, as: UTF8.self).split(
+            separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, let order = CacheOrder(rawValue: String(parts[0])), let number = Int64(parts[1]),
+            let id = Int64(parts[2])
+        else { return nil }
+        (self.order, self.number, self.id, url) = (order, number, id, String(parts[3]))
+    }
+}
