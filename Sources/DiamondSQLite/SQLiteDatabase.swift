@@ -115,7 +115,7 @@ package final class SQLiteDatabase: Sendable {
 }
 
 extension SQLiteDatabase {
-    private static func transaction<Result>(
+    static func transaction<Result>(
         on handle: SQLiteHandle,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
@@ -142,7 +142,7 @@ extension SQLiteDatabase {
         throw SQLiteError(errno == ENOSPC ? .full : .cannotOpen, "cannot be made, \(reason)", path: path)
     }
 
-    private static func open(
+    static func open(
         _ path: String,
         _ configuration: SQLiteConfiguration,
         readOnly: Bool

@@ -53,7 +53,15 @@ import Testing
             "the store's secret is missing", "cachectl verify --repair",
             { try $0.run("DELETE FROM fact WHERE name = 'secret'") }
         ),
-        ("the schema's version is 0, not 1", "cachectl stats", { try $0.run("PRAGMA user_version = 0") }),
+        (
+            "the index entry_by_key is missing", "cachectl verify --repair",
+            { try $0.run("DROP INDEX entry_by_key") }
+        ),
+        ("the table access is missing", "cachectl verify --repair", { try $0.run("DROP TABLE access") }),
+        (
+            "the sealed store's secret is missing", "cachectl purge --all",
+            { try $0.run("UPDATE entry SET seal = 'k'; DELETE FROM fact WHERE name = 'secret'") }
+        ),
         (
             "% of the file hold nothing", "cachectl evict",
             {
@@ -81,7 +89,15 @@ import Testing
     private static let failures: [(remedy: String, cause: @Sendable (TemporaryStore) throws -> Void)] = [
         ("there is no store in", { try FileManager.default.removeItem(at: $0.directory) }),
         ("update this program", { try $0.run("PRAGMA user_version = 99") }),
-        ("use another store directory", { try $0.run("PRAGMA application_id = 1") }),
+        ("use another store directory", { try $0.run("PRAGMA application_id = 1; DROP TABLE tag") }),
+        (
+            "the application id is 1, not 1147756867: 'cachectl verify --repair' sets it",
+            { try $0.run("PRAGMA application_id = 1") }
+        ),
+        (
+            "the schema's version is 0, not 1: 'cachectl verify --repair' sets it",
+            { try $0.run("PRAGMA user_version = 0") }
+        ),
         (
             "move the file away; it will be made anew",
             {

@@ -72,6 +72,24 @@ import Testing
         ),
         ("INSERT INTO tag VALUES (9, 'x')", "tags", "tags without an entry: 1"),
         ("INSERT INTO fact VALUES ('hand', x'ff')", "hand", "points nowhere"),
+        ("INSERT INTO body VALUES ((2 << 20) + 1, NULL, x'00')", "surplus", "rows behind the end of its body: 1"),
+        ("DROP INDEX entry_by_age", "schema", "the index entry_by_age is missing"),
+        ("DROP INDEX entry_by_key", "schema", "the index entry_by_key is missing"),
+        ("CREATE INDEX entry_by_status ON entry (status)", "schema", "the index entry_by_status is none of the schema"),
+        (
+            "DROP INDEX entry_by_url; CREATE INDEX entry_by_url ON entry (url, id)", "schema",
+            "the index entry_by_url is another one"
+        ),
+        ("DROP TRIGGER entry_was_changed", "schema", "the trigger entry_was_changed is missing"),
+        (
+            "CREATE TRIGGER spy AFTER INSERT ON entry BEGIN DELETE FROM tag; END", "schema",
+            "the trigger spy is none of the schema"
+        ),
+        ("CREATE TABLE mine (a)", "schema", "the table mine is none of the schema"),
+        ("CREATE VIEW mine AS SELECT 1", "schema", "the view mine is none of the schema"),
+        ("DROP TABLE access", "schema", "the table access is missing"),
+        ("PRAGMA user_version = 0", "header", "the schema's version is 0, not 1"),
+        ("PRAGMA application_id = 7", "header", "the application id is 7, not \(0x4469_6143)"),
         ("DELETE FROM fact WHERE name = 'secret'", "secret", "is missing"),
         ("UPDATE fact SET value = x'' WHERE name = 'secret'", "secret", "is missing"),
     ]
@@ -84,13 +102,56 @@ import Testing
         let findings = try #require(report["findings"] as? [[String: String]])
         #expect(findings.map { $0["kind"] } == [damage.kind])
         #expect(findings.first?["what"] == damage.what)
-        #expect((findings.first?["key"]?.count == 64) == (damage.kind == "entry"))
+        #expect((findings.first?["key"]?.count == 64) == ["entry", "surplus"].contains(damage.kind))
         let repaired = try #require(try await cachectl.object("verify", "--repair"))
         #expect((repaired["findings"] as? [[String: String]])?.first?["done"] != nil)
         #expect(try await cachectl("verify").status == 0)
         // Only what is damaged went.
         let rest = try Cache(cachectl.temporary.store).totals().entries
         #expect(rest == (damage.kind == "entry" ? 2 : 3))
+    }
+
+    @Test func `mends what the rest stands on first, and then the rest`() async throws {
+        try await fill()
+        try cachectl.temporary.run(
+            """
+            PRAGMA user_version = 0; PRAGMA application_id = 0; DROP INDEX entry_by_key; DROP TRIGGER entry_takes_its_body;
+            INSERT INTO entry (id, key_prefix, key, request, url, method, status, headers, stored_at, initial_age, lifetime,
+                flags, duration, body_size, body_digest, checksum)
+            SELECT 9, key_prefix, key, request, url, method, status, headers, stored_at, initial_age, lifetime, flags,
+                duration, body_size, body_digest, checksum FROM entry WHERE id = 3;
+            UPDATE entry SET status = 404 WHERE id = 2
+            """
+        )
+        #expect(try await cachectl("verify").status == 1)
+        let repaired = try #require(try await cachectl.object("verify", "--repair"))
+        let findings = try #require(repaired["findings"] as? [[String: String]])
+        #expect(findings.map { $0["kind"] } == ["header", "schema", "schema", "entry"])
+        #expect(findings.allSatisfy { $0["done"] != nil && $0["done"] != "gone meanwhile" }, "\(findings)")
+        #expect(try await cachectl("verify").status == 0)
+        #expect(try Cache(cachectl.temporary.store).totals().entries == 2)
+    }
+
+    @Test func `sets a file aside whose tables are others`() async throws {
+        try await fill()
+        try cachectl.temporary.run("ALTER TABLE tag ADD COLUMN mine TEXT")
+        let found = try await cachectl("verify")
+        #expect(found.status == 1 && found.text.contains("file  -    the table tag has other columns"), "\(found.text)")
+        #expect(try await cachectl("verify", "--repair").text.contains("set aside as cache.sqlite.corrupt-"))
+        #expect(try await cachectl("verify").text == "0 entries, 0 B of bodies: all sound\n")
+    }
+
+    @Test(arguments: ["PRAGMA user_version = 2", "PRAGMA application_id = 7; DROP TABLE tag"])
+    func `leaves a newer file and another program's alone`(sql: String) async throws {
+        try await fill()
+        try cachectl.temporary.run(sql)
+        let before = try Data(contentsOf: URL(filePath: cachectl.temporary.store.cachePath))
+        let outcome = try await cachectl("verify", "--repair")
+        #expect(outcome.status == 4, "\(outcome.errors)")
+        #expect(
+            outcome.errors.contains(": update this program, or use another store")
+                || outcome.errors.contains("use another store"))
+        #expect(try Data(contentsOf: URL(filePath: cachectl.temporary.store.cachePath)) == before)
     }
 
     /// Overwrites pages, all but the first where nothing is said.

@@ -48,11 +48,10 @@ extension CacheDiagnosis {
     }
 
     private func state(_ settings: Settings) -> [Complaint] {
-        var complaints: [Complaint] = []
-        if !hasSecret {
-            complaints.append(
-                Complaint(what: "the store's secret is missing", remedy: "'cachectl verify --repair' makes a new one"))
-        }
+        var complaints = schemaFaults.map { Complaint(what: $0, remedy: "'cachectl verify --repair' mends it") }
+        // Without its tables nothing was read.
+        guard totals != nil else { return complaints }
+        if !hasSecret { complaints.append(lostSecret) }
         if Eviction.isWasteful(free: settings.freeBytes, used: settings.usedBytes) {
             let part = settings.freePages * 100 / max(1, settings.pages)
             complaints.append(
@@ -70,6 +69,16 @@ extension CacheDiagnosis {
             )
         }
         return complaints
+    }
+
+    private var lostSecret: Complaint {
+        guard isSealed else {
+            return Complaint(
+                what: "the store's secret is missing", remedy: "'cachectl verify --repair' makes a new one")
+        }
+        return Complaint(
+            what: "the sealed store's secret is missing: its entries are found no more by URL, host, tag or identity",
+            remedy: "run 'cachectl purge --all'; the next program with the key makes a new one")
     }
 }
 

@@ -40,6 +40,10 @@ package struct CacheDiagnosis: Sendable {
     package var settings: Settings?
     package var totals: CacheTotals?
     package var hasSecret = false
+    /// Whether it has sealed entries; asked only where the secret is missing.
+    package var isSealed = false
+    /// What of its tables, indexes and triggers is missing, another one, or too much.
+    package var schemaFaults: [String] = []
     /// The names of the keys that the programs of a sealed store seal with.
     package var keyIDs: [String] = []
     /// Why the store cannot be used.
@@ -59,27 +63,33 @@ package struct CacheDiagnosis: Sendable {
     private mutating func read() throws(CacheError) {
         try store.requireCache()
         do throws(SQLiteError) {
-            let (settings, contents) = try SQLiteDatabase.look(at: store.cachePath, DiamondSchema.cache, Self.read)
-            self.settings = settings
-            totals = contents?.totals
-            hasSecret = contents?.hasSecret ?? false
-            keyIDs = contents?.keyIDs ?? []
-            failure = settings.failure(of: store)
+            let expected = try CacheSchema.expected()
+            self = try SQLiteDatabase.look(at: store.cachePath, DiamondSchema.cache) {
+                (connection) throws(SQLiteError) in
+                var diagnosis = self
+                try diagnosis.read(expected, on: connection)
+                return diagnosis
+            }
         } catch {
             throw CacheError(error)
         }
     }
 
-    private typealias Contents = (totals: CacheTotals, hasSecret: Bool, keyIDs: [String])
-
-    private static func read(
-        _ connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (Settings, Contents?) {
-        let settings = try CacheTable.settings(on: connection)
-        guard settings.isCurrent else { return (settings, nil) }
-        let totals = try CacheTable.totals(on: connection)
-        let keyIDs = try CacheTable.sealedSecrets(on: connection).keys.sorted()
-        return (settings, (totals, try CacheTable.hasSoundSecret(on: connection), keyIDs))
+    private mutating func read(
+        _ expected: CacheSchema,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let (settings, schema) = try (CacheTable.settings(on: connection), CacheTable.schema(on: connection))
+        self.settings = settings
+        failure = settings.failure(of: store, mistake: settings.mistake(schema, expected))
+        guard settings.isCurrent else { return }
+        schemaFaults = schema.faults(comparedTo: expected).map(\.what)
+        // Without a table there is nothing to read it from.
+        guard schema.hasTables(of: expected) else { return }
+        totals = try CacheTable.totals(on: connection)
+        keyIDs = try CacheTable.sealedSecrets(on: connection).keys.sorted()
+        hasSecret = try CacheTable.hasSoundSecret(on: connection)
+        if !hasSecret { isSealed = try !CacheTable.seals(on: connection).isEmpty }
     }
 
     /// Bytes of the log beside the file.
@@ -107,7 +117,12 @@ extension CacheDiagnosis.Settings {
     }
 
     /// Why a program cannot use the file. One that is empty still, or older, is brought up to date by the next.
-    fileprivate func failure(of store: Store) -> CacheError? {
+    ///
+    /// - Parameter mistake: what a file of ours wrongly says of itself.
+    fileprivate func failure(of store: Store, mistake: String?) -> CacheError? {
+        if let mistake {
+            return CacheError(.other, "\(store.cachePath): \(mistake): 'cachectl verify --repair' sets it")
+        }
         let newest = DiamondSchema.cache.migrations.count
         if applicationID != DiamondSchema.cache.applicationID, applicationID != 0 || pages > 1 {
             return CacheError(SQLiteError(.foreignFile, "belongs to another program", path: store.cachePath))

@@ -2,12 +2,18 @@
 package struct CacheFinding: Hashable, Sendable {
     /// What is damaged.
     package enum Kind: String, Hashable, Sendable, Encodable {
-        /// The file: SQLite says so.
+        /// The file: SQLite says so, or it has other tables.
         case file
+        /// What the file says of itself: whose it is, and of which version.
+        case header
+        /// An index, a trigger or a table that is missing, another one, or not of the schema.
+        case schema
         /// An entry: a look-up drops it.
         case entry
         /// Rows of a body that no entry has.
         case body
+        /// Rows behind the end of an entry's body.
+        case surplus
         /// Tags that no entry has.
         case tags
         /// Where eviction goes on.
@@ -25,6 +31,8 @@ package struct CacheFinding: Hashable, Sendable {
     package var what: String
     /// The row of the entry.
     var id: Int64?
+    /// What of the schema is wrong.
+    var fault: CacheSchema.Fault?
 }
 
 /// What became of a finding.

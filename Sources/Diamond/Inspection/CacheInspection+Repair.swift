@@ -6,6 +6,7 @@ extension CacheInspection {
     /// Mends what was found: drops what is damaged, and sets a malformed file aside, as a program would.
     package func repair() throws(CacheError) -> [CacheRepair] {
         guard !findings.contains(where: { $0.kind == .file }) else { return try setAside() }
+        guard !findings.contains(where: \.comesFirst) else { return try repairFromTheGround() }
         do throws(SQLiteError) {
             let database = try Self.open(store)
             var repairs: [CacheRepair] = []
@@ -27,7 +28,8 @@ extension CacheInspection {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> String? {
         switch finding.kind {
-        case .file: return nil
+        case .file, .header, .schema: return nil
+        case .surplus: return try CacheTable.deleteSurplus(of: finding.id ?? 0, on: connection) ? "dropped" : nil
         case .entry: return try CacheTable.deleteDamaged(finding.id ?? 0, sealing, on: connection) ? "dropped" : nil
         case .body, .tags: return try CacheTable.deleteOrphans(of: finding.id ?? 0, on: connection) ? "dropped" : nil
         case .hand:

@@ -12,7 +12,7 @@ package struct CacheInspection: Sendable {
     /// Sealed entries that were held against their checksums alone: nobody here can open them.
     package private(set) var locked = 0
     let store: Store
-    private var seal: (any CacheSeal)?
+    private(set) var seal: (any CacheSeal)?
     /// The file that was looked at.
     let number: FileNumber?
 
@@ -26,7 +26,9 @@ package struct CacheInspection: Sendable {
         self.seal = seal
         number = FileNumber(store.cachePath)
         do throws(SQLiteError) {
-            try read(Self.open(store))
+            findings = try Self.headerFindings(of: store)
+            // Who is refused would be refused for the rest, too.
+            if findings.isEmpty { try read(Self.open(store)) }
         } catch {
             guard CacheError(error).code == .corrupt else { throw CacheError(error) }
             findings = [CacheFinding(kind: .file, what: "\(error.message) (SQLite \(error.code.rawValue))")]
@@ -41,6 +43,9 @@ package struct CacheInspection: Sendable {
         findings = try database.read(CacheTable.malformations).map { CacheFinding(kind: .file, what: $0) }
         // In such a file nothing else is to be trusted.
         guard findings.isEmpty else { return }
+        findings = try database.read(Self.schemaFindings)
+        // Without a table there is nothing to read it from.
+        guard !findings.contains(where: { $0.kind == .file || $0.fault?.part.kind == .table }) else { return }
         // To another key of the name every entry would be damaged.
         if let seal, try !SealedSecret(seal).isRight(for: database) { self.seal = nil }
         try readEntries(database)
@@ -72,8 +77,12 @@ package struct CacheInspection: Sendable {
         if entry.isLocked { locked += 1 }
         entries += 1
         bodyBytes += max(0, entry.bodySize)
-        guard let damage = entry.damage else { return }
-        findings.append(CacheFinding(kind: .entry, key: entry.key, url: entry.url, what: damage, id: id))
+        if let damage = entry.damage {
+            findings.append(CacheFinding(kind: .entry, key: entry.key, url: entry.url, what: damage, id: id))
+        } else if entry.surplus > 0 {
+            let what = "rows behind the end of its body: \(entry.surplus)"
+            findings.append(CacheFinding(kind: .surplus, key: entry.key, url: entry.url, what: what, id: id))
+        }
     }
 
     private mutating func readBodies(_ database: SQLiteDatabase) throws(SQLiteError) {

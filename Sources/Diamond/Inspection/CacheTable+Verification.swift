@@ -13,6 +13,8 @@ extension CacheTable {
         var damage: String?
         /// Whether it is sealed, and was not opened.
         var isLocked = false
+        /// Rows behind the end of its body, which no look-up reads.
+        var surplus = 0
     }
 
     /// Rows of one page.
@@ -73,6 +75,7 @@ extension CacheTable {
         if case .damaged(let reason) = finding { entry.damage = reason }
         if case .locked = finding { entry.isLocked = true }
         if case .entry = finding, isSealed, sealing == nil { entry.isLocked = true }
+        entry.surplus = try surplus(of: id, on: connection)
         return entry
     }
 

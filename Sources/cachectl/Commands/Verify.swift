@@ -7,7 +7,8 @@ struct Verify: ParsableCommand {
         abstract: "Reads the whole store, and holds it against its checksums.",
         discussion: """
             Programs may use it meanwhile. Ends with 1 when something is wrong and not mended. --repair drops what is \
-            damaged; a file that SQLite finds malformed is set aside, and begins anew. Entries of a sealed store are held \
+            damaged, and makes indexes, triggers and tables that are missing; a file that SQLite finds malformed, or whose \
+            tables have other columns, is set aside, and begins anew. Entries of a sealed store are held \
             against their seals, too, where the key is given.
             """
     )

@@ -1,0 +1,76 @@
+import DiamondSQLite
+import DiamondSchema
+
+/// What a file's schema is made of: tables by their columns, indexes and triggers by their definitions.
+struct CacheSchema: Hashable, Sendable {
+    enum Kind: String, Hashable, Sendable, CaseIterable { case table, view, index, trigger }
+
+    struct Part: Hashable, Sendable {
+        var kind: Kind
+        var name: String
+        /// What makes it, as it was written.
+        var sql: String
+        /// What has to be equal: of a table the columns, otherwise the SQL without comments and breaks. A table that was
+        /// migrated has other SQL than one that was made so.
+        var meaning: String
+
+        var title: String { "the \(kind) \(name)" }
+    }
+
+    /// A part that is not as it has to be.
+    struct Fault: Hashable, Sendable {
+        enum Cause: Hashable, Sendable {
+            case missing
+            /// Another of the same name; the one that has to be there.
+            case changed
+            case surplus
+        }
+
+        var cause: Cause
+        /// The one that has to be there, or else the one that must not be.
+        var part: Part
+
+        var what: String {
+            switch cause {
+            case .missing: "\(part.title) is missing"
+            case .changed where part.kind == .table: "\(part.title) has other columns"
+            case .changed: "\(part.title) is another one"
+            case .surplus: "\(part.title) is none of the schema"
+            }
+        }
+    }
+
+    var parts: [Part]
+
+    /// What a store of this version has.
+    static func expected() throws(SQLiteError) -> CacheSchema {
+        try SQLiteDatabase.fresh(DiamondSchema.cache, CacheTable.schema)
+    }
+
+    /// Tables first, because the others stand on them; what has to go before what has to come.
+    func faults(comparedTo expected: CacheSchema) -> [Fault] {
+        let surplus = parts.filter { part in !expected.parts.contains { $0.isNamed(like: part) } }
+        let others = expected.parts.compactMap { part in
+            let own = parts.first { $0.isNamed(like: part) }
+            return own?.meaning == part.meaning ? nil : Fault(cause: own == nil ? .missing : .changed, part: part)
+        }
+        return surplus.map { Fault(cause: .surplus, part: $0) } + others
+    }
+
+    /// Whether it has all tables of a schema, each with the same columns, and is so a file of ours whatever it says.
+    func hasTables(of expected: CacheSchema) -> Bool {
+        !faults(comparedTo: expected).contains { $0.part.kind == .table && $0.cause != .surplus }
+    }
+
+    func hasAllParts(of expected: CacheSchema) -> Bool {
+        faults(comparedTo: expected).allSatisfy { $0.cause == .surplus }
+    }
+}
+
+extension CacheSchema.Part {
+    fileprivate func isNamed(like other: Self) -> Bool { kind == other.kind && name == other.name }
+}
+
+extension CacheSchema.Kind: CustomStringConvertible {
+    var description: String { rawValue }
+}

@@ -1,0 +1,82 @@
+import DiamondSQLite
+
+/// What the file says of its schema, and what makes it right.
+extension CacheTable {
+    /// SQLite's own tables and indexes aside.
+    static func schema(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheSchema {
+        let statement = try connection.statement(
+            "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_' ORDER BY name")
+        var parts: [CacheSchema.Part] = []
+        while try statement.step() {
+            guard let kind = CacheSchema.Kind(rawValue: statement.text(0)) else { continue }
+            let (name, sql) = (statement.text(1), statement.text(2))
+            let meaning = try kind == .table ? columns(of: name, on: connection) : plain(sql)
+            parts.append(CacheSchema.Part(kind: kind, name: name, sql: sql, meaning: meaning))
+        }
+        let places = CacheSchema.Kind.allCases
+        parts.sort { (places.firstIndex(of: $0.kind) ?? 0) < (places.firstIndex(of: $1.kind) ?? 0) }
+        return CacheSchema(parts: parts)
+    }
+
+    private static func columns(
+        of table: String,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> String {
+        let statement = try connection.statement(
+            """
+            SELECT group_concat(name || ' ' || type || ' ' || "notnull" || ' ' || coalesce(dflt_value, '-') || ' ' || pk
+                || ' ' || hidden, ', ')
+                || (SELECT ' strict ' || strict || ' wr ' || wr FROM pragma_table_list WHERE name = ?1 LIMIT 1)
+            FROM (SELECT * FROM pragma_table_xinfo(?1) ORDER BY name)
+            """
+        )
+        try statement.bind(table, at: 1)
+        return try statement.step() ? statement.text(0) : ""
+    }
+
+    private static func plain(_ sql: String) -> String {
+        let lines = sql.split(separator: "\n").map { $0.split(separator: "--", maxSplits: 1).first ?? "" }
+        return lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    /// Removes and makes what is wrong, unless somebody has mended it meanwhile.
+    ///
+    /// - Returns: what was mended.
+    static func mend(
+        _ faults: [CacheSchema.Fault],
+        _ expected: CacheSchema,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Set<CacheSchema.Fault> {
+        let present = Set(try schema(on: connection).faults(comparedTo: expected))
+        for fault in faults where present.contains(fault) {
+            if fault.cause != .missing { try drop(fault.part, on: connection) }
+            if fault.cause != .surplus { try make(fault.part, on: connection) }
+        }
+        return present.intersection(faults)
+    }
+
+    private static func drop(
+        _ part: CacheSchema.Part,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let name = part.name.replacing("\"", with: "\"\"")
+        // With a table its indexes and triggers have gone.
+        try connection.statement(composed: "DROP \(part.kind) IF EXISTS \"\(name)\"").run()
+    }
+
+    private static func make(
+        _ part: CacheSchema.Part,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        // Without this index one key may have come twice; the newer row counts.
+        if part.name == "entry_by_key" {
+            try connection.statement(
+                """
+                DELETE FROM entry WHERE id NOT IN (
+                    SELECT max(id) FROM entry GROUP BY key_prefix, variant, is_partial)
+                """
+            ).run()
+        }
+        try connection.execute(part.sql)
+    }
+}

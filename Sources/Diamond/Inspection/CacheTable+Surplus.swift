@@ -1,0 +1,35 @@
+import DiamondSQLite
+
+/// Rows behind the end of a body: a look-up stops before them, and they take space.
+extension CacheTable {
+    /// How many there are of an entry.
+    static func surplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        // The bytes before a row; their number is in the row's head, so that no body is read.
+        let statement = try connection.statement(
+            """
+            SELECT count(*) FROM (
+                SELECT sum(length(bytes)) OVER (ORDER BY id) - length(bytes) AS start
+                FROM body WHERE id BETWEEN ?1 << 20 AND (?1 << 20) + 1048575)
+            WHERE start >= (SELECT body_size FROM entry WHERE id = ?1)
+            """
+        )
+        try statement.bind(id, at: 1)
+        return try statement.step() ? Int(statement.int64(0)) : 0
+    }
+
+    /// - Returns: `false` where there are none by now.
+    static func deleteSurplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement(
+            """
+            DELETE FROM body WHERE id IN (
+                SELECT id FROM (
+                    SELECT id, sum(length(bytes)) OVER (ORDER BY id) - length(bytes) AS start
+                    FROM body WHERE id BETWEEN ?1 << 20 AND (?1 << 20) + 1048575)
+                WHERE start >= (SELECT body_size FROM entry WHERE id = ?1))
+            """
+        )
+        try statement.bind(id, at: 1)
+        try statement.run()
+        return connection.changes > 0
+    }
+}
