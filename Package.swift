@@ -108,6 +108,7 @@ let package = Package(
             name: "DiamondTests",
             dependencies: [
                 "Diamond",
+                "DiamondSchema",
                 "DiamondTestSupport",
                 "SampleAPI",
                 "StoreHammer",
