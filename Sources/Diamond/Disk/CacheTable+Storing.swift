@@ -29,18 +29,19 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
         let entry = row.entry
-        // An answer that is replaced was asked for: that counts as use.
+        // An answer that is replaced was asked for: that counts as use. What names it stays as it is, because SQLite moves
+        // a row in every index over a column that is set, whether or not it has changed.
         let statement = try connection.statement(
             """
             INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,
                 lifetime, flags, duration, body_size, body_digest, checksum, seal)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET key = excluded.key, request = excluded.request,
-                url = excluded.url, method = excluded.method, identity = excluded.identity, status = excluded.status,
-                headers = excluded.headers, stored_at = excluded.stored_at, initial_age = excluded.initial_age,
-                lifetime = excluded.lifetime, flags = excluded.flags | (flags & 16), duration = excluded.duration,
-                body_size = excluded.body_size, body_digest = excluded.body_digest, checksum = excluded.checksum,
-                seal = excluded.seal, is_visited = 1
+            ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET request = excluded.request,
+                method = excluded.method, status = excluded.status, headers = excluded.headers,
+                stored_at = excluded.stored_at, initial_age = excluded.initial_age, lifetime = excluded.lifetime,
+                flags = excluded.flags | (flags & 16), duration = excluded.duration, body_size = excluded.body_size,
+                body_digest = excluded.body_digest, checksum = excluded.checksum, seal = excluded.seal, is_visited = 1
+            WHERE key = excluded.key AND url = excluded.url AND identity IS excluded.identity
             """
         )
         try statement.bind(entry.key.prefix, at: 1)
@@ -58,7 +59,26 @@ extension CacheTable {
         connection.forgetLastInsertedID()
         try statement.run()
         let id = connection.lastInsertedID
+        if connection.changes == 0 {
+            try rename(row, on: connection)
+            try statement.run()
+        }
         return id != 0 ? (id, true) : (try self.id(of: entry.key, on: connection), false)
+    }
+
+    /// The row of another request with the same prefix, or one that was sealed otherwise, takes the name of this one.
+    private static func rename(_ row: CacheRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            UPDATE entry SET key = ?, url = ?, identity = ?
+            WHERE key_prefix = ? AND variant = 0 AND is_partial = 0
+            """
+        )
+        try row.entry.key.bind(to: statement, at: 1)
+        try statement.bind(row.entry.url, at: 2)
+        try statement.bind(row.entry.identity, at: 3)
+        try statement.bind(row.entry.key.prefix, at: 4)
+        try statement.run()
     }
 
     private static func id(

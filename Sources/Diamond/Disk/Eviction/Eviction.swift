@@ -9,8 +9,8 @@ final class Eviction: Sendable {
         var isUnderWay = false
         /// Whether pages were given back that the file still has, until its log is empty.
         var isShortening = false
-        /// Whether the last look found nothing to do, by the present capacity.
-        var hasLooked = false
+        /// Bytes that this process may write before it looks again.
+        var allowance: Int64 = 0
     }
 
     /// What the log beside the file takes: it counts for the bound, too.
@@ -19,6 +19,8 @@ final class Eviction: Sendable {
     private static let vacuumPages = 64
     /// Free pages are used again; from this part of the file on, they are given back.
     private static let freePart: Int64 = 8
+    /// The part of the bound that is written before the next look.
+    private static let allowedPart: Int64 = 128
     /// No body is larger than this part of the bound.
     static let largestPart: Int64 = 4
 
@@ -37,13 +39,23 @@ final class Eviction: Sendable {
         set {
             state.withLock { state in
                 state.capacity = max(0, newValue)
-                state.hasLooked = false
+                state.allowance = 0
             }
         }
     }
 
-    /// Whether the last look found nothing to do. What other processes have written since, they look at themselves.
-    var hasLooked: Bool { state.withLock { $0.hasLooked } }
+    /// Whether there may be something to do. A look takes as long as half an entry, so that it is not taken at each.
+    var mustLook: Bool { state.withLock { $0.allowance <= 0 } }
+
+    /// Counts what is about to be written. What other processes write, they count themselves.
+    ///
+    /// - Returns: whether to look afterwards.
+    func spend(_ bytes: Int64) -> Bool {
+        state.withLock { state in
+            state.allowance -= bytes
+            return state.allowance <= 0
+        }
+    }
 
     /// Whole hours since 1970.
     var hour: Int64 { CacheCounts.hour(of: now()) }
@@ -63,17 +75,13 @@ final class Eviction: Sendable {
     ///
     /// - Parameter pages: of the file, where they have just been read.
     func slice(_ pages: CachePages? = nil) throws(CacheError) -> (count: Int, isMore: Bool) {
-        let capacity = capacity
-        let slice = try work(pages)
-        // Unless the capacity was changed meanwhile.
-        state.withLock { $0.hasLooked = !slice.isMore && $0.capacity == capacity }
-        return slice
-    }
-
-    private func work(_ pages: CachePages?) throws(CacheError) -> (count: Int, isMore: Bool) {
         let usage = if let pages { usage(pages) } else { try usage() }
         let isUnderWay = state.withLock { state in
             state.isUnderWay = usage.used > (state.isUnderWay ? usage.goal : usage.bound)
+            // What is left, but no more than a small part: there may be several processes.
+            let rest = min(usage.bound - usage.used, usage.bound / Self.allowedPart)
+            // Unless the capacity was changed meanwhile.
+            state.allowance = Self.bound(of: state.capacity) == usage.bound ? rest : 0
             return state.isUnderWay
         }
         guard isUnderWay else { return (0, try giveBack(usage)) }

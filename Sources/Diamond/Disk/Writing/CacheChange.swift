@@ -14,6 +14,12 @@ indirect enum CacheChange: Sendable {
 
     var isStore: Bool { if case .store = self { true } else { false } }
 
+    /// About the most that the file grows by.
+    var diskBytes: Int64 {
+        guard case .store(let entry) = self else { return 0 }
+        return Int64(entry.stored.body.count + entry.stored.headerBlock.count + 2 * entry.request.count) + 4096
+    }
+
     /// Bytes held until it is written.
     var cost: Int {
         guard case .store(let entry) = self else { return 0 }

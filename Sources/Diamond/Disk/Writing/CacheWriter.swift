@@ -78,7 +78,7 @@ final class CacheWriter: Sendable {
     func flush() async {
         await withCheckedContinuation { continuation in
             queue.async {
-                var isMore = self.drain() ?? self.evictUnlessLooked()
+                var isMore = self.drain() ?? self.evictIfNeeded()
                 while isMore { isMore = self.evictSlice() }
                 self.write(self.takeFacts())
                 continuation.resume()
@@ -110,9 +110,10 @@ final class CacheWriter: Sendable {
     private func drain() -> Bool? {
         var isMore: Bool?
         while let group = nextGroup() {
-            let pages = write(group)
+            let looks = eviction.spend(group.reduce(0) { $0 + $1.diskBytes })
+            let pages = write(group, looks: looks)
             state.withLock { $0.finish(group) }
-            isMore = evictSlice(pages)
+            isMore = looks ? evictSlice(pages) : false
         }
         if state.withLock({ $0.hasMuchToTell }) { write(takeFacts()) }
         return isMore
@@ -123,8 +124,7 @@ final class CacheWriter: Sendable {
         queue.async { if self.evictSlice() { self.scheduleEviction() } }
     }
 
-    // Where nothing was written since, the last write has looked.
-    private func evictUnlessLooked() -> Bool { eviction.hasLooked ? false : evictSlice() }
+    private func evictIfNeeded() -> Bool { eviction.mustLook ? evictSlice() : false }
 
     /// - Parameter pages: of the file, where a write has just told them.
     /// - Returns: whether more has to go.
@@ -151,12 +151,12 @@ final class CacheWriter: Sendable {
     }
 
     // One change that cannot be written (a body too large for the disk) must not take the others along.
-    /// - Returns: the pages of the file afterwards; `nil` where they are not known.
-    private func write(_ group: [CacheChange]) -> CachePages? {
+    /// - Returns: the pages of the file afterwards, where they are asked for and known.
+    private func write(_ group: [CacheChange], looks: Bool) -> CachePages? {
         do throws(CacheError) {
-            return try write(takeFacts(), with: group)
+            return try write(takeFacts(), with: group, looks: looks)
         } catch  where group.count > 1 {
-            return group.map { write([$0]) }.last.flatMap(\.self)
+            return group.map { write([$0], looks: looks) }.last.flatMap(\.self)
         } catch {
             activity.report(.cacheFailed(reason: error.message))
             state.withLock { $0.failed.formUnion(group.map(\.key)) }
@@ -191,21 +191,21 @@ final class CacheWriter: Sendable {
     private func write(_ facts: Facts) {
         guard !facts.isEmpty else { return }
         do throws(CacheError) {
-            _ = try write(facts, with: [])
+            _ = try write(facts, with: [], looks: false)
         } catch {
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    private func write(_ facts: Facts, with group: [CacheChange]) throws(CacheError) -> CachePages {
+    private func write(_ facts: Facts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
         let capacity = eviction.capacity
         let (sampling, pages) = try file.write { (connection) throws(SQLiteError) in
             // First, because the group may hold a newer answer under one of them.
             for key in facts.failed { _ = try CacheTable.delete(key, on: connection) }
             for change in group { try write(change, on: connection) }
             let sampling = try Self.write(facts, capacity, on: connection)
-            // Here it costs next to nothing; a reader would have to look the pages up in the log.
-            return (sampling, try CacheTable.pages(on: connection))
+            // A reader would have to look up in the log what this connection knows.
+            return (sampling, looks ? try CacheTable.pages(on: connection) : nil)
         }
         state.withLock { state in
             state.failed.subtract(facts.failed)

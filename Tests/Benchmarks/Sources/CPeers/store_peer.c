@@ -11,12 +11,12 @@ static const char upsert_sql[] =
     "INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,\n"
     "    lifetime, flags, duration, body_size, body_digest, checksum)\n"
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)\n"
-    "ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET key = excluded.key, request = excluded.request,\n"
-    "    url = excluded.url, method = excluded.method, identity = excluded.identity, status = excluded.status,\n"
-    "    headers = excluded.headers, stored_at = excluded.stored_at, initial_age = excluded.initial_age,\n"
-    "    lifetime = excluded.lifetime, flags = excluded.flags | (flags & 16), duration = excluded.duration,\n"
-    "    body_size = excluded.body_size, body_digest = excluded.body_digest, checksum = excluded.checksum,\n"
-    "    is_visited = 1";
+    "ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET request = excluded.request,\n"
+    "    method = excluded.method, status = excluded.status, headers = excluded.headers,\n"
+    "    stored_at = excluded.stored_at, initial_age = excluded.initial_age, lifetime = excluded.lifetime,\n"
+    "    flags = excluded.flags | (flags & 16), duration = excluded.duration, body_size = excluded.body_size,\n"
+    "    body_digest = excluded.body_digest, checksum = excluded.checksum, is_visited = 1\n"
+    "WHERE key = excluded.key AND url = excluded.url AND identity IS excluded.identity";
 
 static const char count_sql[] =
     "UPDATE hour SET hits = hits + 0, stale_hits = stale_hits + 0, revalidations = revalidations + 0,\n"
@@ -33,14 +33,14 @@ static const char record_sql[] =
 static const char facts_sql[] =
     "SELECT (SELECT value FROM fact WHERE name = 'shift'), (SELECT value FROM fact WHERE name = 'capacity')";
 
-enum { statement_count = 14, checkpoint_length = 1000 };
+enum { statement_count = 12, checkpoint_length = 1000 };
 
 struct store_peer {
     sqlite3 *database, *checkpointer;
     union {
         struct {
             sqlite3_stmt *begin, *commit, *rollback, *upsert, *find, *delete_body, *delete_tags, *insert_body, *count,
-                *insert_hour, *record, *facts, *pages, *free_pages;
+                *insert_hour, *record, *facts;
         };
         sqlite3_stmt *statements[statement_count];
     };
@@ -184,13 +184,12 @@ static bool record(store_peer *peer, size_t first, size_t count) {
     return is_done && run(peer->facts);
 }
 
-/// Up to a group's worth of entries, what they count in the hour, their accesses, and the look whether the file is within
-/// its bound.
+/// Up to a group's worth of entries, what they count in the hour, and their accesses. (Whether the file is within its bound
+/// Diamond looks each time a part of it was written, which is far off here.)
 static bool store_group(store_peer *peer, size_t first, size_t count) {
     bool is_done = run(peer->begin);
     for (size_t index = 0; is_done && index < count; index++) is_done = store(peer, &peer->entries[first + index]);
-    is_done = is_done && count_stores(peer, count) && record(peer, first, count) &&
-              integer(peer->pages) - integer(peer->free_pages) > 0 && run(peer->commit);
+    is_done = is_done && count_stores(peer, count) && record(peer, first, count) && run(peer->commit);
     if (is_done && peer->log_length >= checkpoint_length) is_done = checkpoint(peer);
     return is_done;
 }
@@ -258,8 +257,6 @@ store_peer *store_peer_open(const char *path, bool is_handed) {
         insert_hour_sql,
         record_sql,
         facts_sql,
-        "PRAGMA page_count",
-        "PRAGMA freelist_count",
     };
     store_peer *peer = calloc(1, sizeof *peer);
     if (!peer) return NULL;
