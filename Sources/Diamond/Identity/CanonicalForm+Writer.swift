@@ -5,32 +5,41 @@ import HTTPTypes
 extension CanonicalForm {
     /// Writes a form from its first line to its last.
     ///
-    /// Cannot be copied, for a copy would copy the rules with every section.
+    /// The rules are handed from section to section, for as a part of it they would be copied with every section.
     struct Writer: ~Copyable {
-        private(set) var bytes: [UInt8] = []
-        private let rules: KeyRules
-        private let hasIdentity: Bool
-        private let hasCacheKey: Bool
+        var bytes: [UInt8] = []
+        let hasIdentity: Bool
+        let hasCacheKey: Bool
 
-        init(_ rules: consuming KeyRules, of request: borrowing WireRequest) {
-            self.rules = rules
+        private init(of request: borrowing WireRequest) {
             hasIdentity = request.identity != nil
             hasCacheKey = request.cacheKey != nil
             bytes.reserveCapacity(480)
         }
 
-        mutating func write(_ request: borrowing WireRequest) throws(RequestError) {
-            line("diamond", "1")
+        /// - Parameter rules: those for all requests; what the request says itself is added.
+        static func form(of request: borrowing WireRequest, _ rules: KeyRules) throws(RequestError) -> [UInt8] {
+            var writer = Writer(of: request)
+            if request.hasRules {
+                try writer.write(request, rules.adding(request))
+            } else {
+                try writer.write(request, rules)
+            }
+            return writer.bytes
+        }
+
+        private mutating func write(_ request: borrowing WireRequest, _ rules: KeyRules) throws(RequestError) {
+            bytes.append(addingCapacity: 10) { $0.append("diamond 1\n") }
             if let identity = request.identity { line("identity", PercentEncoding.encode(identity.utf8)) }
             if let key = request.cacheKey {
                 line("cache-key", PercentEncoding.encode(key.utf8))
             } else {
                 addTarget(request)
             }
-            addItems(request.items, "query", secret: "secret-query", filled: request.filledItems)
-            addHeaders(request.headers, hasBody: request.body != nil)
+            addItems(request.items, "query", secret: "secret-query", filled: request.filledItems, rules)
+            addHeaders(request.headers, hasBody: request.body != nil, rules)
             if !request.credentials.isEmpty { addCredentials(request.namedCredentials) }
-            if let body = request.body { try addBody(body, of: request) }
+            if let body = request.body { try addBody(body, of: request, rules) }
         }
     }
 }
@@ -39,71 +48,15 @@ extension CanonicalForm {
 
 extension CanonicalForm.Writer {
     private mutating func addTarget(_ request: borrowing WireRequest) {
-        line("method", request.method == .head ? "GET" : request.method.rawValue)
-        line("origin", request.url.origin.span)
-        line("path", request.url.path.span)
-    }
-
-    /// Items of a query or a form, the secret ones behind the others.
-    ///
-    /// - Parameter filled: secrets that were filled in.
-    private mutating func addItems(
-        _ items: QueryItems,
-        _ tag: StaticString,
-        secret secretTag: StaticString,
-        filled: QueryItems = QueryItems()
-    ) {
-        var all = items
-        if !hasIdentity { all.append(contentsOf: filled) }
-        let text = all.bytes
-        all.withSortedPlaces { places in
-            for index in places.indices {
-                let item = places[index]
-                let isFilled = !filled.isEmpty && item.range.lowerBound >= items.bytes.count
-                guard isFilled || !rules.isIgnored(parameter: text.span.extracting(item.name)) else { continue }
-                places[index].isMarked = isFilled || isSecret(item, text.span)
-                if !places[index].isMarked, !hasCacheKey { line(tag, text.span.extracting(item.range)) }
+        let method = request.method == .head ? "GET" : request.method.rawValue
+        method.withBytes { method in
+            request.url.withParts { origin, path in
+                bytes.append(addingCapacity: method.count + origin.count + path.count + 24) { lines in
+                    lines.append(line: "method", method)
+                    lines.append(line: "origin", origin)
+                    lines.append(line: "path", path)
+                }
             }
-            for item in places where item.isMarked { add(secret: item, of: text.span, secretTag) }
-        }
-    }
-
-    private func isSecret(_ item: QueryItems.Place, _ text: Span<UInt8>) -> Bool {
-        item.hasValue && rules.isSecret(parameter: text.extracting(item.name))
-    }
-
-    private mutating func add(secret item: QueryItems.Place, of text: Span<UInt8>, _ tag: StaticString) {
-        let name = text.extracting(item.name)
-        guard !(hasIdentity && rules.isReplaced(parameter: name)) else { return }
-        line(tag, text.array(item.name) + [0x20] + rules.digest(of: text.array(item.range)).utf8)
-    }
-
-    private mutating func addHeaders(_ headers: HTTPFields, hasBody: Bool) {
-        // On the stack, unless there are many.
-        withUnsafeTemporaryAllocation(of: Int.self, capacity: headers.count) { buffer in
-            var count = 0
-            for index in headers.indices where selects(headers[index].name, hasBody: hasBody) {
-                buffer.initializeElement(at: count, to: index)
-                count += 1
-            }
-            var order = UnsafeMutableBufferPointer(rebasing: buffer[..<count])
-            if count > 1 {
-                order.sort { (headers[$0].name.canonicalName, $0) < (headers[$1].name.canonicalName, $1) }
-            }
-            for index in order { add(headers[index]) }
-        }
-    }
-
-    private func selects(_ name: HTTPField.Name, hasBody: Bool) -> Bool {
-        rules.isSelecting(name.canonicalName) && !(hasBody && name == .contentType)
-            && !(hasIdentity && rules.isReplaced(name))
-    }
-
-    private mutating func add(_ field: HTTPField) {
-        if rules.isCredential(field.name) {
-            line("secret-header", "\(field.name.canonicalName) \(rules.digest(of: field.value.utf8))")
-        } else if !hasCacheKey {
-            field.name.canonicalName.withBytes { name in field.value.withBytes { line("header", name, $0) } }
         }
     }
 
@@ -121,19 +74,23 @@ extension CanonicalForm.Writer {
         for content in lines.sorted(by: { $0.lexicographicallyPrecedes($1) }) { line("credential", content) }
     }
 
-    private mutating func addBody(_ body: RequestBody, of request: borrowing WireRequest) throws(RequestError) {
+    private mutating func addBody(
+        _ body: RequestBody,
+        of request: borrowing WireRequest,
+        _ rules: KeyRules
+    ) throws(RequestError) {
         if !hasCacheKey { line("type", request.headers[.contentType] ?? "") }
         switch body {
-        case .json(let value): try addJSON(value)
+        case .json(let value): try addJSON(value, rules)
         case .form(let parameters):
-            addItems(try parameters.items(request.encoding), "field", secret: "secret-field")
+            addItems(try parameters.items(request.encoding), "field", secret: "secret-field", rules)
         case .bytes(let data, _): if !hasCacheKey { addBytes(data) }
         case .file(let url, _): if !hasCacheKey { line("bytes", try FileDigest.text(of: url)) }
-        case .multipart(let parts): for part in parts { try addPart(part) }
+        case .multipart(let parts): for part in parts { try addPart(part, rules) }
         }
     }
 
-    private mutating func addJSON(_ value: JSONValue) throws(RequestError) {
+    private mutating func addJSON(_ value: JSONValue, _ rules: KeyRules) throws(RequestError) {
         let secrets = hasIdentity ? rules.own.secrets : []
         let value = value.removing(IdentityRules(ignoring: rules.own.ignoring, secrets: secrets))
         let isSecret = value.hasSecretMember(rules)
@@ -145,7 +102,7 @@ extension CanonicalForm.Writer {
         line("json", writer.bytes)
     }
 
-    private mutating func addPart(_ part: MultipartPart) throws(RequestError) {
+    private mutating func addPart(_ part: MultipartPart, _ rules: KeyRules) throws(RequestError) {
         let name = PercentEncoding.encode(part.name.utf8)
         guard !rules.isIgnored(parameter: name.span) else { return }
         let isSecret = rules.isSecret(parameter: name.span)
@@ -164,46 +121,49 @@ extension CanonicalForm.Writer {
     private mutating func addBytes(_ data: Data) {
         line("bytes", "\(data.count) \(Hex.text(of: SHA256.hash(data: data)))")
     }
-
 }
 
 // MARK: Lines
 
 extension CanonicalForm.Writer {
-    private mutating func line(_ tag: StaticString, _ content: Span<UInt8>) {
-        bytes.append(addingCapacity: tag.utf8CodeUnitCount + content.count + 2) { line in
-            line.append(tag)
-            line.append(0x20)
-            line.append(content)
-            line.append(0x0A)
-        }
+    mutating func line(_ tag: StaticString, _ content: Span<UInt8>) {
+        bytes.append(addingCapacity: tag.utf8CodeUnitCount + content.count + 2) { $0.append(line: tag, content) }
     }
 
-    private mutating func line(_ tag: StaticString, _ name: Span<UInt8>, _ value: Span<UInt8>) {
+    mutating func line(_ tag: StaticString, _ name: Span<UInt8>, _ value: Span<UInt8>) {
         bytes.append(addingCapacity: tag.utf8CodeUnitCount + name.count + value.count + 3) { line in
             line.append(tag)
             line.append(0x20)
-            line.append(name)
-            line.append(0x20)
-            line.append(value)
-            line.append(0x0A)
+            line.append(line: name, value)
         }
     }
 
-    private mutating func line(_ tag: StaticString, _ content: String) { content.withBytes { line(tag, $0) } }
+    mutating func line(_ tag: StaticString, _ content: String) { content.withBytes { line(tag, $0) } }
 
-    private mutating func line(_ tag: StaticString, _ content: some Sequence<UInt8>) {
+    mutating func line(_ tag: StaticString, _ content: some Sequence<UInt8>) {
         line(tag, Array(content).span)
     }
 }
 
 extension OutputSpan<UInt8> {
-    fileprivate mutating func append(_ text: StaticString) { text.withUTF8Buffer { append($0.span) } }
+    /// Adds a line, whose room is looked at once.
+    @inline(__always)
+    mutating func append(line tag: StaticString, _ content: Span<UInt8>) {
+        let (start, length) = (tag.utf8Start, tag.utf8CodeUnitCount)
+        append(count: length + content.count + 2) { line in
+            line.initialize(from: start, count: length)
+            line[length] = 0x20
+            content.copy(to: line + length + 1)
+            line[length + 1 + content.count] = 0x0A
+        }
+    }
 
-    fileprivate mutating func append(_ bytes: Span<UInt8>) {
-        withUnsafeMutableBufferPointer { buffer, count in
-            let rest = UnsafeMutableBufferPointer(rebasing: buffer[count...])
-            count += bytes.withUnsafeBufferPointer { rest.initialize(fromContentsOf: $0) }
+    fileprivate mutating func append(line name: Span<UInt8>, _ value: Span<UInt8>) {
+        append(count: name.count + value.count + 2) { line in
+            name.copy(to: line)
+            line[name.count] = 0x20
+            value.copy(to: line + name.count + 1)
+            line[name.count + 1 + value.count] = 0x0A
         }
     }
 }

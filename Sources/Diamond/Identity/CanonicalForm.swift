@@ -28,13 +28,11 @@ package struct CanonicalForm {
     package let bytes: [UInt8]
 
     package init(of request: borrowing Request, rules: borrowing KeyRules) throws(RequestError) {
-        try self.init(of: WireRequest(request), rules: rules)
+        bytes = try Writer.form(of: try WireRequest.read(request), rules)
     }
 
     init(of request: borrowing WireRequest, rules: borrowing KeyRules) throws(RequestError) {
-        var writer = Writer(rules.adding(request), of: request)
-        try writer.write(request)
-        bytes = writer.bytes
+        bytes = try Writer.form(of: request, rules)
     }
 
     package var text: String { String(decoding: bytes, as: UTF8.self) }

@@ -18,10 +18,11 @@ public struct IdentityRules: Hashable, Sendable {
         self.secrets = secrets
     }
 
+    var isEmpty: Bool { ignoring.isEmpty && nonSelecting.isEmpty && secrets.isEmpty }
+
     /// Both rules at once.
     func union(_ other: IdentityRules) -> IdentityRules {
-        guard other != IdentityRules() else { return self }
-        return IdentityRules(
+        IdentityRules(
             ignoring: ignoring + other.ignoring,
             nonSelecting: nonSelecting + other.nonSelecting,
             secrets: secrets + other.secrets

@@ -42,12 +42,23 @@ extension Parameters {
     }
 
     func append(to items: inout QueryItems, _ encoding: ParameterEncoding) throws(RequestError) {
-        for element in self { try items.append(element.value, named: element.name, encoding) }
+        // Each where it stands: a copy would be counted in and out.
+        let elements = elements.span
+        for index in elements.indices {
+            try items.append(elements[index], encoding)
+        }
     }
 }
 
 extension QueryItems {
     fileprivate mutating func append(
+        _ parameter: Parameters.Element,
+        _ encoding: ParameterEncoding
+    ) throws(RequestError) {
+        try append(parameter.value, named: parameter.name, encoding)
+    }
+
+    private mutating func append(
         _ value: JSONValue,
         named name: String,
         _ encoding: ParameterEncoding
@@ -55,7 +66,9 @@ extension QueryItems {
         switch value {
         case .array(let values): try append(values, named: name, encoding)
         case .object(let members): try append(members, named: name, encoding)
-        case .null: append { bytes in PercentEncoding.append(encoding: name, to: &bytes) }
+        case .null: append(encoding: name)
+        case .string(let text): append(encoding: name, text)
+        case .integer(let integer): append(encoding: name, integer)
         default: try append(name) { (bytes) throws(RequestError) in try value.append(to: &bytes) }
         }
     }
@@ -93,7 +106,7 @@ extension QueryItems {
         value write: (inout [UInt8]) throws(RequestError) -> Void
     ) throws(RequestError) {
         try append { (bytes) throws(RequestError) in
-            PercentEncoding.append(encoding: name, to: &bytes)
+            bytes += PercentEncoding.encode(name.utf8)
             bytes.append(UInt8(ascii: "="))
             try write(&bytes)
         }
@@ -125,7 +138,7 @@ extension JSONValue {
     /// Adds text, a number or a Boolean, percent-encoded.
     fileprivate func append(to bytes: inout [UInt8]) throws(RequestError) {
         switch self {
-        case .string(let text): PercentEncoding.append(encoding: text, to: &bytes)
+        case .string(let text): bytes += PercentEncoding.encode(text.utf8)
         case .integer(let integer): bytes.append(decimal: integer)
         default: bytes += PercentEncoding.encode(try written())
         }

@@ -22,7 +22,7 @@ public struct Parameters: Hashable, Sendable {
         }
     }
 
-    private var elements: [Element] = []
+    private(set) var elements: [Element] = []
 
     public init() {}
 

@@ -1,7 +1,8 @@
 public import Foundation
 
 /// What a request carries in its body.
-public enum RequestBody: Hashable, Sendable {
+// Indirect, because most requests have none, and all are copied.
+public indirect enum RequestBody: Hashable, Sendable {
     /// Sent as `application/json`, in the form of RFC 8785.
     case json(JSONValue)
     /// Sent as `application/x-www-form-urlencoded`.

@@ -18,29 +18,29 @@ struct WireRequest {
     private var secrets: FilledSecrets
     let identity: String?
     let cacheKey: String?
+}
 
-    init(_ request: borrowing Request) throws(RequestError) {
+extension WireRequest {
+    init(_ request: borrowing Request) throws(RequestError) { self = try Self.read(request) }
+
+    /// Apart from the initializer, which would copy itself where it ends: this is done for every key.
+    static func read(_ request: borrowing Request) throws(RequestError) -> WireRequest {
         let url = try RequestURL(request.url)
         var (items, body) = (url.queryItems(reserving: 32 * request.parameters.count), request.body)
-        try Self.place(request.parameters, of: request, items: &items, body: &body)
+        try place(request.parameters, of: request, items: &items, body: &body)
         var (headers, secrets) = (request.headers, FilledSecrets())
         if let userInfo = url.userInfo, headers[.authorization] == nil {
             headers[.authorization] = BasicCredentials.header(userInfo)
         }
-        for credential in request.credentials { try secrets.place(credential, in: &headers) }
-        try Self.addType(of: body, to: &headers)
-        // Each part made apart, and then put together: this is done for every key.
-        method = request.method
-        self.url = url
-        self.items = items
-        self.headers = headers
-        self.body = body
-        encoding = request.encoding
-        rules = request.rules
-        credentials = request.credentials
-        self.secrets = secrets
-        identity = request.identity
-        cacheKey = request.cacheKey
+        if !request.credentials.isEmpty {
+            for credential in request.credentials { try secrets.place(credential, in: &headers) }
+        }
+        try addType(of: body, to: &headers)
+        return WireRequest(
+            method: request.method, url: url, items: items, headers: headers, body: body,
+            encoding: request.encoding, rules: request.rules, credentials: request.credentials, secrets: secrets,
+            identity: request.identity, cacheKey: request.cacheKey
+        )
     }
 
     private static func addType(of body: RequestBody?, to headers: inout HTTPFields) throws(RequestError) {
@@ -54,7 +54,7 @@ struct WireRequest {
 
     private static func place(
         _ parameters: Parameters,
-        of request: borrowing Request,
+        of request: Request,
         items: inout QueryItems,
         body: inout RequestBody?
     ) throws(RequestError) {
@@ -86,6 +86,9 @@ extension WireRequest {
     /// Secrets that go to the query, behind the parameters.
     var filledItems: QueryItems { secrets.items }
 
+    /// Whether it brings rules of its own.
+    var hasRules: Bool { !rules.isEmpty || !secrets.headers.isEmpty }
+
     /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
     var headerCredentials: [Credential] {
         credentials.filter { if case .header = $0.place { true } else { false } }
@@ -97,6 +100,7 @@ private struct FilledSecrets {
     private(set) var headers: Set<String> = []
     private(set) var items = QueryItems()
 
+    @inline(never)
     mutating func place(_ credential: Credential, in fields: inout HTTPFields) throws(RequestError) {
         switch credential.secret.content {
         case .named: if case .header(let name, _) = credential.place { fields[name] = nil }
@@ -114,12 +118,7 @@ private struct FilledSecrets {
             fields[name] = nil
             fields.append(try HTTPField(checking: name.rawName, prefix + value))
             headers.insert(name.canonicalName)
-        case .parameter(let name):
-            items.append { item in
-                PercentEncoding.append(encoding: name, to: &item)
-                item.append(UInt8(ascii: "="))
-                PercentEncoding.append(encoding: value, to: &item)
-            }
+        case .parameter(let name): items.append(encoding: name, value)
         }
     }
 }

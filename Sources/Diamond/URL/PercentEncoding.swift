@@ -1,43 +1,51 @@
-/// Characters of ASCII, a bit for each: a test without a table, for every byte of every URL.
-struct ASCIISet: Sendable {
-    private let low: UInt64
-    private let high: UInt64
+/// Sets of characters, all in one table, for every byte of every URL is looked up.
+struct ByteClass: OptionSet {
+    let rawValue: UInt8
 
-    init(_ low: UInt64, _ high: UInt64) {
-        self.low = low
-        self.high = high
-    }
+    /// ALPHA / DIGIT / "-" / "." / "_" / "~": the only characters whose encoding changes nothing.
+    static let unreserved = ByteClass(rawValue: 1)
+    /// Gen-delims and sub-delims, which mean something in a URL when they stand bare: "?" and "#", which end parts, apart.
+    private static let delimiter = ByteClass(rawValue: 2)
+    private static let question = ByteClass(rawValue: 4)
+    private static let hash = ByteClass(rawValue: 8)
+    /// Lower-case letters, digits, "-", "." and "_".
+    static let lowerName = ByteClass(rawValue: 16)
+    /// "&" between items, "%" of an escape, and brackets, which have no place in a query, but everybody writes them.
+    static let special = ByteClass(rawValue: 32)
 
-    func contains(_ byte: UInt8) -> Bool {
-        byte < 0x80 && (byte < 0x40 ? low : high) >> UInt64(byte & 0x3F) & 1 != 0
-    }
+    static let reserved: ByteClass = [delimiter, question, hash]
+    /// What stays as it is.
+    static let plain: ByteClass = [unreserved, delimiter, question, hash]
+    /// Without "?" and "#", which end a path.
+    static let plainInPath: ByteClass = [unreserved, delimiter]
+    /// Without "#", which ends a query.
+    static let plainInQuery: ByteClass = [unreserved, delimiter, question]
+
+    /// Whether a byte is in one of the sets.
+    @inline(__always)
+    func contains(_ byte: UInt8) -> Bool { Self.table.utf8Start[Int(byte)] & rawValue != 0 }
+
+    // The sets that each of the 256 bytes is in, in the low six bits of a character. A static text is the one table that
+    // is there without being made.
+    private static let table: StaticString = """
+        @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
+        @B@HB`bBBBBBBQQBQQQQQQQQQQBB@B@D\
+        BAAAAAAAAAAAAAAAAAAAAAAAAAAb@b@Q\
+        @QQQQQQQQQQQQQQQQQQQQQQQQQQ@@@A@\
+        @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
+        @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
+        @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\
+        @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+        """
 }
 
 /// Percent-encoding, and its one normal form (RFC 3986 sections 2.1 to 2.4 and 6.2.2).
 enum PercentEncoding {
     static let percent = UInt8(ascii: "%")
 
-    /// ALPHA / DIGIT / "-" / "." / "_" / "~": the only characters whose encoding changes nothing.
-    static let unreserved = ASCIISet(0x03FF_6000_0000_0000, 0x47FF_FFFE_87FF_FFFE)
+    static func isUnreserved(_ byte: UInt8) -> Bool { ByteClass.unreserved.contains(byte) }
 
-    /// Gen-delims and sub-delims: characters that mean something in a URL when they stand bare.
-    static let reserved = ASCIISet(0xAC00_9FDA_0000_0000, 0x0000_0000_2800_0001)
-
-    /// Both: what stays as it is.
-    static let plain = ASCIISet(0xAFFF_FFDA_0000_0000, 0x47FF_FFFE_AFFF_FFFF)
-
-    /// Without "?" and "#", which end a path.
-    static let plainInPath = ASCIISet(0x2FFF_FFD2_0000_0000, 0x47FF_FFFE_AFFF_FFFF)
-
-    /// Without "#", which ends a query.
-    static let plainInQuery = ASCIISet(0xAFFF_FFD2_0000_0000, 0x47FF_FFFE_AFFF_FFFF)
-
-    /// Lower-case letters, digits, "-", "." and "_".
-    static let lowerName = ASCIISet(0x03FF_6000_0000_0000, 0x07FF_FFFE_8000_0000)
-
-    static func isUnreserved(_ byte: UInt8) -> Bool { unreserved.contains(byte) }
-
-    static func isReserved(_ byte: UInt8) -> Bool { reserved.contains(byte) }
+    static func isReserved(_ byte: UInt8) -> Bool { ByteClass.reserved.contains(byte) }
 
     /// Everything but the unreserved encoded.
     static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
@@ -46,20 +54,9 @@ enum PercentEncoding {
         return encoded
     }
 
-    /// Everything but the unreserved encoded.
-    static func append(encoding text: String, to encoded: inout [UInt8]) {
-        var text = text
-        text.withUTF8 { bytes in
-            var index = 0
-            while index < bytes.count {
-                let start = index
-                while index < bytes.count, isUnreserved(bytes[index]) { index += 1 }
-                encoded.append(contentsOf: bytes[start..<index])
-                guard index < bytes.count else { return }
-                append(bytes[index], bare: false, to: &encoded)
-                index += 1
-            }
-        }
+    /// Everything but the unreserved encoded: three bytes for each at most.
+    static func append(encoding text: Span<UInt8>, to encoded: inout OutputSpan<UInt8>) {
+        for index in text.indices { append(text[index], bare: isUnreserved(text[index]), to: &encoded) }
     }
 
     /// The bytes with every escape undone; what is none stays.
@@ -77,6 +74,10 @@ enum PercentEncoding {
     }
 
     static func append(_ byte: UInt8, bare: Bool, to bytes: inout [UInt8]) {
+        bytes.append(addingCapacity: 3) { append(byte, bare: bare, to: &$0) }
+    }
+
+    private static func append(_ byte: UInt8, bare: Bool, to bytes: inout OutputSpan<UInt8>) {
         if bare { return bytes.append(byte) }
         bytes.append(percent)
         bytes.append(upperDigit(byte >> 4))
@@ -85,5 +86,14 @@ enum PercentEncoding {
 
     private static func upperDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+}
+
+extension Span<UInt8> {
+    /// Where the bytes of a class end that stand from `start` on.
+    func end(of byteClass: ByteClass, from start: Int) -> Int {
+        let rest = extracting(start...)
+        for index in rest.indices where !byteClass.contains(rest[index]) { return start + index }
+        return count
     }
 }

@@ -5,10 +5,11 @@ extension QueryItems {
         fileprivate(set) var range: Range<Int>
         /// Of the `=`, or of what follows the item where there is none.
         fileprivate var nameEnd: Int
-        /// The first eight bytes of the name, which put most names in order by themselves. No encoded name has a zero.
-        fileprivate var beginning: UInt64 = 0
-        /// A note of whoever goes through them.
-        var isMarked = false
+        /// Of the name. No encoded name has a zero.
+        fileprivate var beginning: UInt64
+        /// Notes of whoever goes through them.
+        var isLeftOut = false
+        var isSecret = false
 
         var name: Range<Int> { range.lowerBound..<nameEnd }
 
@@ -30,27 +31,26 @@ extension QueryItems {
                 places.initializeElement(at: index, to: place)
                 start = place.range.upperBound + 1
             }
-            if count > 1 { places.sort { Self.precedes($0, $1, in: self.bytes) } }
+            places.sortFew { Self.precedes($0, $1, in: bytes) }
             body(places)
         }
     }
 
     private static func place(at start: Int, in bytes: Span<UInt8>) -> Place {
-        var (end, beginning) = (start, UInt64(0))
-        while end < bytes.count, bytes[end] != UInt8(ascii: "="), bytes[end] != mark {
-            if end - start < 8 { beginning = beginning << 8 | UInt64(bytes[end]) }
-            end += 1
-        }
+        let rest = bytes.extracting(start...)
+        var end = 0
+        while end < rest.count, rest[end] != UInt8(ascii: "="), rest[end] != mark { end += 1 }
         let nameEnd = end
-        while end < bytes.count, bytes[end] != mark { end += 1 }
-        beginning <<= UInt64(8 * max(0, 8 - (nameEnd - start)))
-        return Place(range: start..<end, nameEnd: nameEnd, beginning: beginning)
+        while end < rest.count, rest[end] != mark { end += 1 }
+        return Place(
+            range: start..<(start + end), nameEnd: start + nameEnd, beginning: rest.beginning(of: nameEnd))
     }
 
-    private static func precedes(_ left: Place, _ right: Place, in bytes: [UInt8]) -> Bool {
+    private static func precedes(_ left: Place, _ right: Place, in bytes: Span<UInt8>) -> Bool {
         guard left.beginning == right.beginning else { return left.beginning < right.beginning }
-        let (name, other) = (bytes[left.name], bytes[right.name])
-        guard name != other else { return left.range.lowerBound < right.range.lowerBound }
-        return name.lexicographicallyPrecedes(other)
+        guard let isBefore = bytes.precedes(left.name, right.name) else {
+            return left.range.lowerBound < right.range.lowerBound
+        }
+        return isBefore
     }
 }

@@ -20,6 +20,46 @@ struct QueryItems: Hashable {
         try write(&bytes)
     }
 
+    /// Adds `name`, encoded.
+    mutating func append(encoding name: String) {
+        name.withBytes { name in
+            append(addingCapacity: 3 * name.count) { PercentEncoding.append(encoding: name, to: &$0) }
+        }
+    }
+
+    /// Adds `name=value`, both encoded.
+    mutating func append(encoding name: String, _ value: String) {
+        name.withBytes { name in value.withBytes { value in append(encoding: name, value) } }
+    }
+
+    private mutating func append(encoding name: Span<UInt8>, _ value: Span<UInt8>) {
+        append(addingCapacity: 3 * (name.count + value.count) + 1) { item in
+            PercentEncoding.append(encoding: name, to: &item)
+            item.append(UInt8(ascii: "="))
+            PercentEncoding.append(encoding: value, to: &item)
+        }
+    }
+
+    /// Adds `name=value`, the name encoded.
+    mutating func append(encoding name: String, _ value: Int64) {
+        name.withBytes { name in
+            append(addingCapacity: 3 * name.count + 21) { item in
+                PercentEncoding.append(encoding: name, to: &item)
+                item.append(UInt8(ascii: "="))
+                item.append(decimal: value)
+            }
+        }
+    }
+
+    private mutating func append(addingCapacity capacity: Int, _ write: (inout OutputSpan<UInt8>) -> Void) {
+        let isFirst = count == 0
+        count += 1
+        bytes.append(addingCapacity: capacity + 1) { item in
+            if !isFirst { item.append(Self.mark) }
+            write(&item)
+        }
+    }
+
     mutating func append(contentsOf items: QueryItems) {
         guard !items.isEmpty else { return }
         if count > 0 { bytes.append(Self.mark) }
@@ -50,8 +90,11 @@ extension QueryItems {
         var index = 0
         while index < query.count {
             let start = index
-            while index < query.count, Self.isPlain(query[index]) {
-                if query[index] == Self.mark { count += 1 }
+            while index < query.count {
+                if ByteClass.special.contains(query[index]) {
+                    guard query[index] == Self.mark else { break }
+                    count += 1
+                }
                 index += 1
             }
             bytes.append(query, start..<index)
@@ -59,12 +102,8 @@ extension QueryItems {
         }
     }
 
-    /// Brackets have no place in a query; everybody writes them all the same.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte != PercentEncoding.percent && byte != UInt8(ascii: "[") && byte != UInt8(ascii: "]")
-    }
-
     /// An escape, or a bracket; returns how many bytes it has.
+    @inline(never)
     private mutating func append(special query: Span<UInt8>, at index: Int) -> Int {
         guard query[index] == PercentEncoding.percent, index + 2 < query.count else {
             PercentEncoding.append(query[index], bare: false, to: &bytes)

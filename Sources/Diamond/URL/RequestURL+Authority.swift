@@ -45,7 +45,7 @@ extension RequestURL.Parser {
     }
 
     /// Whether a name in lower case has it.
-    private static func isInName(_ byte: UInt8) -> Bool { PercentEncoding.lowerName.contains(byte) }
+    private static func isInName(_ byte: UInt8) -> Bool { ByteClass.lowerName.contains(byte) }
 
     /// An international name in its ASCII form, as far as Foundation knows it (UTS 46, not transitional: RFC 5891).
     private func international(_ text: Span<UInt8>, _ part: Range<Int>) throws(MalformedURL) -> [UInt8] {

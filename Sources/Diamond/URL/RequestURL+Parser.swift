@@ -28,7 +28,7 @@ extension RequestURL {
             guard http || https else {
                 throw Self.failure(text, "its scheme is not http or https: begin with https://")
             }
-            url.bytes.append(contentsOf: (https ? "https://" : "http://").utf8)
+            url.bytes.append(addingCapacity: 8) { $0.append(https ? "https://" : "http://") }
             return https
         }
 
@@ -39,10 +39,10 @@ extension RequestURL {
             }
             position += 2
             var host = position
-            let authority = take(from: text) { $0 == slash || $0 == UInt8(ascii: "?") }
+            let authority = take(from: text, until: Self.endsAuthority)
             if let at = text.lastIndex(of: UInt8(ascii: "@"), in: authority) {
                 var userInfo: [UInt8] = []
-                _ = try Self.normalize(text, authority.lowerBound..<at, PercentEncoding.plain, into: &userInfo)
+                _ = try Self.normalize(text, authority.lowerBound..<at, .plain, into: &userInfo)
                 url.userInfo = userInfo
                 host = at + 1
             }
@@ -50,9 +50,13 @@ extension RequestURL {
             url.originEnd = url.bytes.count
         }
 
+        private static func endsAuthority(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+        }
+
         private mutating func readPath(_ text: Span<UInt8>) throws(MalformedURL) {
             let rest = position..<text.count
-            position = try Self.normalize(text, rest, PercentEncoding.plainInPath, into: &url.bytes)
+            position = try Self.normalize(text, rest, .plainInPath, into: &url.bytes)
             url.removeDotSegments()
             url.pathEnd = url.bytes.count
         }
@@ -62,7 +66,7 @@ extension RequestURL {
             url.bytes.append(UInt8(ascii: "?"))
             let rest = (position + 1)..<text.count
             position = try Self.normalize(
-                text, rest, PercentEncoding.plainInQuery, decoding: false, into: &url.bytes)
+                text, rest, .plainInQuery, decoding: false, into: &url.bytes)
         }
 
         /// What stands before an end, the fragment, or the end of the text.
@@ -81,7 +85,7 @@ extension RequestURL {
         private static func normalize(
             _ text: Span<UInt8>,
             _ part: Range<Int>,
-            _ plain: ASCIISet,
+            _ plain: ByteClass,
             decoding: Bool = true,
             into bytes: inout [UInt8]
         ) throws(MalformedURL) -> Int {
@@ -147,7 +151,7 @@ extension RequestURL.Writer {
     mutating func removeDotSegments() {
         let start = originEnd
         guard start < bytes.count else { return bytes.append(UInt8(ascii: "/")) }
-        guard hasDotSegment else { return }
+        guard bytes.span.hasDotSegment(in: start..<bytes.count) else { return }
         let dot: ArraySlice<UInt8> = [UInt8(ascii: ".")]
         let segments = bytes[(start + 1)...].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         var kept: [ArraySlice<UInt8>] = []
@@ -157,13 +161,5 @@ extension RequestURL.Writer {
         if let last = segments.last, last == dot || last == dot + dot { kept.append([]) }
         let path = kept.isEmpty ? [UInt8(ascii: "/")] : kept.flatMap { [UInt8(ascii: "/")] + $0 }
         bytes.replaceSubrange(start..., with: path)
-    }
-
-    /// Whether a segment begins with a dot, as few do that are not `.` or `..`.
-    private var hasDotSegment: Bool {
-        let bytes = bytes.span
-        for index in originEnd..<(bytes.count - 1)
-        where bytes[index] == UInt8(ascii: "/") && bytes[index + 1] == UInt8(ascii: ".") { return true }
-        return false
     }
 }

@@ -13,13 +13,17 @@ package struct RequestURL: Hashable {
     let userInfo: [UInt8]?
 
     init(parsing text: String) throws(MalformedURL) {
-        var text = text
-        self = try text.withUTF8 { bytes in
-            Result { () throws(MalformedURL) in try Parser.read(bytes.span) }
+        self = try text.withBytes { bytes in
+            Result { () throws(MalformedURL) in try Self.read(bytes) }
         }.get()
     }
 
-    fileprivate init(bytes: [UInt8], originEnd: Int, pathEnd: Int, userInfo: [UInt8]?) {
+    private static func read(_ text: Span<UInt8>) throws(MalformedURL) -> RequestURL {
+        guard let url = RequestURL(normal: text) else { return try Parser.read(text) }
+        return url
+    }
+
+    init(bytes: [UInt8], originEnd: Int, pathEnd: Int, userInfo: [UInt8]?) {
         self.bytes = bytes
         self.originEnd = originEnd
         self.pathEnd = pathEnd
@@ -33,6 +37,11 @@ package struct RequestURL: Hashable {
     var origin: ArraySlice<UInt8> { bytes[..<originEnd] }
 
     var path: ArraySlice<UInt8> { bytes[originEnd..<pathEnd] }
+
+    /// Calls `body` with origin and path where they stand.
+    func withParts(_ body: (_ origin: Span<UInt8>, _ path: Span<UInt8>) -> Void) {
+        body(bytes.span.extracting(..<originEnd), bytes.span.extracting(originEnd..<pathEnd))
+    }
 
     /// The query as written, with only what must be encoded encoded; `nil` where there is no `?`.
     var query: ArraySlice<UInt8>? { pathEnd < bytes.count ? bytes[(pathEnd + 1)...] : nil }
@@ -55,9 +64,10 @@ package struct RequestURL: Hashable {
     /// - Parameter capacity: how many bytes of others will follow them.
     func queryItems(reserving capacity: Int = 0) -> QueryItems {
         var items = QueryItems()
-        guard let query else { return items }
-        items.reserveCapacity(query.count + capacity)
-        items.append(query: query.span)
+        let length = bytes.count - pathEnd + capacity
+        if length > 0 { items.reserveCapacity(length) }
+        guard pathEnd < bytes.count else { return items }
+        items.append(query: bytes.span.extracting((pathEnd + 1)...))
         return items
     }
 }

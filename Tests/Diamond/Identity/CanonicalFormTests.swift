@@ -137,6 +137,18 @@ import Testing
         #expect(!wire.printableURL(Self.rules).contains("s3cret"))
     }
 
+    @Test(arguments: ["http://h/?", "http://h/?a&", "http://h/?a=1&"], [nil, "user-42"])
+    func `takes no empty item for a secret that is filled in behind it`(url: String, identity: String?) throws {
+        var request = Request(url)
+        request.identity = identity
+        let open = try Self.form(request)
+        request.credentials = [.parameter("p", .unnamed("s3cret"))]
+        let lines = try Self.form(request).split(separator: "\n")
+        #expect(lines.filter { !$0.hasPrefix("secret-") } == open.split(separator: "\n"))
+        #expect(lines.filter { $0.hasPrefix("secret-query p ") }.count == (identity == nil ? 1 : 0))
+        #expect(lines.filter { $0.hasPrefix("secret-") }.count == (identity == nil ? 1 : 0))
+    }
+
     @Test func `depends on the store's secret only where there are credentials`() throws {
         let other = KeyRules()
         let open = Request("http://h/?a=1")

@@ -1,3 +1,4 @@
+import DiamondTestSupport
 import Foundation
 import Testing
 
@@ -26,6 +27,24 @@ import Testing
         ] as [(UInt64, String)])
     func `writes a number as ECMAScript does`(bits: UInt64, text: String) throws {
         #expect(try JSONWriter.text(of: .number(Double(bitPattern: bits))) == Array(text.utf8))
+    }
+
+    @Test func `has its names in the order of their UTF-16 code units`() throws {
+        let pieces = [
+            "a", "b", "aaaaaaaa", "\u{0}", "é", "\u{7FFF}", "\u{E000}", "\u{FB33}", "\u{FFFD}", "😂", "\u{10FFFF}",
+        ]
+        var random = SplitMix(state: Effort.seed)
+        for _ in 0..<Effort.rounds(300, soaking: 30_000) {
+            var members: [String: JSONValue] = [:]
+            for _ in 0..<Int.random(in: 0...24, using: &random) {
+                let count = Int.random(in: 0...4, using: &random)
+                members[(0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()] = 1
+            }
+            let sorted = members.keys.sorted { $0.utf16.lexicographicallyPrecedes($1.utf16) }
+            let texts = try sorted.map { String(decoding: try JSONWriter.text(of: .string($0)), as: UTF8.self) + ":1" }
+            let text = try JSONWriter.text(of: .object(members))
+            #expect(text == Array("{\(texts.joined(separator: ","))}".utf8), "seed \(Effort.seed): \(sorted)")
+        }
     }
 
     @Test func `has no form for a number that is not finite`() {

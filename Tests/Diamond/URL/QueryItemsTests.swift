@@ -1,3 +1,4 @@
+import DiamondTestSupport
 import Testing
 
 @testable import Diamond
@@ -31,6 +32,31 @@ import Testing
         let names = (0..<1000).map { "a\($0 * 7919 % 1000)" }
         let items = try RequestURL("http://h/?" + names.joined(separator: "&")).queryItems()
         #expect(sorted(items) == names.sorted())
+    }
+
+    @Test func `are in the one order that their names and places give them`() throws {
+        var random = SplitMix(state: Effort.seed)
+        for _ in 0..<Effort.rounds(300, soaking: 30_000) {
+            let texts = (0..<Int.random(in: 1...40, using: &random)).map { index in
+                let name = (0..<Int.random(in: 0...10, using: &random)).map { _ in
+                    ["a", "b", "%2C"].randomElement(using: &random) ?? ""
+                }
+                return name.joined() + (Bool.random(using: &random) ? "=\(index)" : "")
+            }
+            let items = try RequestURL("http://h/?" + texts.joined(separator: "&")).queryItems()
+            let names = texts.map { Array($0.utf8.prefix { $0 != UInt8(ascii: "=") }) }
+            let order = texts.indices.sorted { left, right in
+                names[left] == names[right] ? left < right : names[left].lexicographicallyPrecedes(names[right])
+            }
+            #expect(sorted(items) == order.map { texts[$0] }, "seed \(Effort.seed): \(texts)")
+        }
+    }
+
+    @Test(arguments: [.min, -10, -1, 0, 9, 10, 99, 100, 1_234_567_890, .max] as [Int64])
+    func `hold an integer in its digits`(integer: Int64) {
+        var items = QueryItems()
+        items.append(encoding: "a b", integer)
+        #expect(items.bytes == Array("a%20b=\(integer)".utf8))
     }
 
     @Test func `are put behind others, and taken apart again`() throws {

@@ -1,3 +1,4 @@
+import DiamondTestSupport
 import Testing
 
 @testable import Diamond
@@ -40,6 +41,35 @@ import Testing
     ]) func `in normal form stays as it is`(text: String) throws {
         let once = try RequestURL(text).text()
         #expect(try RequestURL(once).text() == once)
+    }
+
+    @Test func `taken as it is, is what the parser makes of it`() throws {
+        let pieces = [
+            "https://", "http://", "HTTP://", "h", "api.example.com", "Ä", "@", ":80", ":", "[::1]", "/", "/a", "/.a",
+            "/..",
+            ".", "%", "%41", "%2f", "?", "a=1", "&", "[b]", "#", " ", "+", "é", "\"", "",
+        ]
+        var random = SplitMix(state: Effort.seed)
+        var taken = 0
+        for _ in 0..<Effort.rounds(5000, soaking: 500_000) {
+            let begins = Bool.random(using: &random) ? ["https://", "h", "/"] : []
+            let rest = (0..<Int.random(in: 0...6, using: &random)).map { _ in pieces.randomElement(using: &random) ?? ""
+            }
+            let text = (begins + rest).joined()
+            guard let url = text.withBytes({ RequestURL(normal: $0) }) else { continue }
+            taken += 1
+            let bytes = Array(text.utf8)
+            #expect(try RequestURL.Parser.read(bytes.span) == url, "seed \(Effort.seed): \(text)")
+        }
+        #expect(taken > 500)
+    }
+
+    @Test(arguments: [
+        "https://h", "https://H/", "Https://h/", "https:///", "https://h:80/", "https://u@h/", "https://[::1]/",
+        "https://h/%41",
+        "https://h/./a", "https://h/a/..", "https://h/a#b", "https://h/?%41", "https://h/é", "https://h/?a b", "h", "",
+    ]) func `is not taken as it is where the parser has to look`(text: String) {
+        #expect(text.withBytes { RequestURL(normal: $0) } == nil)
     }
 
     @Test(arguments: [

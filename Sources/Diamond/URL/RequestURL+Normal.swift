@@ -1,0 +1,38 @@
+extension RequestURL {
+    /// A URL that stands in its normal form already, as most do: found in one look at each byte, and taken as it is.
+    ///
+    /// `nil` where the parser has to look: at what it would change, what it would refuse, and the rare, such as a port.
+    init?(normal text: Span<UInt8>) {
+        guard let host = text.endOfScheme else { return nil }
+        let origin = text.end(of: .lowerName, from: host)
+        guard origin > host, origin < text.count, text[origin] == UInt8(ascii: "/") else { return nil }
+        let path = text.end(of: .plainInPath, from: origin)
+        guard !text.hasDotSegment(in: origin..<path) else { return nil }
+        let hasQuery = path < text.count && text[path] == UInt8(ascii: "?")
+        guard path == text.count || hasQuery && text.end(of: .plainInQuery, from: path + 1) == text.count else {
+            return nil
+        }
+        self.init(bytes: text.array(text.indices), originEnd: origin, pathEnd: path, userInfo: nil)
+    }
+}
+
+extension Span<UInt8> {
+    /// Where the host of an `http` or `https` URL begins whose scheme is in lower case.
+    fileprivate var endOfScheme: Int? { begins(with: "https://") ? 8 : begins(with: "http://") ? 7 : nil }
+
+    private func begins(with word: StaticString) -> Bool {
+        guard word.utf8CodeUnitCount <= count else { return false }
+        for index in 0..<word.utf8CodeUnitCount where self[index] != word.utf8Start[index] { return false }
+        return true
+    }
+
+    /// Whether a segment of a path begins with a dot, as few do that are not `.` or `..`.
+    func hasDotSegment(in path: Range<Int>) -> Bool {
+        let path = extracting(path)
+        guard path.count > 1 else { return false }
+        for index in 1..<path.count where path[index] == UInt8(ascii: ".") && path[index - 1] == UInt8(ascii: "/") {
+            return true
+        }
+        return false
+    }
+}
