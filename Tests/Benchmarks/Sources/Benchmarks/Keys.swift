@@ -64,13 +64,13 @@ private enum Keys {
     static let json = Request("https://api.example.com/search", method: .query, body: .json(document))
 
     private static var document: Diamond.JSONValue {
-        .array((0..<12).map { ["id": .integer($0), "name": "a city's name", "population": 123_456, "height": 12.5] })
+        .array((0..<16).map { ["id": .integer($0), "name": "a city's name", "population": 123_456, "height": 12.5] })
     }
 
     static func toDigest(of request: Request) async throws -> Double {
         let form = try CanonicalForm(of: request, rules: rules).bytes
         return try await Race(
-            ours: { for _ in 0..<count { try use(CanonicalForm(of: request, rules: rules).key.bytes) } },
+            ours: { for _ in 0..<count { try use(CanonicalForm(of: request, rules: rules).key) } },
             peer: { for _ in 0..<count { use(SHA256.hash(data: form)) } }
         ).ratio(of: \.processor)
     }
@@ -118,7 +118,7 @@ private enum Keys {
         let text = "\(get.url)&\(added)"
         return 1
             / (try await Race(
-                ours: { for _ in 0..<count { try use(CanonicalForm(of: get, rules: rules).key.bytes) } },
+                ours: { for _ in 0..<count { try use(CanonicalForm(of: get, rules: rules).key) } },
                 peer: {
                     for _ in 0..<count {
                         var components = URLComponents(string: text)
