@@ -140,20 +140,21 @@ open class Connection: Operation, @unchecked Sendable {
         depend(on: connection, hand: hand)
     }
 
-    /// Waits for the one before it in a serial lane, unless that waits for it.
-    final func follow(_ connection: Connection) { depend(on: connection, isOrder: true) }
+    /// Waits until the edge that is returned is ended.
+    final func hold() -> Dependency { depend(on: nil) }
 
-    private func depend(on operation: Operation, hand: Dependency.Hand? = nil, isOrder: Bool = false) {
-        guard state == .ready else { return }
-        let edge = Dependency(of: self, on: operation, hand: hand, isOrder: isOrder)
+    @discardableResult
+    private func depend(on operation: Operation?, hand: Dependency.Hand? = nil) -> Dependency {
+        let edge = Dependency(of: self, on: operation, hand: hand)
+        guard state == .ready else { return edge }
         var addition = DependencyGraph.add(edge, of: self, gate: nil)
         if case .needsGate = addition {
             let gate = DependencyGate()
             super.addDependency(gate)
             addition = DependencyGraph.add(edge, of: self, gate: gate)
         }
-        guard case .cycle(let cycle) = addition, !isOrder else { return }
-        core.withLock { $0.fault = ConnectionError(dependencyCycle: cycle) }
+        if case .cycle(let cycle) = addition { core.withLock { $0.fault = ConnectionError(dependencyCycle: cycle) } }
+        return edge
     }
 
     /// No longer waits for it, and starts if it waited for nothing else.
@@ -165,7 +166,7 @@ open class Connection: Operation, @unchecked Sendable {
     public final override var dependencies: [Operation] {
         guard state != .finished else { return [] }
         var known: Set<ObjectIdentifier> = []
-        return DependencyGraph.dependencies(of: self).filter { !$0.isOrder }.compactMap(\.operation)
+        return DependencyGraph.dependencies(of: self).compactMap(\.operation)
             .filter { known.insert(ObjectIdentifier($0)).inserted }
     }
 

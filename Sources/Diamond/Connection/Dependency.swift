@@ -7,19 +7,16 @@ import Foundation
 final class Dependency: @unchecked Sendable {
     typealias Hand = @Sendable (inout Request, Response) throws -> Void
 
-    /// A connection, or another operation; `nil` where both are being freed.
+    /// A connection, or another operation; `nil` where it is the turn that is waited for, and where both are being freed.
     var operation: Operation?
     /// What of the response goes into the request of the connection that waits.
     let hand: Hand?
-    /// Whether it is the order of a serial lane alone, whatever comes of the other.
-    let isOrder: Bool
     weak let dependent: Connection?
     /// Whether nobody waits for it any more: it has ended, or was removed.
     var isOver = false
 
-    init(of dependent: Connection, on operation: Operation, hand: Hand?, isOrder: Bool) {
+    init(of dependent: Connection, on operation: Operation?, hand: Hand?) {
         self.dependent = dependent
-        self.isOrder = isOrder
         self.operation = operation
         self.hand = hand
     }

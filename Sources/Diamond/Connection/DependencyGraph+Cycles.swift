@@ -1,4 +1,16 @@
 extension DependencyGraph {
+    /// Whether one of some connections waits for this one, on its own or through others.
+    static func isAwaited(_ connection: Connection, by isMeant: (Connection) -> Bool) -> Bool {
+        var known: Set<ObjectIdentifier> = []
+        var open = dependents(of: connection)
+        while let next = open.popLast() {
+            guard known.insert(ObjectIdentifier(next)).inserted else { continue }
+            if isMeant(next) { return true }
+            open += dependents(of: next)
+        }
+        return false
+    }
+
     /// A cycle that an edge would close: from the dependent along the dependencies of the target to the dependent.
     static func cycle(from dependent: Connection, to target: Connection) -> [Connection]? {
         guard dependent !== target else { return [dependent, dependent] }

@@ -26,6 +26,11 @@ enum DependencyGraph {
         state.withLock { _ in connection.node.dependencies }
     }
 
+    /// The connections that wait for one.
+    static func dependents(of connection: Connection) -> [Connection] {
+        state.withLock { _ in connection.node.waitingDependents }
+    }
+
     // MARK: Edges
 
     /// What adding an edge has come to.
@@ -123,6 +128,9 @@ enum DependencyGraph {
         // What they held is freed here, outside of the lock.
         withExtendedLifetime(edges) {}
     }
+
+    /// The turn has come that an edge stands for.
+    static func end(_ edge: Dependency) { end { [edge] } }
 
     /// Ends edges. Foundation is told, and what is ready is started, outside of the lock.
     private static func end(_ edges: () -> [Dependency]) {

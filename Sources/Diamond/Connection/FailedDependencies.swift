@@ -27,7 +27,7 @@ extension Connection {
         let (policy, fault) = core.withLock { ($0.failedDependencies, $0.fault) }
         if let fault { throw fault }
         var request = request
-        for edge in DependencyGraph.dependencies(of: self) where !edge.isOrder {
+        for edge in DependencyGraph.dependencies(of: self) {
             guard let dependency = edge.connection, let outcome = dependency.outcome else { continue }
             switch outcome {
             case .success(let response): try edge.hand(response, of: dependency, to: &request)

@@ -4,12 +4,13 @@ import DiamondSQLite
 final class Members: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
-        /// Of every serial lane the one that was enqueued last, while it has not finished.
-        var last: [Lane: Connection] = [:]
+        var lines: [Lane: SerialLine] = [:]
 
-        mutating func remove(_ number: ObjectIdentifier) {
-            guard let connection = connections.removeValue(forKey: number) else { return }
-            if last[connection.request.lane] === connection { last[connection.request.lane] = nil }
+        mutating func remove(_ number: ObjectIdentifier) -> Dependency? {
+            guard let lane = connections.removeValue(forKey: number)?.request.lane else { return nil }
+            let next = lines[lane]?.remove(number)
+            if lines[lane]?.isEmpty == true { lines[lane] = nil }
+            return next
         }
     }
 
@@ -24,19 +25,24 @@ final class Members: Sendable {
 
     var all: [Connection] { state.withLock { Array($0.connections.values) } }
 
-    /// - Parameter inOrder: whether the connection waits for the one that was added before it to its lane.
+    /// - Parameter inOrder: whether the connection waits for those that were added before it to its lane. One that such a
+    ///   connection waits for does not: both would wait for ever.
     /// - Returns: `false` when the connection is run by an engine already, or has finished.
     func add(_ connection: Connection, inOrder: Bool) -> Bool {
         let number = ObjectIdentifier(connection)
-        let (isAdded, last) = state.withLock { state -> (Bool, Connection?) in
-            let isAdopted = connection.adopt(pipeline, crew) { [self] in self.state.withLock { $0.remove(number) } }
-            guard isAdopted else { return (false, nil) }
+        return state.withLock { state in
+            guard connection.adopt(pipeline, crew, whenFinished: { [self] in remove(number) }) else { return false }
             state.connections[number] = connection
-            guard inOrder else { return (true, nil) }
-            defer { state.last[connection.request.lane] = connection }
-            return (true, state.last[connection.request.lane])
+            guard inOrder else { return true }
+            let line = state.lines[connection.request.lane] ?? SerialLine()
+            guard !DependencyGraph.isAwaited(connection, by: line.contains) else { return true }
+            state.lines[connection.request.lane, default: line].append(connection) { $0.hold() }
+            return true
         }
-        if let last { connection.follow(last) }
-        return isAdded
+    }
+
+    private func remove(_ number: ObjectIdentifier) {
+        let next = state.withLock { $0.remove(number) }
+        if let next { DependencyGraph.end(next) }
     }
 }

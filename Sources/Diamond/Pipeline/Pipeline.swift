@@ -165,8 +165,11 @@ struct Pipeline: Sendable {
     private func enter(_ place: FlightPlace, _ asker: Asker) async throws(ConnectionError) {
         if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes) {
             guard isThere else { throw .parked }
-        } else if await !lanes.enter(place, asker.priority) {
-            throw .cancelled
+        } else {
+            asker.claim?.step(aside: true)
+            let isThere = await lanes.enter(place, asker.priority)
+            asker.claim?.step(aside: false)
+            guard isThere else { throw .cancelled }
         }
     }
 

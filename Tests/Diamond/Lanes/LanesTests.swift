@@ -161,6 +161,24 @@ import Testing
         await untilTrue { order.withLock { $0.count } == 20 }
     }
 
+    @Test func `that are serial keep their order when one in the middle is canceled`() async throws {
+        let engine = engine(["api": .serial])
+        let connections = (0..<4).map { engine.enqueue(request("http://h/\($0)", "api")) }
+        await flying(["http://h/0"])
+        connections[1].cancel()
+        connections[2].cancel()
+        await untilTrue { connections[1].isFinished && connections[2].isFinished }
+        #expect(!connections[3].isExecuting)
+        airport.land("http://h/0")
+        await flying(["http://h/3"])
+        airport.land("http://h/3")
+        #expect(try await connections[3].response.status == .ok)
+        let last = engine.enqueue(request("http://h/4", "api"))
+        await flying(["http://h/4"])
+        airport.land("http://h/4")
+        #expect(try await last.response.status == .ok)
+    }
+
     @Test func `that are serial cannot wait for themselves`() async throws {
         let engine = engine(["api": .serial])
         let connections = (0..<2).map { engine.connection(for: request("http://h/\($0)", "api")) }
