@@ -18,12 +18,16 @@
 -- canonical form are compared on every hit. What is listed (entry) and what is served (body) are apart, so that listing
 -- never reads bodies. A sealed row holds URL, canonical form, headers and body encrypted, and keyed digests in place of
 -- URL, identity and tags; checksums are over what is stored, sealed or not. Times are milliseconds since 1970.
+--
+-- A body that comes in pieces is written as a partial entry beside the one that is there, and takes its place in one
+-- transaction when it is whole. After each transaction a partial entry is as sound as any other: sizes, digest and
+-- checksum are of what has arrived.
 
 CREATE TABLE entry (
     id            INTEGER PRIMARY KEY,  -- in the order of insertion, along which eviction walks
     key_prefix    INTEGER NOT NULL,     -- the key's first 8 bytes, big-endian
     variant       INTEGER NOT NULL DEFAULT 0,  -- which of the answers that vary; 0 where there is one
-    is_partial    INTEGER NOT NULL DEFAULT 0 CHECK (is_partial IN (0, 1)),  -- what a broken transfer has received
+    is_partial    INTEGER NOT NULL DEFAULT 0 CHECK (is_partial IN (0, 1)),  -- what a transfer has received that is not at its end
     key           BLOB    NOT NULL CHECK (length(key) = 32),
     seal          TEXT,                 -- the name of the key that sealed the row, NULL where it is in clear
     request       ANY     NOT NULL,     -- the canonical form; credentials only as keyed digests; sealed a blob, with URL
@@ -32,7 +36,8 @@ CREATE TABLE entry (
     identity      TEXT,                 -- on whose behalf, NULL where nobody's in particular; sealed a keyed digest
     status        INTEGER NOT NULL CHECK (status BETWEEN 100 AND 999),
     headers       BLOB    NOT NULL,     -- "Name: value" lines, in the order received
-    stored_at     INTEGER NOT NULL CHECK (stored_at >= 0),  -- when the response arrived, or was last validated
+    stored_at     INTEGER NOT NULL CHECK (stored_at >= 0),  -- when the response arrived, or was last validated;
+                                        -- of a partial one, when the last of it was written
     initial_age   INTEGER NOT NULL,     -- its corrected age at that moment (RFC 9111 section 4.2.3)
     lifetime      INTEGER,              -- its explicit freshness lifetime, NULL where the server gave none
     flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated, 16 pinned
@@ -59,13 +64,16 @@ CREATE INDEX entry_by_url ON entry (url);
 -- Evicting first what is past its lifetime and cannot be revalidated.
 CREATE INDEX entry_by_expiry ON entry (expires_at) WHERE lifetime IS NOT NULL AND flags & 18 = 0;
 
+-- Finding what transfers have left. Costs the others nothing.
+CREATE INDEX entry_by_leaving ON entry (stored_at) WHERE is_partial = 1;
+
 -- Forgetting all that one identity has.
 CREATE INDEX entry_by_identity ON entry (identity) WHERE identity IS NOT NULL;
 
 -- A body in chunks; chunk n of entry e has the id e * 1048576 + n, so that one range of rowids is one body.
 CREATE TABLE body (
     id            INTEGER PRIMARY KEY,
-    checksum      BLOB,                 -- SHA-256 of the bytes, NULL where the body is this chunk alone
+    checksum      BLOB,                 -- SHA-256 of the bytes; may be NULL where the body is this chunk alone
     bytes         BLOB    NOT NULL
 ) STRICT;
 
@@ -90,8 +98,8 @@ CREATE TABLE change (
     key_prefix    INTEGER
 ) STRICT;
 
--- Evicting is no change: what another process has in memory stays as right as it was.
-CREATE TRIGGER entry_was_changed AFTER UPDATE OF headers, flags, stored_at ON entry BEGIN
+-- Evicting is no change: what another process has in memory stays as right as it was. A partial entry is in no memory.
+CREATE TRIGGER entry_was_changed AFTER UPDATE OF headers, flags, stored_at ON entry WHEN new.is_partial = 0 BEGIN
     INSERT INTO change (key_prefix) VALUES (new.key_prefix);
 END;
 

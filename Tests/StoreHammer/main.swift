@@ -30,6 +30,28 @@ let store = Store(directory: URL(filePath: arguments[0]))
 let cache = try Cache(store, activity: activity, memoryCapacity: 1 << 20, diskCapacity: 36 << 20)
 var random = SplitMix(state: seed)
 
+/// Stores a large body in pieces, now and then broken off and gone on with, and reads what there is. Others do the same.
+func stream(_ entry: CacheEntry, toItsEnd: Bool) async {
+    do throws(CacheError) {
+        let writer = try cache.bodyWriter(for: entry, continuing: partial(of: entry))
+        try await writer.append(entry.stored.body.dropFirst(writer.size))
+        if toItsEnd { try await writer.finish() } else { try await writer.abandon(keepingPartial: true) }
+        guard var reader = try cache.bodyReader(entry.key, request: entry.request) else { return }
+        var body = Data()
+        while let chunk = try reader.next() { body += chunk }
+        if !LargeSample.isSound(body, reader.stored) { fail("\(entry.url) came back with a body that nobody stored") }
+    } catch {
+        // Another one was faster.
+        if error.code != .entryGone { fail("\(error)") }
+    }
+}
+
+/// Of the same version only: its validator tells.
+func partial(of entry: CacheEntry) throws(CacheError) -> PartialBody? {
+    guard let partial = try cache.partialBody(entry.key, request: entry.request) else { return nil }
+    return partial.stored.headerBlock == entry.stored.headerBlock ? partial : nil
+}
+
 for _ in 0..<rounds {
     let sample = HammerSample(number: Int.random(in: 0..<400, using: &random))
     switch Int.random(in: 0..<100, using: &random) {
@@ -41,6 +63,9 @@ for _ in 0..<rounds {
     case 92..<95: cache.forget(try sample.identity().key)
     case 95..<97: try await cache.invalidate(.tag("tag\(sample.number % 7)"))
     case 97: try await cache.purge(.tag("tag\(sample.number % 50)"))
+    case 98:
+        let entry = try LargeSample(number: sample.number % 5).entry(version: .random(in: 0...255, using: &random))
+        await stream(entry, toItsEnd: .random(using: &random))
     default: await cache.flush()
     }
 }

@@ -17,7 +17,7 @@ public final class Cache: Sendable {
     let writer: CacheWriter
     private let neighbors: Neighbors
     private let pressure: MemoryPressure
-    private let activity: Activity
+    let activity: Activity
     let now: @Sendable () -> Int64
     /// What has been told of entries that are not to be read.
     private let locks = Guarded<Set<CacheLock>>([])
@@ -103,7 +103,7 @@ public final class Cache: Sendable {
         }
     }
 
-    private func heedNeighbors() {
+    func heedNeighbors() {
         guard let changes = neighbors.news() else { return }
         switch changes {
         case .keys(let prefixes): for prefix in prefixes { memory.remove(prefix) }
@@ -117,19 +117,24 @@ public final class Cache: Sendable {
         let finding = try file.read { (connection) throws(SQLiteError) in
             try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
         }
-        switch finding {
-        case .nothing: return nil
-        case .entry(let stored, let isVisited):
+        if case .entry(let stored, let isVisited) = finding {
             if !isVisited { writer.visit(key) }
             return stored
+        }
+        heed(finding, of: key)
+        return nil
+    }
+
+    /// What is damaged is dropped, what is locked is told once.
+    func heed(_ finding: CacheTable.Finding, of key: RequestKey) {
+        switch finding {
+        case .nothing, .entry: break
         case .damaged(let reason):
             writer.add(.delete(key))
             activity.report(.cacheEntryDropped(reason: "the entry \(key) was dropped: \(reason)"))
-            return nil
         case .locked(let lock):
             let isNew = locks.withLock { $0.insert(lock).inserted }
             if isNew { activity.report(.cacheEntriesLocked(reason: lock.reason)) }
-            return nil
         }
     }
 

@@ -22,6 +22,10 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let diskError = Code(description: "diskError")
         /// The seal cannot seal or open the store's secret, or an entry.
         public static let cannotSeal = Code(description: "cannotSeal")
+        /// An entry was replaced, evicted or erased while its body was read or written in pieces.
+        public static let entryGone = Code(description: "entryGone")
+        /// A body takes more than a quarter of the store's bound.
+        public static let bodyTooLarge = Code(description: "bodyTooLarge")
         public static let corrupt = Code(description: "corrupt")
         public static let other = Code(description: "other")
     }
@@ -46,5 +50,6 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
         .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt,
         .ioError: .diskError, .noSharedMemory: .diskFull, .cannotSeal: .cannotSeal,
+        .entryGone: .entryGone,
     ]
 }

@@ -15,7 +15,10 @@ public struct CacheListing: Sendable {
     public package(set) var status: Int
     /// Bytes, as stored: a sealed chunk of 128 KiB takes 32 more.
     public package(set) var bodySize: Int64
-    /// When it arrived, or was last confirmed.
+    /// Whether it is the beginning of a body whose transfer is under way, or has broken off: no request is answered
+    /// with it.
+    public package(set) var isPartial: Bool
+    /// When it arrived, or was last confirmed; of a partial one, when the last of it was written.
     public var date: Date { Date(timeIntervalSince1970: Double(storedAt) / 1000) }
 
     /// Milliseconds since 1970.
@@ -45,6 +48,7 @@ public struct CacheListing: Sendable {
         bodySize = row.int64(8)
         id = row.int64(9)
         isSealed = row.int64(10) != 0
+        isPartial = row.int64(11) != 0
     }
 
     /// Milliseconds of freshness left by the server's word, negative when past; `nil` where the server gave none.
@@ -56,7 +60,11 @@ public struct CacheListing: Sendable {
 
 /// What the whole store holds.
 package struct CacheTotals: Sendable {
+    /// Partial ones are not among them.
     package var entries = 0
+    /// What transfers have received that are not at their end.
+    package var partials = 0
+    /// Of both.
     package var bodyBytes: Int64 = 0
     /// All the store's files, the write-ahead log included.
     package var diskBytes: Int64 = 0

@@ -4,7 +4,7 @@ import Foundation
 /// What people and statistics ask of the tables. Bodies are never read.
 extension CacheTable {
     private static let columns =
-        "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL"
+        "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL, is_partial"
 
     /// A page: never by counting rows that are passed over, so that a deep one costs what the first does.
     ///
@@ -68,14 +68,16 @@ extension CacheTable {
     }
 
     /// The entries whose keys begin with these hexadecimal digits, at most two: enough to tell whether it is one.
+    /// Of a key with a partial entry beside the whole one, the whole.
     static func list(
         beginning digits: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
         let statement = try connection.statement(
             """
-            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL
-            FROM entry WHERE substr(lower(hex(key)), 1, ?) = ? LIMIT 2
+            SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL,
+                min(is_partial)
+            FROM entry WHERE substr(lower(hex(key)), 1, ?) = ? GROUP BY key LIMIT 2
             """
         )
         try statement.bind(Int64(digits.utf8.count), at: 1)
@@ -100,8 +102,10 @@ extension CacheTable {
             """
         )
         guard try statement.step() else { return CacheTotals() }
+        let partials = try partialCount(on: connection)
         return CacheTotals(
-            entries: Int(statement.int64(0)),
+            entries: Int(statement.int64(0)) - partials,
+            partials: partials,
             bodyBytes: statement.int64(1),
             oldest: statement.isNull(2) ? nil : statement.int64(2),
             newest: statement.isNull(3) ? nil : statement.int64(3)

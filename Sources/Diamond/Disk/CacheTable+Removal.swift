@@ -86,7 +86,7 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int {
         let statement = try connection.statement(
-            "UPDATE entry SET flags = (flags & ~16) | ? WHERE key_prefix = ? AND key = ?")
+            "UPDATE entry SET flags = (flags & ~16) | ? WHERE key_prefix = ? AND key = ? AND is_partial = 0")
         try statement.bind(StoredResponse.Flags.pinned.rawValue * (isPinned ? 1 : 0), at: 1)
         try statement.bind(key.prefix, at: 2)
         try statement.bind(key.bytes, at: 3)

@@ -7,14 +7,21 @@ extension CacheTable {
         try store(CacheRow(entry), on: connection)
     }
 
-    static func store(_ row: CacheRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let (id, isNew) = try upsert(row, on: connection)
+    /// - Returns: the row's id.
+    @discardableResult
+    static func store(
+        _ row: CacheRow,
+        isPartial: Bool = false,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int64 {
+        let (id, isNew) = try upsert(row, isPartial: isPartial, on: connection)
         if !isNew {
             try deleteBody(of: id, on: connection)
             try deleteTags(of: id, on: connection)
         }
         try insertBody(row, of: id, on: connection)
         for tag in row.entry.tags { try insertTag(tag, of: id, on: connection) }
+        return id
     }
 
     static func chunks(of body: Data) -> [Data] {
@@ -26,6 +33,7 @@ extension CacheTable {
     /// - Returns: the row's id, and whether the row is new.
     private static func upsert(
         _ row: CacheRow,
+        isPartial: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
         let entry = row.entry
@@ -34,8 +42,8 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,
-                lifetime, flags, duration, body_size, body_digest, checksum, seal)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                lifetime, flags, duration, body_size, body_digest, checksum, seal, is_partial)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET request = excluded.request,
                 method = excluded.method, status = excluded.status, headers = excluded.headers,
                 stored_at = excluded.stored_at, initial_age = excluded.initial_age, lifetime = excluded.lifetime,
@@ -56,14 +64,15 @@ extension CacheTable {
         try statement.bind(row.digest, at: 15)
         try statement.bind(row.checksum, at: 16)
         try statement.bind(row.seal, at: 17)
+        try statement.bind(Int64(isPartial ? 1 : 0), at: 18)
         connection.forgetLastInsertedID()
         try statement.run()
         let id = connection.lastInsertedID
         if connection.changes == 0 {
-            try rename(row, on: connection)
+            try rename(row, isPartial: isPartial, on: connection)
             try statement.run()
         }
-        return id != 0 ? (id, true) : (try self.id(of: entry.key, on: connection), false)
+        return id != 0 ? (id, true) : (try self.id(of: entry.key, isPartial: isPartial, on: connection), false)
     }
 
     private static func bind(
@@ -82,7 +91,7 @@ extension CacheTable {
     }
 
     /// Binds status, headers, times and flags to six places in the order of the columns.
-    private static func bind(
+    static func bind(
         _ stored: StoredResponse,
         to statement: borrowing SQLiteStatement,
         from first: Int32
@@ -175,6 +184,15 @@ extension CacheTable {
         try statement.bind(id, at: 1)
         try statement.bind(tag, at: 2)
         try statement.run()
+    }
+
+    static func replaceTags(
+        of id: Int64,
+        by tags: Set<String>,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        try deleteTags(of: id, on: connection)
+        for tag in tags { try insertTag(tag, of: id, on: connection) }
     }
 
     static func deleteTags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {

@@ -12,7 +12,7 @@ enum CacheTable {
     static let times: ClosedRange<Int64> = 0...(1 << 53)
 
     /// 2^20 chunks.
-    private static let largestBody = chunkSize << 20
+    static let largestBody = chunkSize << 20
 
     /// What one look-up found.
     enum Finding {
@@ -66,7 +66,7 @@ enum CacheTable {
     }
 
     // The whole key and the whole canonical form, so that no collision of prefixes can answer for another request.
-    private static func isSame(_ row: borrowing SQLiteStatement, _ key: RequestKey, _ request: [UInt8]) -> Bool {
+    static func isSame(_ row: borrowing SQLiteStatement, _ key: RequestKey, _ request: [UInt8]) -> Bool {
         row.withBytes(0) { bytes in key.withUnsafeBytes { isEqual($0, bytes) } }
             && row.withBytes(1) { bytes in request.withUnsafeBytes { isEqual($0, bytes) } }
     }
@@ -77,7 +77,7 @@ enum CacheTable {
         return memcmp(left, start, right.count) == 0
     }
 
-    private static func isSound(
+    static func isSound(
         _ stored: StoredResponse,
         _ row: borrowing SQLiteStatement,
         _ key: RequestKey,

@@ -16,6 +16,8 @@ package struct CacheFinding: Hashable, Sendable {
         case surplus
         /// Tags that no entry has.
         case tags
+        /// Part of a body that no transfer goes on with.
+        case partial
         /// Where eviction goes on.
         case hand
         /// What makes the store's keyed digests.

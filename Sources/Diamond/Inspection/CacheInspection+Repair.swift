@@ -32,6 +32,9 @@ extension CacheInspection {
         case .surplus: return try CacheTable.deleteSurplus(of: finding.id ?? 0, on: connection) ? "dropped" : nil
         case .entry: return try CacheTable.deleteDamaged(finding.id ?? 0, sealing, on: connection) ? "dropped" : nil
         case .body, .tags: return try CacheTable.deleteOrphans(of: finding.id ?? 0, on: connection) ? "dropped" : nil
+        case .partial:
+            let isLeft = try CacheTable.deleteLeftover(finding.id ?? 0, at: now, on: connection)
+            return isLeft ? "dropped" : nil
         case .hand:
             try CacheTable.setHand(0, on: connection)
             return "set to the beginning"

@@ -11,7 +11,11 @@ package struct CacheInspection: Sendable {
     package private(set) var findings: [CacheFinding] = []
     /// Sealed entries that were held against their checksums alone: nobody here can open them.
     package private(set) var locked = 0
+    /// Entries whose bodies are not at their end, among all.
+    package private(set) var partials = 0
     let store: Store
+    /// Milliseconds since 1970.
+    let now: Int64
     private(set) var seal: (any CacheSeal)?
     /// The file that was looked at.
     let number: FileNumber?
@@ -20,8 +24,13 @@ package struct CacheInspection: Sendable {
     ///
     /// - Parameter seal: what opens the entries of a sealed store, so that they are held against their seals, too.
     /// - Throws: ``CacheError`` where it cannot be read. That the file is malformed is a finding.
-    package init(of store: Store, seal: (any CacheSeal)? = nil) throws(CacheError) {
+    package init(
+        of store: Store,
+        seal: (any CacheSeal)? = nil,
+        now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
+    ) throws(CacheError) {
         try store.requireCache()
+        self.now = now
         self.store = store
         self.seal = seal
         number = FileNumber(store.cachePath)
@@ -51,6 +60,7 @@ package struct CacheInspection: Sendable {
         try readEntries(database)
         try readBodies(database)
         try readTags(database)
+        try readPartials(database)
         try readFacts(database)
     }
 
@@ -100,6 +110,16 @@ package struct CacheInspection: Sendable {
 
     private mutating func readTags(_ database: SQLiteDatabase) throws(SQLiteError) {
         add(.tags, try database.read(CacheTable.orphanedTags).counts, "tags")
+    }
+
+    private mutating func readPartials(_ database: SQLiteDatabase) throws(SQLiteError) {
+        partials = try database.read(CacheTable.partialCount)
+        let left = try database.read { [now] (connection) throws(SQLiteError) in
+            try CacheTable.leftovers(at: now, on: connection)
+        }
+        findings += left.map { id in
+            CacheFinding(kind: .partial, what: "a part of a body that no transfer goes on with", id: id)
+        }
     }
 
     private mutating func add(_ kind: CacheFinding.Kind, _ counts: [Int64: Int], _ rows: String) {

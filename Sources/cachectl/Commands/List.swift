@@ -8,7 +8,8 @@ struct List: ParsableCommand {
         abstract: "Lists what is stored, the newest first.",
         discussion: """
             AGE counts from when the origin made or confirmed the answer. FRESH is how long the server still allows it \
-            to be reused; - where it says nothing (a request's own --max-age is not seen here). Where there is more, a \
+            to be reused; - where it says nothing (a request's own --max-age is not seen here). One that is \
+            partial answers no request: its transfer is under way, or has broken off. Where there is more, a \
             line behind the table names the cursor of the next page; --json tells it of each entry.
             """
     )
@@ -106,6 +107,8 @@ struct EntryRow: Encodable {
     var pinned: Bool
     /// What a list goes on with behind it; absent outside of a list.
     var cursor: String?
+    /// Whether its body is not at its end; absent where it is.
+    var partial: Bool?
     private var milliseconds: (age: Int64, fresh: Int64?)
 
     init(_ listing: CacheListing, cursor: CacheCursor? = nil, now: Int64) {
@@ -118,15 +121,17 @@ struct EntryRow: Encodable {
         bytes = listing.bodySize
         pinned = listing.flags.contains(.pinned)
         self.cursor = cursor?.description
+        partial = listing.isPartial ? true : nil
         storedAt = Quantity.instant(listing.storedAt)
         self.age = age / 1000
         fresh = milliseconds.fresh.map { $0 / 1000 }
     }
 
-    enum CodingKeys: CodingKey { case key, method, status, url, bytes, storedAt, age, fresh, pinned, cursor }
+    enum CodingKeys: CodingKey { case key, method, status, url, bytes, storedAt, age, fresh, pinned, cursor, partial }
 
     var cells: [String] {
-        let fresh = milliseconds.fresh.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"
+        let known = milliseconds.fresh.map { $0 > 0 ? Quantity.age($0) : "stale" } ?? "-"
+        let fresh = partial == true ? "partial" : known
         return [
             String(key.prefix(12)), method, String(status), Quantity.bytes(bytes), Quantity.age(milliseconds.age),
             fresh,

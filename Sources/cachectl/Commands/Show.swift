@@ -24,7 +24,15 @@ struct Show: ParsableCommand {
         }
         do throws(CacheError) {
             let form = try cache.canonicalForm(of: listing.key) ?? ""
-            guard let stored = try cache.findOnDisk(listing.key, request: Array(form.utf8)) else {
+            let request = Array(form.utf8)
+            let stored =
+                try listing.isPartial
+                ? cache.partialBody(listing.key, request: request)?.stored
+                : cache.findOnDisk(listing.key, request: request)
+            if body, listing.isPartial {
+                throw CacheError(.other, "the body of \(key) is not at its end: send its request again")
+            }
+            guard let stored else {
                 throw CacheError(.corrupt, "the entry \(key) is damaged: send its request again")
             }
             show(listing, form, stored)

@@ -42,6 +42,7 @@ struct Stats: ParsableCommand {
         guard !store.json else { return Output.json(figures) }
         Output.line("store    \(figures.store)")
         Output.line("entries  \(figures.entries)")
+        if let partial = figures.partial { Output.line("partial  \(partial)") }
         if figures.sealed > 0 { Output.line("sealed   \(figures.sealed)") }
         Output.line("bodies   \(Quantity.bytes(figures.bodyBytes))")
         Output.line("disk     \(Quantity.bytes(figures.diskBytes))")
@@ -90,7 +91,9 @@ extension CacheCounts {
 private struct StoreFigures: Encodable {
     var store: String
     var entries: Int
-    /// Of them.
+    /// Those whose bodies are not at their end, beside them; absent where there are none.
+    var partial: Int?
+    /// Of all.
     var sealed = 0
     var bodyBytes: Int64
     var diskBytes: Int64
@@ -100,6 +103,7 @@ private struct StoreFigures: Encodable {
     init(_ store: Store, _ statistics: CacheTotals) {
         self.store = store.directory.path
         entries = statistics.entries
+        partial = statistics.partials > 0 ? statistics.partials : nil
         bodyBytes = statistics.bodyBytes
         diskBytes = statistics.diskBytes
         oldest = statistics.oldest.map(Quantity.instant)

@@ -385,7 +385,7 @@ private struct MoodySeal: CacheSeal {
 }
 
 /// What a cache told.
-private final class SealEvents: Sendable {
+final class SealEvents: Sendable {
     private struct State {
         var dropped: [String] = []
         var locked: [String] = []

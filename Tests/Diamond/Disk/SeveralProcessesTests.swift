@@ -1,6 +1,7 @@
 import DiamondSQLite
 import DiamondTestSupport
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import Diamond
@@ -30,8 +31,23 @@ import Testing
             guard let found = try cache.findOnDisk(key, request: request) else { continue }
             #expect(sample.isSound(found), "entry \(number)")
         }
+        for number in 0..<5 { try expectSound(try LargeSample(number: number).entry(version: 0), in: cache) }
+        #expect(try CacheInspection(of: temporary.store).findings.isEmpty)
         #expect(try temporary.rows("body WHERE id >> 20 NOT IN (SELECT id FROM entry)") == 0)
         #expect(try temporary.rows("tag WHERE entry NOT IN (SELECT id FROM entry)") == 0)
+    }
+
+    /// What stands under its key is a version that somebody stored, and what is partial the beginning of one.
+    private func expectSound(_ entry: CacheEntry, in cache: Cache) throws {
+        if let found = try cache.findOnDisk(entry.key, request: entry.request) {
+            #expect(LargeSample.isSound(found.body, found), "\(entry.url)")
+        }
+        guard let partial = try cache.partial(entry) else { return }
+        let tag = partial.stored.headers[.eTag]?.dropFirst().first.flatMap { UInt8(String($0)) }
+        let version = try LargeSample(number: 0).entry(version: #require(tag))
+        let outline = partial.outline
+        let chunks = try outline.checksums.indices.map { try #require(try cache.chunk($0, of: outline)) }
+        #expect(version.stored.body.starts(with: Data(chunks.joined())), "\(entry.url)")
     }
 
     @Test func `never gives a wrong answer, and fails none of them`() async throws {

@@ -22,6 +22,18 @@ extension CacheTable {
         return CachePages(used: (try connection.integer("PRAGMA page_count") - free) * size, free: free * size)
     }
 
+    /// Removes what transfers have left that nobody can go on with.
+    static func evictLeftovers(
+        at now: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Eviction {
+        // One in a transaction: it may be large.
+        let left = try leftovers(at: now, limit: 1, on: connection)
+        guard let id = left.first else { return Eviction(isExhausted: true) }
+        _ = try deleteLeftover(id, at: now, on: connection)
+        return Eviction(count: 1)
+    }
+
     /// Removes entries that are past their lifetime and cannot be revalidated, the longest past first.
     ///
     /// - Parameter excess: bytes that have to go; no more than one entry goes beyond.

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// Keeps the file within its bound: what is expired first, then by SIEVE, down to 90 % of it, in slices of a few
+/// Keeps the file within its bound: what transfers have left and what is expired first, then by SIEVE, down to 90 % of it, in slices of a few
 /// milliseconds. Used from the writer's queue alone.
 final class Eviction: Sendable {
     private struct State {
@@ -93,6 +93,8 @@ final class Eviction: Sendable {
     private func evict(_ excess: Int64) throws(CacheError) -> CacheTable.Eviction {
         let now = now()
         return try file.write { (connection) throws(SQLiteError) in
+            let left = try CacheTable.evictLeftovers(at: now, on: connection)
+            guard left.isExhausted else { return left }
             let expired = try CacheTable.evictExpired(before: now, excess: excess, on: connection)
             return expired.isExhausted ? try CacheTable.evictUnvisited(excess: excess, on: connection) : expired
         }

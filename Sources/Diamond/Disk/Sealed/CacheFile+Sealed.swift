@@ -56,7 +56,7 @@ extension CacheFile {
         return row
     }
 
-    private func sealed<Value>(_ body: () throws -> Value) throws(SQLiteError) -> Value {
+    func sealed<Value>(_ body: () throws -> Value) throws(SQLiteError) -> Value {
         do { return try body() } catch { throw SQLiteError(cannotSeal: error, path: store.cachePath) }
     }
 }

@@ -131,7 +131,7 @@ extension CacheTable {
 }
 
 extension CacheTable.Finding {
-    fileprivate init(_ error: any Error, _ keyID: String) {
+    init(_ error: any Error, _ keyID: String) {
         switch (error as? CacheSealError)?.code {
         case .notAuthentic: self = .damaged(reason: "its seal is broken")
         case .unknownKey: self = .locked(.unknownKey(keyID))

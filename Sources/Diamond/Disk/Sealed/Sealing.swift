@@ -9,7 +9,7 @@ import Foundation
 /// tags, identities, URLs and hosts, is a keyed digest: who has the file sees which entries share one, and cannot try out
 /// which it is.
 struct Sealing: Sendable {
-    private enum Column: String { case request, headers, body, tag, identity, url, host }
+    enum Column: String { case request, headers, body, tag, identity, url, host }
 
     let seal: any CacheSeal
     private let names: SymmetricKey
@@ -43,9 +43,12 @@ struct Sealing: Sendable {
     // MARK: Sealing
 
     func row(of entry: CacheEntry) throws -> CacheRow {
-        let chunks = try CacheTable.chunks(of: entry.stored.body).enumerated().map { number, chunk in
-            framed(try seal.seal(chunk, context: context(.body, entry.key, number)))
-        }
+        try row(of: entry, CacheTable.chunks(of: entry.stored.body))
+    }
+
+    /// - Parameter chunks: of the body.
+    func row(of entry: CacheEntry, _ chunks: [Data]) throws -> CacheRow {
+        let chunks = try chunks.enumerated().map { try self.sealed($1, entry.key, $0) }
         var sealed = entry
         sealed.request = try request(of: entry)
         sealed.url = url(entry.url)
@@ -118,16 +121,16 @@ struct Sealing: Sendable {
 
     // MARK: Forms
 
-    private func context(_ column: Column, _ key: RequestKey, _ number: Int = 0, facts: Data = Data()) -> Data {
+    func context(_ column: Column, _ key: RequestKey, _ number: Int = 0, facts: Data = Data()) -> Data {
         Data("diamond 1 \(column.rawValue) \(number)\n".utf8) + key.bytes + facts
     }
 
     /// Behind their length in four bytes.
-    private func framed(_ bytes: Data) -> Data {
+    func framed(_ bytes: Data) -> Data {
         withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { Data($0) } + bytes
     }
 
-    private func nextFrame(of rest: inout Data.SubSequence, _ keyID: String) throws(CacheSealError) -> Data {
+    func nextFrame(of rest: inout Data.SubSequence, _ keyID: String) throws(CacheSealError) -> Data {
         let count = rest.prefix(4).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
         guard rest.count >= 4 + count else {
             throw CacheSealError(.notAuthentic, "what the key '\(keyID)' has sealed ends early: drop it")

@@ -100,6 +100,9 @@ final class CacheWriter: Sendable {
         return try result.get()
     }
 
+    /// What the disk has under a key was written beside the changes, and is right.
+    func clearFailure(of key: RequestKey) { _ = state.withLock { $0.failed.remove(key) } }
+
     private func scheduleDrain() {
         queue.async { if self.drain() ?? self.evictSlice() { self.scheduleEviction() } }
     }
@@ -120,7 +123,7 @@ final class CacheWriter: Sendable {
     }
 
     // Between two slices, whoever waits has its turn.
-    private func scheduleEviction() {
+    func scheduleEviction() {
         queue.async { if self.evictSlice() { self.scheduleEviction() } }
     }
 

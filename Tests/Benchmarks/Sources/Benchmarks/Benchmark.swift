@@ -58,7 +58,7 @@ struct Benchmark: Sendable {
     }
 
     static let all =
-        diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + sealed + transfers
+        diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + sealed + bodies + transfers
         + handedTransfers + sessions + engines + operations + keys + pythonPeers
 
     func run() async throws -> Figure {

@@ -1,0 +1,60 @@
+import DiamondSQLite
+import Foundation
+
+/// Bodies in pieces as the file keeps them: sealed where it has a seal.
+extension CacheFile {
+    func row(of entry: CacheEntry, _ chunks: [Data]) throws(SQLiteError) -> CacheRow {
+        guard let sealing else { return CacheRow(entry, seal: nil, chunks: chunks) }
+        return try sealed { try sealing.row(of: entry, chunks) }
+    }
+
+    /// A chunk as it is written.
+    func stored(_ chunk: Data, _ key: RequestKey, _ number: Int) throws(SQLiteError) -> Data {
+        guard let sealing else { return chunk }
+        return try sealed { try sealing.sealed(chunk, key, number) }
+    }
+
+    /// What a row says beside its body, as it is written; works out its checksum, too.
+    func seal(_ row: inout PartialRow) throws(SQLiteError) -> StoredResponse {
+        var stored = row.entry.stored
+        let (key, size, digest) = (row.entry.key, row.bodySize, row.digest.value)
+        if let sealing {
+            stored.headerBlock = try sealed {
+                try sealing.headers(of: row.entry.stored, key, bodySize: size, digest: digest)
+            }
+        }
+        row.checksum = Checksum.row(
+            key: key, request: row.entry.request, stored: stored, bodySize: size, digest: digest)
+        return stored
+    }
+
+    func tags(of entry: CacheEntry) -> Set<String> {
+        guard let sealing else { return entry.tags }
+        return Set(entry.tags.map(sealing.tag))
+    }
+
+    /// Whether what was written under this name goes on under the same.
+    func seals(with keyID: String?) -> Bool { sealing?.seal.keyID == keyID }
+
+    /// A chunk as it came; `nil` where it is not the one that was written.
+    func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
+        let bytes = try read { (connection) throws(SQLiteError) in
+            try CacheTable.chunk(number, of: outline.id, on: connection)
+        }
+        guard let bytes, Checksum.digest(of: bytes) == outline.checksums[number] else { return nil }
+        guard let keyID = outline.seal else { return bytes }
+        return try? sealing?.opened(bytes, keyID: keyID, outline.key, number)
+    }
+}
+
+extension Sealing {
+    func sealed(_ chunk: Data, _ key: RequestKey, _ number: Int) throws -> Data {
+        framed(try seal.seal(chunk, context: context(.body, key, number)))
+    }
+
+    func opened(_ chunk: Data, keyID: String, _ key: RequestKey, _ number: Int) throws -> Data {
+        var rest = chunk[...]
+        let frame = try nextFrame(of: &rest, keyID)
+        return try seal.open(frame, keyID: keyID, context: context(.body, key, number))
+    }
+}

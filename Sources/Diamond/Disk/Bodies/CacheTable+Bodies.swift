@@ -1,0 +1,181 @@
+import DiamondSQLite
+import Foundation
+
+/// Bodies in pieces: what is written of them, and what is read.
+extension CacheTable {
+    /// - Parameters:
+    ///   - isVisited: whether eviction takes others first.
+    ///   - checksum: what the row has to hold, so that it is still the writer's own.
+    /// - Returns: whether it was.
+    static func update(
+        _ row: PartialRow,
+        _ stored: StoredResponse,
+        isPartial: Bool = true,
+        isVisited: Bool,
+        checksum: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement(
+            """
+            UPDATE entry SET status = ?, headers = ?, stored_at = ?, initial_age = ?, lifetime = ?, flags = ?,
+                duration = ?, body_size = ?, body_digest = ?, checksum = ?, is_partial = ?, is_visited = ?
+            WHERE id = ? AND key = ? AND checksum = ? AND is_partial = 1
+            """
+        )
+        try bind(stored, to: statement, from: 1)
+        try statement.bind(stored.duration, at: 7)
+        try statement.bind(row.bodySize, at: 8)
+        try statement.bind(row.digest.value, at: 9)
+        try statement.bind(row.checksum, at: 10)
+        try statement.bind(Int64(isPartial ? 1 : 0), at: 11)
+        try statement.bind(Int64(isVisited ? 1 : 0), at: 12)
+        try statement.bind(row.id, at: 13)
+        try statement.bind(row.entry.key.bytes, at: 14)
+        try statement.bind(checksum, at: 15)
+        try statement.run()
+        return connection.changes > 0
+    }
+
+    /// Writes a chunk: a new one, or the last one with more in it.
+    static func putChunk(
+        _ bytes: Data,
+        _ checksum: Data,
+        _ number: Int,
+        of id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET checksum = excluded.checksum, bytes = excluded.bytes
+            """
+        )
+        try statement.bind(id << chunkBits + Int64(number), at: 1)
+        try statement.bind(checksum, at: 2)
+        try statement.run(lending: bytes, at: 3)
+    }
+
+    /// Removes the whole entry of a key, for the one that takes its place.
+    ///
+    /// - Returns: its flags; `nil` where there was none.
+    static func deleteWhole(
+        _ key: RequestKey,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> StoredResponse.Flags? {
+        let statement = try connection.statement(
+            "DELETE FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 RETURNING flags")
+        try statement.bind(key.prefix, at: 1)
+        guard try statement.step() else { return nil }
+        let flags = StoredResponse.Flags(rawValue: statement.int64(0))
+        // RETURNING gives its row before the statement has ended.
+        _ = try statement.step()
+        return flags
+    }
+
+    /// Removes a partial entry that is still as its writer has left it.
+    static func delete(_ row: PartialRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "DELETE FROM entry WHERE id = ? AND key = ? AND checksum = ? AND is_partial = 1")
+        try statement.bind(row.id, at: 1)
+        try statement.bind(row.entry.key.bytes, at: 2)
+        try statement.bind(row.checksum, at: 3)
+        try statement.run()
+    }
+
+    // MARK: Reading
+
+    static func chunk(
+        _ number: Int,
+        of id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Data? {
+        let statement = try connection.statement("SELECT bytes FROM body WHERE id = ?")
+        try statement.bind(id << chunkBits + Int64(number), at: 1)
+        return try statement.step() ? statement.data(0) : nil
+    }
+
+    /// What the row of an entry and those of its body say, all as of one moment. No chunk is read: SQLite knows their
+    /// lengths from the beginnings of their rows.
+    static func outline(
+        of key: RequestKey,
+        isPartial: Bool,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> OutlineRow? {
+        // The first columns are those of a look-up.
+        let rows = try connection.statement(
+            """
+            SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
+                body_digest, entry.checksum, is_visited, body.checksum, length(bytes), seal, entry.id, body.id
+            FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
+            WHERE key_prefix = ? AND variant = 0 AND is_partial = ? ORDER BY body.id
+            """
+        )
+        try rows.bind(key.prefix, at: 1)
+        try rows.bind(Int64(isPartial ? 1 : 0), at: 2)
+        guard try rows.step(), rows.withBytes(0, { $0.elementsEqual(key.bytes) }) else { return nil }
+        var row = OutlineRow(row: rows)
+        while row.takeChunk(rows), try rows.step() {}
+        return row
+    }
+
+    /// Whether an entry is the one that was looked up: by the digest of its body.
+    static func isThere(_ outline: BodyOutline, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM entry WHERE id = ? AND key = ? AND body_digest = ?")
+        try statement.bind(outline.id, at: 1)
+        try statement.bind(outline.key.bytes, at: 2)
+        try statement.bind(outline.digest, at: 3)
+        return try statement.step()
+    }
+
+    // MARK: What transfers have left
+
+    static func partialCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        Int(try connection.integer("SELECT count(*) FROM entry WHERE is_partial = 1"))
+    }
+
+    /// Milliseconds after which what no transfer could go on with is taken for left: no writer that lives is silent so
+    /// long.
+    static let silence: Int64 = 3_600_000
+    /// Milliseconds after which nobody will go on with what has a validator: a week.
+    static let patience: Int64 = 7 * 86_400_000
+
+    /// Partial entries that nobody has written for an hour, where they have a validator for a week, the longest first.
+    ///
+    /// - Parameter limit: negative for all.
+    static func leftovers(
+        at now: Int64,
+        limit: Int64 = -1,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement(
+            """
+            SELECT id FROM entry
+            WHERE is_partial = 1 AND stored_at < ? AND (flags & 2 = 0 OR stored_at < ?) ORDER BY stored_at LIMIT ?
+            """
+        )
+        try statement.bind(now - silence, at: 1)
+        try statement.bind(now - patience, at: 2)
+        try statement.bind(limit, at: 3)
+        var ids: [Int64] = []
+        while try statement.step() { ids.append(statement.int64(0)) }
+        return ids
+    }
+
+    static func deleteLeftover(
+        _ id: Int64,
+        at now: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement(
+            """
+            DELETE FROM entry
+            WHERE id = ? AND is_partial = 1 AND stored_at < ? AND (flags & 2 = 0 OR stored_at < ?)
+            """
+        )
+        try statement.bind(id, at: 1)
+        try statement.bind(now - silence, at: 2)
+        try statement.bind(now - patience, at: 3)
+        try statement.run()
+        return connection.changes > 0
+    }
+}

@@ -1,0 +1,83 @@
+import DiamondSQLite
+import Foundation
+
+/// The rows of an outline as they are read, before anything of them is believed.
+struct OutlineRow {
+    private let id: Int64
+    private let request: Data
+    /// `nil` where it makes no sense.
+    private let stored: StoredResponse?
+    private let bodySize: Int64
+    private let digest: Data
+    private let checksum: Int64
+    private let isVisited: Bool
+    private let seal: String?
+    private var checksums: [Data] = []
+    private var sizes: [Int] = []
+    private var isInOrder = true
+
+    init(row: borrowing SQLiteStatement) {
+        request = row.data(1)
+        stored = StoredResponse(row: row)
+        bodySize = row.int64(9)
+        digest = row.data(10)
+        checksum = row.int64(11)
+        isVisited = row.int64(12) != 0
+        seal = row.isNull(15) ? nil : row.text(15)
+        id = row.int64(16)
+    }
+
+    /// - Returns: whether there may be another.
+    mutating func takeChunk(_ row: borrowing SQLiteStatement) -> Bool {
+        guard !row.isNull(17) else { return false }
+        isInOrder = isInOrder && row.int64(17) == id << CacheTable.chunkBits + Int64(sizes.count)
+        checksums.append(row.data(13))
+        sizes.append(Int(row.int64(14)))
+        return true
+    }
+
+    enum Finding {
+        case outline(BodyOutline)
+        /// As a look-up tells it.
+        case other(CacheTable.Finding)
+    }
+
+    /// What can be believed of it.
+    ///
+    /// - Parameter form: the canonical form that is asked for.
+    func finding(_ key: RequestKey, _ form: [UInt8], _ sealing: Sealing?) -> Finding {
+        guard let stored, sizes.reduce(0, { $0 &+ $1 }) == Int(bodySize), isInOrder else {
+            return .other(.damaged(reason: "its row makes no sense, or its body is incomplete"))
+        }
+        // A chunk alone may have none of its own.
+        let checksums = checksums.count == 1 ? [digest] : checksums
+        let own = Checksum.row(
+            key: key, request: Array(request), stored: stored, bodySize: bodySize, digest: digest)
+        guard own == checksum, BodyDigest(checksums).value == digest else {
+            return .other(.damaged(reason: "its row's checksum is wrong"))
+        }
+        let outline = BodyOutline(
+            id: id, key: key, request: request, stored: stored, seal: seal, checksums: checksums, sizes: sizes,
+            digest: digest, checksum: checksum, isVisited: isVisited)
+        return outline.opened(for: form, sealing)
+    }
+}
+
+extension BodyOutline {
+    fileprivate func opened(for form: [UInt8], _ sealing: Sealing?) -> OutlineRow.Finding {
+        guard let seal else {
+            if sealing != nil { return .other(.locked(.inClear)) }
+            return Array(request) == form ? .outline(self) : .other(.nothing)
+        }
+        guard let sealing else { return .other(.locked(.sealed(keyID: seal))) }
+        do {
+            let row = Sealing.Row(keyID: seal, request: request, bodySize: Int64(bodySize), digest: digest)
+            guard try sealing.open(request: request, keyID: seal, key).form == form else { return .other(.nothing) }
+            var opened = self
+            opened.stored.headerBlock = try sealing.headers(stored, row, key)
+            return .outline(opened)
+        } catch {
+            return .other(.init(error, seal))
+        }
+    }
+}

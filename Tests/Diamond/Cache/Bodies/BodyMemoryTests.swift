@@ -1,0 +1,38 @@
+#if os(Linux)
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+/// Beside no other test, because what it measures is the whole process.
+@Suite(
+    .serialized, .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
+    .timeLimit(.minutes(5))) struct `A stored body of 100 MiB`
+{
+    private static let count = 100 << 20
+
+    @Test(arguments: [false, true]) func `goes in and out at flat memory`(isSealed: Bool) async throws {
+        let store = BodyStore(isSealed: isSealed)
+        let cache = try store.open(capacity: 1 << 30)
+        let entry = try CacheEntry.stub("a", size: 0)
+        let piece = Data.noise(1 << 16)
+        var growth = Growth()
+        let writer = try cache.bodyWriter(for: entry)
+        for _ in 0..<Self.count / piece.count {
+            try await writer.append(piece)
+            growth.look()
+        }
+        try await writer.finish()
+        var (reader, received) = (try #require(try cache.bodyReader(entry.key, request: entry.request)), 0)
+        while let chunk = try reader.next() {
+            #expect(chunk.prefix(piece.count) == piece)
+            received += chunk.count
+            growth.look()
+        }
+        #expect(received == Self.count)
+        #expect(store.events.dropped.isEmpty && store.events.failures.isEmpty)
+        #expect(growth.bytes < 16 << 20, "grew by \(growth.bytes >> 20) MiB")
+    }
+}
+#endif

@@ -1,0 +1,97 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A body that is read in pieces` {
+    private let store = BodyStore()
+    private let body = Data.noise(1_000_000)
+
+    @Test func `comes chunk by chunk, from wherever it is`() async throws {
+        let cache = try store.open(memory: 32 << 20)
+        let entry = try CacheEntry.stub("a", body: body)
+        for state in ["in memory", "waiting", "on disk"] {
+            let cache = state == "in memory" ? cache : try store.open()
+            if state != "on disk" { cache.store(entry) }
+            var reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
+            #expect(try reader.next()?.count == CacheTable.chunkSize, "\(state)")
+            #expect(try reader.rest().count == 1_000_000 - CacheTable.chunkSize, "\(state)")
+            #expect(try reader.next() == nil)
+            #expect(reader.stored == entry.with(Data()).stored)
+            #expect(try cache.read(entry) == body)
+            await cache.flush()
+        }
+    }
+
+    @Test func `is none where nothing is stored, or for another request`() async throws {
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: body)
+        #expect(try cache.bodyReader(entry.key, request: entry.request) == nil)
+        cache.store(entry)
+        await cache.flush()
+        #expect(try cache.bodyReader(entry.key, request: Array("diamond 1\n".utf8)) == nil)
+    }
+
+    @Test(arguments: ["replaced", "replaced in pieces", "evicted", "replaced by a like number"])
+    func `ends with an error where it has gone meanwhile, and never goes on with another's bytes`(
+        event: String
+    ) async throws {
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: body)
+        let other = entry.with(.noise(2_000_000, seed: 2))
+        cache.store(entry)
+        await cache.flush()
+        var reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
+        #expect(try reader.next() == body.prefix(CacheTable.chunkSize))
+        switch event {
+        case "replaced": cache.store(other)
+        case "replaced in pieces": try await cache.stream(other)
+        case "evicted": try await cache.purge()
+        default:
+            try await cache.purge()
+            cache.store(try .stub("b", body: other.stored.body))
+        }
+        await cache.flush()
+        #expect(throws: CacheError.entryGone) { try reader.next() }
+        #expect(store.events.dropped.isEmpty)
+    }
+
+    @Test func `goes on where the same bytes were stored again`() async throws {
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: body)
+        cache.store(entry)
+        await cache.flush()
+        var reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
+        cache.store(entry)
+        await cache.flush()
+        #expect(try reader.rest() == body)
+    }
+
+    @Test(arguments: [false, true])
+    func `ends where a chunk is damaged, and its entry goes`(isSealed: Bool) async throws {
+        let store = BodyStore(isSealed: isSealed)
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: body)
+        cache.store(entry)
+        await cache.flush()
+        try store.temporary.execute(
+            "UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id = (SELECT id << 20 | 3 FROM entry)")
+        var reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
+        for _ in 0..<3 { #expect(try reader.next() != nil) }
+        #expect(throws: CacheError.self) { try reader.next() }
+        #expect(store.events.dropped.count == 1)
+        await cache.flush()
+        #expect(try store.temporary.rows("entry") == 0)
+    }
+
+    @Test func `counts as use`() async throws {
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: body)
+        cache.store(entry)
+        await cache.flush()
+        _ = try cache.read(entry)
+        await cache.flush()
+        #expect(try store.temporary.rows("entry WHERE is_visited = 1") == 1)
+    }
+}

@@ -1,0 +1,80 @@
+import DiamondTestSupport
+import Foundation
+
+@testable import Diamond
+
+/// A store, in clear or sealed, whose bodies come and go in pieces.
+struct BodyStore {
+    let temporary = TemporaryStore()
+    let events = SealEvents()
+    var isSealed = false
+
+    func open(
+        capacity: Int64 = Cache.defaultDiskCapacity,
+        memory: Int = 0,
+        now: Int64 = 1_000_000_000
+    ) throws -> Cache {
+        let seal: (any CacheSeal)? = isSealed ? AESGCMSeal.first : nil
+        return try Cache(
+            temporary.store, seal: seal, activity: events.activity, memoryCapacity: memory, diskCapacity: capacity,
+            now: { now })
+    }
+}
+
+extension CacheEntry {
+    /// The answer with another body.
+    func with(_ body: Data) -> CacheEntry {
+        var entry = self
+        entry.stored.body = body
+        return entry
+    }
+}
+
+extension Cache {
+    /// Writes an entry's body in pieces.
+    func stream(_ entry: CacheEntry, in sizes: [Int]? = nil) async throws {
+        let writer = try bodyWriter(for: entry)
+        try await writer.append(entry.stored.body, in: sizes)
+        try await writer.finish()
+    }
+
+    func found(_ entry: CacheEntry) throws -> Data? { try findOnDisk(entry.key, request: entry.request)?.body }
+
+    func partial(_ entry: CacheEntry) throws -> PartialBody? { try partialBody(entry.key, request: entry.request) }
+
+    /// All that a reader gives.
+    func read(_ entry: CacheEntry) throws -> Data? {
+        guard var reader = try bodyReader(entry.key, request: entry.request) else { return nil }
+        return try reader.rest()
+    }
+}
+
+extension BodyReader {
+    mutating func rest() throws(CacheError) -> Data {
+        var body = Data()
+        while let chunk = try next() { body += chunk }
+        return body
+    }
+}
+
+extension BodyWriter {
+    /// - Parameter sizes: of the pieces, over and over.
+    func append(_ body: Data, in sizes: [Int]?) async throws {
+        var (rest, number) = (body, 0)
+        while !rest.isEmpty {
+            let piece = rest.prefix(sizes.map { $0[number % $0.count] } ?? 100_000)
+            try await append(piece)
+            rest = rest.dropFirst(piece.count)
+            number += 1
+        }
+    }
+}
+
+extension Data {
+    /// Bytes of which no two chunks are alike.
+    static func noise(_ count: Int, seed: UInt64 = 1) -> Data {
+        var random = SplitMix(state: seed)
+        let words = (0..<(count + 7) / 8).map { _ in random.next() }
+        return words.withUnsafeBytes { Data($0.prefix(count)) }
+    }
+}

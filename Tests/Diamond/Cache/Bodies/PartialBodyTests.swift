@@ -1,0 +1,174 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `What a broken transfer has left` {
+    /// Receives the beginning of a body, and breaks off.
+    private func receive(_ entry: CacheEntry, _ count: Int, in cache: Cache) async throws {
+        let writer = try cache.bodyWriter(for: entry)
+        try await writer.append(entry.stored.body.prefix(count), in: nil)
+        try await writer.abandon(keepingPartial: true)
+    }
+
+    @Test(
+        arguments: [1, 131_071, 131_072, 131_073, 262_144, 1 << 20, (1 << 20) + 1, 1_500_000], [false, true])
+    func `is found by another process, which goes on to the byte`(count: Int, isSealed: Bool) async throws {
+        let store = BodyStore(isSealed: isSealed)
+        let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
+        try await receive(entry, count, in: store.open())
+        let cache = try store.open()
+        #expect(cache.find(entry.key, request: entry.request) == nil)
+        let partial = try #require(try cache.partial(entry))
+        #expect(partial.size == count)
+        #expect(partial.stored.headerBlock == entry.stored.headerBlock)
+        let writer = try cache.bodyWriter(for: entry, continuing: partial)
+        try await writer.append(entry.stored.body.dropFirst(count), in: [70_000, 200_000])
+        try await writer.finish()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
+        #expect(try store.temporary.rows("entry") == 1)
+        #expect(store.events.dropped.isEmpty)
+        #expect(try CacheInspection(of: store.temporary.store).findings.isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func `can be broken off any number of times`(isSealed: Bool) async throws {
+        let store = BodyStore(isSealed: isSealed)
+        var random = SplitMix(state: Effort.seed)
+        let entry = try CacheEntry.stub("a", body: .noise(3_000_000))
+        var received = 0
+        while received < entry.stored.body.count {
+            let cache = try store.open()
+            let writer = try cache.bodyWriter(for: entry, continuing: cache.partial(entry))
+            #expect(writer.size == received, "DIAMOND_SEED=\(Effort.seed)")
+            let piece = entry.stored.body.dropFirst(received).prefix(1 + random.below(700_000))
+            try await writer.append(piece, in: [1 + random.below(300_000)])
+            try await writer.abandon(keepingPartial: true)
+            received += piece.count
+        }
+        let cache = try store.open()
+        try await cache.bodyWriter(for: entry, continuing: cache.partial(entry)).finish()
+        #expect(try cache.found(entry) == entry.stored.body, "DIAMOND_SEED=\(Effort.seed)")
+    }
+
+    @Test func `is gone on with by one of several`() async throws {
+        let store = BodyStore()
+        let entry = try CacheEntry.stub("a", body: .noise(4 << 20))
+        try await receive(entry, 1 << 20, in: store.open())
+        let caches = try (0..<2).map { _ in try store.open() }
+        let writers = try caches.map { try $0.bodyWriter(for: entry, continuing: $0.partial(entry)) }
+        let rest = entry.stored.body.dropFirst(1 << 20)
+        try await writers[0].append(rest)
+        await #expect(throws: CacheError.entryGone) { try await writers[1].append(rest) }
+        try await writers[0].finish()
+        #expect(try caches[1].found(entry) == entry.stored.body)
+    }
+
+    @Test func `is not for another request, nor for a store that seals with another key`() async throws {
+        let store = BodyStore(isSealed: true)
+        let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
+        try await receive(entry, 1_500_000, in: store.open())
+        #expect(try store.open().partialBody(entry.key, request: Array("diamond 1\n".utf8)) == nil)
+        let newer = try Cache(store.temporary.store, seal: AESGCMSeal.second, memoryCapacity: 0)
+        #expect(try newer.partial(entry) == nil)
+        let keyless = try Cache(store.temporary.store, memoryCapacity: 0)
+        #expect(try keyless.partial(entry) == nil)
+        try await newer.stream(entry)
+        #expect(try newer.found(entry) == entry.stored.body)
+    }
+
+    @Test func `is dropped where it is damaged`() async throws {
+        let store = BodyStore()
+        let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
+        try await receive(entry, 1_500_000, in: store.open())
+        try store.temporary.execute("UPDATE entry SET body_size = body_size + 1")
+        let cache = try store.open()
+        #expect(try cache.partial(entry) == nil)
+        #expect(store.events.dropped.count == 1)
+        await cache.flush()
+        #expect(try store.temporary.rows("entry") == 0)
+    }
+
+    // MARK: Beside whole entries
+
+    @Test func `stands beside the whole answer in lists, and is the one that is erased with it`() async throws {
+        let store = BodyStore()
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: .noise(2_000_000), tags: ["t"])
+        cache.store(try .stub("a", tags: ["t"]))
+        await cache.flush()
+        try await receive(entry, 1_500_000, in: cache)
+        #expect(try cache.list(by: .largest, limit: 9).map(\.isPartial) == [true, false])
+        #expect(try cache.list(beginning: entry.key.description).map(\.isPartial) == [false])
+        #expect(try cache.totals().entries == 1 && cache.totals().partials == 1)
+        let inspection = try CacheInspection(of: store.temporary.store)
+        #expect(inspection.entries == 2 && inspection.partials == 1 && inspection.findings.isEmpty)
+        try await cache.purge(.tag("t"))
+        #expect(try store.temporary.rows("entry") == 0 && store.temporary.rows("body") == 0)
+    }
+
+    @Test func `is evicted as whole answers are`() async throws {
+        let store = BodyStore()
+        let cache = try store.open(capacity: 32 << 20)
+        let entry = try CacheEntry.stub("a", body: .noise(3 << 20))
+        try await receive(entry, 2 << 20, in: cache)
+        for index in 0..<200 { cache.store(try .stub("\(index)", size: 300_000, lifetime: nil)) }
+        await cache.flush()
+        #expect(try cache.partial(entry) == nil)
+    }
+
+    // MARK: Of no use any more
+
+    /// What a writer leaves that is killed, where the answer has no validator to go on with.
+    private func leave(_ name: String, in store: BodyStore, at now: Int64) async throws {
+        let writer = try store.open(now: now).bodyWriter(for: .stub(name, flags: []))
+        try await writer.append(.noise(2 << 20))
+        // Never ended nor dropped, as one whose process has died.
+        _ = Unmanaged.passRetained(writer)
+    }
+
+    @Test func `with a validator is found a week later, and removed`() async throws {
+        let store = BodyStore()
+        try await receive(try CacheEntry.stub("a", body: .noise(2_000_000)), 1_500_000, in: store.open())
+        for (now, count) in [(Int64(1_000_000_000), 0), (1_000_000_001, 1)] {
+            let inspection = try CacheInspection(of: store.temporary.store, now: now + CacheTable.patience)
+            #expect(inspection.findings.map(\.kind) == Array(repeating: CacheFinding.Kind.partial, count: count))
+            #expect(try inspection.repair().count == count)
+        }
+        #expect(try store.temporary.rows("entry") == 0)
+    }
+
+    @Test func `without a validator is found an hour later, and removed`() async throws {
+        let store = BodyStore()
+        try await leave("a", in: store, at: 1_000_000_000)
+        try await leave("b", in: store, at: 1_000_000_000 + CacheTable.silence)
+        let kept = try CacheEntry.stub("c", body: .noise(2_000_000))
+        try await receive(kept, 1_500_000, in: store.open())
+        let now = 1_000_000_001 + CacheTable.silence
+        let inspection = try CacheInspection(of: store.temporary.store, now: now)
+        #expect(inspection.findings.map(\.kind) == [.partial])
+        #expect(try inspection.repair().map(\.done) == ["dropped"])
+        #expect(try store.temporary.rows("entry") == 2)
+        #expect(try inspection.repair().map(\.done) == [nil])
+        #expect(try CacheInspection(of: store.temporary.store, now: now).findings.isEmpty)
+    }
+
+    @Test func `without a validator is the first that is evicted`() async throws {
+        let store = BodyStore()
+        let now = 1_000_000_001 + CacheTable.silence
+        let cache = try store.open(capacity: 48 << 20, now: now)
+        let expired = try CacheEntry.stub("expired", size: 300_000, lifetime: 1, flags: [])
+        cache.store(expired)
+        await cache.flush()
+        try await leave("left", in: store, at: 1_000_000_000)
+        // Until just beyond the bound: the leftover is what has to go.
+        var index = 0
+        while try store.temporary.rows("entry WHERE is_partial = 1") > 0, index < 200 {
+            cache.store(try .stub("\(index)", size: 300_000, lifetime: nil))
+            await cache.flush()
+            index += 1
+        }
+        #expect(index > 50 && index < 200)
+        #expect(store.events.failures.isEmpty)
+    }
+}

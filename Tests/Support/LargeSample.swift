@@ -1,0 +1,42 @@
+package import Diamond
+package import Foundation
+
+/// An entry whose body takes several transactions, and tells what it has to be: by a version.
+package struct LargeSample {
+    private static let size = 2_500_000
+
+    package var number: Int
+
+    package init(number: Int) { self.number = number }
+
+    /// - Parameter version: one in eight, so that what is left of one is often gone on with.
+    package func entry(version: UInt8) throws -> CacheEntry {
+        let url = "http://h/large/\(number)"
+        let form = try CanonicalForm(of: Request(url), rules: KeyRules())
+        let version = version % 8
+        let stored = StoredResponse(
+            status: 200,
+            headerBlock: Data("ETag: \"\(version)\"\n".utf8),
+            body: Self.body(version),
+            storedAt: Int64(Date().timeIntervalSince1970 * 1000),
+            initialAge: 0,
+            lifetime: nil,
+            flags: number % 2 == 0 ? .hasValidator : []
+        )
+        return CacheEntry(key: form.key, request: form.bytes, url: url, method: "GET", stored: stored, tags: ["tag1"])
+    }
+
+    /// Whether it is what somebody stored, whole: body and header of one version.
+    package static func isSound(_ body: Data, _ stored: StoredResponse) -> Bool {
+        guard let version = body.first else { return false }
+        return body == self.body(version) && stored.headerBlock == Data("ETag: \"\(version)\"\n".utf8)
+    }
+
+    private static func body(_ version: UInt8) -> Data {
+        var random = SplitMix(state: UInt64(version))
+        let words = (0..<size / 8).map { _ in random.next() }
+        var body = words.withUnsafeBytes { Data($0) }
+        body[0] = version
+        return body
+    }
+}

@@ -1,0 +1,60 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `cachectl, and bodies that are not at their end` {
+    let cachectl = Shell()
+
+    /// A whole answer, and the beginnings of two others: one that a transfer can go on with, one that was left an hour ago.
+    private func fill() async throws {
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        try await cachectl.store([StoredEntry(url: "https://h/whole")])
+        for (name, age, flags) in [("kept", 0, StoredResponse.Flags.hasValidator), ("left", 3_700_000, [])] {
+            let cache = try Cache(cachectl.temporary.store, now: { now - Int64(age) })
+            let entry = StoredEntry(url: "https://h/\(name)", flags: flags)
+            let writer = try cache.bodyWriter(for: entry.cacheEntry(storedAt: now, cache.rules))
+            try await writer.append(Data(count: 2 << 20))
+            // Never ended nor dropped, as one whose process has died.
+            _ = Unmanaged.passRetained(writer)
+        }
+    }
+
+    @Test func `list them as partial`() async throws {
+        try await fill()
+        let lines = try await cachectl("list").text.split(separator: "\n")
+        #expect(lines.filter { $0.contains(" partial ") }.count == 2)
+        let listed = try await cachectl("list", "--json", "--by", "url")
+        let entries = try #require(JSONSerialization.jsonObject(with: listed.output) as? [[String: Any]])
+        #expect(entries.map { $0["partial"] as? Bool } == [true, true, nil])
+    }
+
+    @Test func `count them apart`() async throws {
+        try await fill()
+        let stats = try #require(try await cachectl.object("stats"))
+        #expect(stats["entries"] as? Int == 1 && stats["partial"] as? Int == 2)
+        #expect(try await cachectl("stats").text.contains("partial  2\n"))
+    }
+
+    @Test func `show their headers, and not their bodies`() async throws {
+        try await fill()
+        let key = try Cache(cachectl.temporary.store).list([.url("https://h/kept")], limit: 1)[0].key.description
+        let shown = try await cachectl("show", key)
+        #expect(shown.status == 0)
+        #expect(shown.text.contains("ETag: \"1\""))
+        let body = try await cachectl("show", key, "--body")
+        #expect(body.status != 0 && body.output.isEmpty)
+        #expect(body.errors.contains("is not at its end"))
+    }
+
+    @Test func `verify what was left, and remove it`() async throws {
+        try await fill()
+        let found = try await cachectl("verify")
+        #expect(found.status == 1)
+        #expect(found.text.contains("partial") && found.text.contains("1 finding"))
+        #expect(try await cachectl("verify", "--repair").status == 0)
+        #expect(try await cachectl("verify").status == 0)
+        #expect(try Cache(cachectl.temporary.store).totals().partials == 1)
+    }
+}
