@@ -9,6 +9,7 @@ struct BodyStore {
     let events = SealEvents()
     var isSealed = false
 
+    /// Looks at no neighbor by itself.
     func open(
         capacity: Int64 = Cache.defaultDiskCapacity,
         memory: Int = 0,
@@ -17,7 +18,7 @@ struct BodyStore {
         let seal: (any CacheSeal)? = isSealed ? AESGCMSeal.first : nil
         return try Cache(
             temporary.store, seal: seal, activity: events.activity, memoryCapacity: memory, diskCapacity: capacity,
-            now: { now })
+            now: { now }, uptime: { 0 })
     }
 }
 

@@ -101,7 +101,7 @@ import Testing
         #expect(try cache.list(by: .largest, limit: 9).map(\.isPartial) == [true, false])
         #expect(try cache.list(beginning: entry.key.description).map(\.isPartial) == [false])
         #expect(try cache.totals().entries == 1 && cache.totals().partials == 1)
-        let inspection = try CacheInspection(of: store.temporary.store)
+        let inspection = try CacheInspection(of: store.temporary.store, now: 1_000_000_000)
         #expect(inspection.entries == 2 && inspection.partials == 1 && inspection.findings.isEmpty)
         try await cache.purge(.tag("t"))
         #expect(try store.temporary.rows("entry") == 0 && store.temporary.rows("body") == 0)
