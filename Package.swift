@@ -12,6 +12,7 @@ let package = Package(
     traits: [
         .default(enabledTraits: ["Curl"]),
         .trait(name: "Curl", description: "The Linux transport over the system's libcurl; without it URLSession."),
+        .trait(name: "Compression", description: "Bodies of text may be stored compressed, by the system's zlib."),
         .trait(name: "Tools", description: "What cachectl and the sample API need: an argument parser, a server."),
     ],
     dependencies: [
@@ -33,6 +34,12 @@ let package = Package(
             pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .yum(["libcurl-devel"])]
         ),
+        .systemLibrary(
+            name: "CDiamondZlib",
+            path: "Sources/CZlib",
+            pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]
+        ),
         .target(name: "DiamondSQLite", dependencies: ["CDiamondSQLite"]),
         .target(
             name: "DiamondSchema",
@@ -46,6 +53,7 @@ let package = Package(
                 "DiamondSchema",
                 "DiamondSQLite",
                 .target(name: "CDiamondCurl", condition: .when(platforms: [.linux], traits: ["Curl"])),
+                .target(name: "CDiamondZlib", condition: .when(traits: ["Compression"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]

@@ -40,7 +40,8 @@ CREATE TABLE entry (
                                         -- of a partial one, when the last of it was written
     initial_age   INTEGER NOT NULL,     -- its corrected age at that moment (RFC 9111 section 4.2.3)
     lifetime      INTEGER,              -- its explicit freshness lifetime, NULL where the server gave none
-    flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated, 16 pinned
+    flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated, 16 pinned,
+                                        -- 32 each chunk of the body compressed by zlib, before it was sealed
     duration      INTEGER NOT NULL,     -- what the exchange took: the time that a hit saves
     body_size     INTEGER NOT NULL,     -- as stored
     body_digest   BLOB    NOT NULL,     -- SHA-256 of the body; of its chunks' checksums where it has several
@@ -70,6 +71,11 @@ CREATE INDEX entry_by_leaving ON entry (stored_at) WHERE is_partial = 1;
 -- Forgetting all that one identity has.
 CREATE INDEX entry_by_identity ON entry (identity) WHERE identity IS NOT NULL;
 
+-- Each entry has its own body, also where two are alike. Sharing them by digest was measured: of 5,790 answers of an API
+-- of cities (lists, details, searches, errors) 41 % had a body that another had, but these were empty lists and errors,
+-- 4.5 % of the bytes. For that, with bodies of 1 KiB, an index of digests and a count of uses made a store 1.16 times and
+-- an eviction 2 times as dear (processor time, 30,000 entries, 64 in a transaction); and a seal binds a body to its key.
+--
 -- A body in chunks; chunk n of entry e has the id e * 1048576 + n, so that one range of rowids is one body.
 CREATE TABLE body (
     id            INTEGER PRIMARY KEY,

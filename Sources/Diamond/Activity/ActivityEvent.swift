@@ -11,8 +11,9 @@ public enum ActivityEvent: Sendable {
     case stored
     /// An entry could not be read, or did not match its checksum; it was dropped and counts as a miss.
     case cacheEntryDropped(reason: String)
-    /// The store has entries that this process cannot open, or must not believe: sealed with a key that was not given, or
-    /// in clear where a seal was. They count as misses and stay. Told once for each key.
+    /// The store has entries that this process cannot open, or must not believe: sealed with a key that was not given, in
+    /// clear where a seal was, or compressed where this program was built without the trait `Compression`. They count as
+    /// misses and stay. Told once for each key.
     case cacheEntriesLocked(reason: String)
     /// Entries went, so that the store keeps within its bound.
     case evicted(count: Int)

@@ -33,6 +33,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - seal: what seals the files; `nil` keeps them in clear.
+    ///   - compresses: whether bodies of text are compressed, in builds with the trait `Compression`.
     ///   - create: whether directory and file are made where they are missing, and mended where they are damaged.
     ///   - now: milliseconds since 1970.
     ///   - uptime: nanoseconds of a clock that only goes forward.
@@ -40,6 +41,7 @@ public final class Cache: Sendable {
     package init(
         _ store: Store,
         seal: (any CacheSeal)? = nil,
+        compresses: Bool = false,
         activity: Activity = Activity(),
         memoryCapacity: Int = defaultMemoryCapacity,
         diskCapacity: Int64 = defaultDiskCapacity,
@@ -48,7 +50,7 @@ public final class Cache: Sendable {
         uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
     ) throws(CacheError) {
         let memory = MemoryTier(capacity: memoryCapacity)
-        file = try CacheFile(store, seal: seal, mends: create, activity: activity)
+        file = try CacheFile(store, seal: seal, compresses: compresses, mends: create, activity: activity)
         rules = KeyRules(secret: SymmetricKey(data: file.secret))
         eviction = Eviction(file: file, capacity: diskCapacity, now: now)
         writer = CacheWriter(file: file, eviction: eviction, activity: activity)

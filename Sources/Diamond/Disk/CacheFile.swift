@@ -21,17 +21,21 @@ final class CacheFile: Sendable {
     let secret: Data
     /// What seals the rows; `nil` for a store in clear.
     let sealing: Sealing?
+    /// Whether bodies of text are compressed.
+    let compresses: Bool
 
     /// - Parameter mends: `false` for those who only look.
     init(
         _ store: Store,
         seal: (any CacheSeal)? = nil,
+        compresses: Bool = false,
         mends: Bool,
         activity: Activity
     ) throws(CacheError) {
         if mends { try store.create() } else { try store.requireCache() }
         self.store = store
         self.mends = mends
+        self.compresses = compresses
         self.activity = activity
         let (database, secret) = try Self.open(store, seal, secret: Self.freshSecret(), mends: mends, activity)
         self.secret = secret

@@ -131,8 +131,10 @@ extension CacheTable {
         replacing old: StoredResponse,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        guard let (id, digest) = try confirmed(entry, old, on: connection) else { return }
-        try update(id, to: entry.stored, checksum: checksum(of: entry, Int64(old.body.count), digest), on: connection)
+        guard let row = try confirmed(entry, old, on: connection) else { return }
+        var entry = entry
+        entry.stored.flags.formUnion(row.flags.intersection(.compressed))
+        try update(row.id, to: entry.stored, checksum: checksum(of: entry, row.size, row.digest), on: connection)
     }
 
     static func update(
@@ -157,12 +159,12 @@ extension CacheTable {
         _ entry: CacheEntry,
         _ old: StoredResponse,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (id: Int64, digest: Data)? {
+    ) throws(SQLiteError) -> (id: Int64, digest: Data, size: Int64, flags: StoredResponse.Flags)? {
         let statement = try connection.statement(
             """
-            SELECT id, body_digest FROM entry
-            WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND stored_at = ? AND body_size = ?
-                AND headers = ? AND seal IS NULL
+            SELECT id, body_digest, body_size, flags FROM entry
+            WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND stored_at = ?
+                AND (body_size = ? OR flags & 32) AND headers = ? AND seal IS NULL
             """
         )
         try statement.bind(entry.key.prefix, at: 1)
@@ -170,7 +172,8 @@ extension CacheTable {
         try statement.bind(old.storedAt, at: 3)
         try statement.bind(Int64(old.body.count), at: 4)
         try statement.bind(old.headerBlock, at: 5)
-        return try statement.step() ? (statement.int64(0), statement.data(1)) : nil
+        guard try statement.step() else { return nil }
+        return (statement.int64(0), statement.data(1), statement.int64(2), .init(rawValue: statement.int64(3)))
     }
 
     // MARK: Tags

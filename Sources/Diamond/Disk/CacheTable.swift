@@ -41,9 +41,9 @@ enum CacheTable {
         )
         try statement.bind(key.prefix, at: 1)
         guard try statement.step() else { return .nothing }
-        if let sealing { return try finding(of: statement, key, request, sealing) }
+        if let sealing { return try finding(of: statement, key, request, sealing).unpacked }
         guard isSame(statement, key, request) else { return unreadable(statement, key) }
-        return try finding(of: statement, key, request)
+        return try finding(of: statement, key, request).unpacked
     }
 
     /// What the rows of an entry hold, the first of which has been read, in the form it is written in: the one place that

@@ -11,8 +11,9 @@ enum Checksum {
         digests.count == 1 ? digests[0] : digest(of: Data(digests.joined()))
     }
 
-    /// Those that the server's words make; the app sets the others in many rows at once.
-    static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate]
+    /// Those that the server's words make, and what tells how the body is to be read; the app sets the others in many rows
+    /// at once.
+    static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate, .compressed]
 
     /// 64 bits over everything of an entry that a hit reads, the body's digest included.
     static func row(key: RequestKey, request: [UInt8], stored: StoredResponse, bodySize: Int64, digest: Data) -> Int64 {

@@ -8,6 +8,11 @@ extension Engine {
         public var store: Store?
         /// What seals the cache's files, such as ``AESGCMSeal``; `nil` keeps them in clear. See <doc:Sealing>.
         public var seal: (any CacheSeal)?
+        #if Compression
+        /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib; `false`.
+        /// Only with the package's trait `Compression`. Reading takes either form. See <doc:KeepingAnswers> for the price.
+        public var compressesBodies = false
+        #endif
         /// What puts bytes on the wire; `nil` for the platform's: libcurl on Linux, URLSession elsewhere.
         public var transport: (any Transport)?
         /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`.
@@ -57,6 +62,15 @@ extension Engine.Configuration {
     ///
     /// Made anew each time from what the platform says.
     public static var defaultHeaders: HTTPFields { DefaultHeaders.platform }
+
+    /// Whether bodies are compressed; never without the trait.
+    var isCompressing: Bool {
+        #if Compression
+        compressesBodies
+        #else
+        false
+        #endif
+    }
 
     /// What an engine adds to requests.
     ///

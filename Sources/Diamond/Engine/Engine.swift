@@ -58,6 +58,7 @@ public final class Engine: Sendable {
             let cache = try Cache(
                 store,
                 seal: configuration.seal,
+                compresses: configuration.isCompressing,
                 activity: activity,
                 memoryCapacity: configuration.memoryCapacity,
                 diskCapacity: configuration.diskCapacity,

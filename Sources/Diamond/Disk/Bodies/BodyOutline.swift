@@ -7,9 +7,10 @@ struct BodyOutline: Sendable {
     let key: RequestKey
     /// As the table holds it.
     let request: Data
-    /// Without the body; headers opened.
+    /// Without the body; headers opened, flags as a look-up gives them.
     var stored: StoredResponse
     let seal: String?
+    let isCompressed: Bool
     /// Of the chunks, as they are written.
     let checksums: [Data]
     /// Bytes of the chunks, as they are written.

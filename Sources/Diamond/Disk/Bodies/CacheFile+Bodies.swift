@@ -4,12 +4,15 @@ import Foundation
 /// Bodies in pieces as the file keeps them: sealed where it has a seal.
 extension CacheFile {
     func row(of entry: CacheEntry, _ chunks: [Data]) throws(SQLiteError) -> CacheRow {
+        let (entry, chunks) = packed(entry, chunks)
         guard let sealing else { return CacheRow(entry, seal: nil, chunks: chunks) }
         return try sealed { try sealing.row(of: entry, chunks) }
     }
 
     /// A chunk as it is written.
-    func stored(_ chunk: Data, _ key: RequestKey, _ number: Int) throws(SQLiteError) -> Data {
+    func stored(_ chunk: Data, of row: PartialRow) throws(SQLiteError) -> Data {
+        let chunk = row.isCompressed ? BodyCompression.pack(chunk) : chunk
+        let (key, number) = (row.entry.key, row.digest.count)
         guard let sealing else { return chunk }
         return try sealed { try sealing.sealed(chunk, key, number) }
     }
@@ -17,10 +20,11 @@ extension CacheFile {
     /// What a row says beside its body, as it is written; works out its checksum, too.
     func seal(_ row: inout PartialRow) throws(SQLiteError) -> StoredResponse {
         var stored = row.entry.stored
+        if row.isCompressed { stored.flags.insert(.compressed) }
         let (key, size, digest) = (row.entry.key, row.bodySize, row.digest.value)
         if let sealing {
             stored.headerBlock = try sealed {
-                try sealing.headers(of: row.entry.stored, key, bodySize: size, digest: digest)
+                try sealing.headers(of: stored, key, bodySize: size, digest: digest)
             }
         }
         row.checksum = Checksum.row(
@@ -42,6 +46,11 @@ extension CacheFile {
             try CacheTable.chunk(number, of: outline.id, on: connection)
         }
         guard let bytes, Checksum.digest(of: bytes) == outline.checksums[number] else { return nil }
+        guard let opened = opened(bytes, number, of: outline) else { return nil }
+        return outline.isCompressed ? BodyCompression.unpack(opened) : opened
+    }
+
+    private func opened(_ bytes: Data, _ number: Int, of outline: BodyOutline) -> Data? {
         guard let keyID = outline.seal else { return bytes }
         return try? sealing?.opened(bytes, keyID: keyID, outline.key, number)
     }

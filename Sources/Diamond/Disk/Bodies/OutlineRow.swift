@@ -57,9 +57,9 @@ struct OutlineRow {
             return .other(.damaged(reason: "its row's checksum is wrong"))
         }
         let outline = BodyOutline(
-            id: id, key: key, request: request, stored: stored, seal: seal, checksums: checksums, sizes: sizes,
-            digest: digest, checksum: checksum, isVisited: isVisited)
-        return outline.opened(for: form, sealing)
+            id: id, key: key, request: request, stored: stored, seal: seal,
+            isCompressed: stored.flags.contains(.compressed), checksums: checksums, sizes: sizes, digest: digest, checksum: checksum, isVisited: isVisited)
+        return outline.opened(for: form, sealing).readable
     }
 }
 
@@ -79,5 +79,15 @@ extension BodyOutline {
         } catch {
             return .other(.init(error, seal))
         }
+    }
+}
+
+extension OutlineRow.Finding {
+    /// With the flags as a look-up gives them; a compressed body is none to a program that cannot decompress.
+    fileprivate var readable: Self {
+        guard case .outline(var outline) = self, outline.isCompressed else { return self }
+        guard BodyCompression.isAvailable else { return .other(.locked(.compressed)) }
+        outline.stored.flags.remove(.compressed)
+        return .outline(outline)
     }
 }

@@ -7,6 +7,8 @@ struct PartialRow: Sendable {
     /// As the table holds it, sealed where it is; the headers in clear, the body elsewhere.
     var entry: CacheEntry
     let seal: String?
+    /// Whether the first transaction's chunks were shorter compressed: then all are.
+    let isCompressed: Bool
     /// Bytes of the chunks that are written, as they are written.
     var bodySize: Int64
     var digest: BodyDigest
@@ -33,8 +35,8 @@ extension CacheFile {
         var known = row.entry
         known.stored = entry.stored
         return PartialRow(
-            id: id, entry: known, seal: row.seal, bodySize: row.bodySize, digest: BodyDigest(row.checksums),
-            checksum: row.checksum)
+            id: id, entry: known, seal: row.seal, isCompressed: row.entry.stored.flags.contains(.compressed),
+            bodySize: row.bodySize, digest: BodyDigest(row.checksums), checksum: row.checksum)
     }
 
     /// Adds chunks behind those that are there.
@@ -87,7 +89,7 @@ extension CacheFile {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         for chunk in chunks {
-            let bytes = try stored(chunk, row.entry.key, row.digest.count)
+            let bytes = try stored(chunk, of: row)
             let checksum = Checksum.digest(of: bytes)
             try CacheTable.putChunk(bytes, checksum, row.digest.count, of: row.id, on: connection)
             row.digest.add(checksum)

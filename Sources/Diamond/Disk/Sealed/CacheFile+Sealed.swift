@@ -22,8 +22,7 @@ extension CacheSealError {
 /// Rows as the file keeps them: sealed where it has a seal.
 extension CacheFile {
     func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        guard let sealing else { return try CacheTable.store(entry, on: connection) }
-        try CacheTable.store(sealed { try sealing.row(of: entry) }, on: connection)
+        try CacheTable.store(row(of: entry, CacheTable.chunks(of: entry.stored.body)), on: connection)
     }
 
     func confirm(
@@ -36,6 +35,7 @@ extension CacheFile {
         // The body was sealed with an older key: everything anew.
         guard row.row.keyID == sealing.seal.keyID else { return try store(entry, on: connection) }
         var stored = entry.stored
+        stored.flags.formUnion(row.stored.flags.intersection(.compressed))
         let (size, digest) = (row.row.bodySize, row.row.digest)
         stored.headerBlock = try sealed { try sealing.headers(of: stored, entry.key, bodySize: size, digest: digest) }
         let checksum = Checksum.row(

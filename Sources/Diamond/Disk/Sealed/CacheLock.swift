@@ -5,6 +5,8 @@ enum CacheLock: Hashable, Sendable {
     /// It is sealed, and no seal was given.
     case sealed(keyID: String)
     case unknownKey(String)
+    /// Its body is compressed, and this program was built without what decompresses.
+    case compressed
     /// The seal cannot open it now: the name of its error.
     case failure(String)
 
@@ -14,6 +16,7 @@ enum CacheLock: Hashable, Sendable {
         case .inClear: "the store has entries in clear, which a sealed cache does not read: purge them"
         case .sealed(let id): "the store has entries sealed with the key '\(id)': give the cache a seal with it"
         case .unknownKey(let id): "the store has entries sealed with the key '\(id)': give it as an older key"
+        case .compressed: "the store has compressed entries: build this program with the trait Compression"
         case .failure(let error): "the store has entries that its seal cannot open now (\(error))"
         }
     }

@@ -42,10 +42,6 @@ struct Sealing: Sendable {
 
     // MARK: Sealing
 
-    func row(of entry: CacheEntry) throws -> CacheRow {
-        try row(of: entry, CacheTable.chunks(of: entry.stored.body))
-    }
-
     /// - Parameter chunks: of the body.
     func row(of entry: CacheEntry, _ chunks: [Data]) throws -> CacheRow {
         let chunks = try chunks.enumerated().map { try self.sealed($1, entry.key, $0) }

@@ -58,8 +58,8 @@ struct Benchmark: Sendable {
     }
 
     static let all =
-        diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + sealed + bodies + transfers
-        + handedTransfers + sessions + engines + operations + keys + pythonPeers
+        diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + sealed + bodies + compressed
+        + transfers + handedTransfers + sessions + engines + operations + keys + pythonPeers
 
     func run() async throws -> Figure {
         let measured = try await measure()
