@@ -27,7 +27,7 @@ CREATE TABLE entry (
     id            INTEGER PRIMARY KEY,  -- in the order of insertion, along which eviction walks
     key_prefix    INTEGER NOT NULL,     -- the key's first 8 bytes, big-endian
     variant       INTEGER NOT NULL DEFAULT 0,  -- which of the answers that vary; 0 where there is one
-    is_partial    INTEGER NOT NULL DEFAULT 0 CHECK (is_partial IN (0, 1)),  -- what a transfer has received that is not at its end
+    is_partial    INTEGER NOT NULL DEFAULT 0 CHECK (is_partial IN (0, 1)),  -- what has arrived of a body
     key           BLOB    NOT NULL CHECK (length(key) = 32),
     seal          TEXT,                 -- the name of the key that sealed the row, NULL where it is in clear
     request       ANY     NOT NULL,     -- the canonical form; credentials only as keyed digests; sealed a blob, with URL

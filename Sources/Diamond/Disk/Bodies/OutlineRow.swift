@@ -58,7 +58,8 @@ struct OutlineRow {
         }
         let outline = BodyOutline(
             id: id, key: key, request: request, stored: stored, seal: seal,
-            isCompressed: stored.flags.contains(.compressed), checksums: checksums, sizes: sizes, digest: digest, checksum: checksum, isVisited: isVisited)
+            isCompressed: stored.flags.contains(.compressed), checksums: checksums, sizes: sizes, digest: digest,
+            checksum: checksum, isVisited: isVisited)
         return outline.opened(for: form, sealing).readable
     }
 }

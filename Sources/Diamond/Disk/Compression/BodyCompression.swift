@@ -81,7 +81,8 @@ enum BodyCompression {
 
 #if Compression && canImport(CDiamondZlib)
 extension BodyCompression {
-    /// The fastest: on JSON the higher ones save another tenth, for twice the time and more.
+    /// The fastest: the sixth makes pages of JSON another 13 % smaller, for 1.4 times the time, chunks of 128 KiB 15 %, for
+    /// three times.
     private static let level: Int32 = 1
 
     /// `nil` where that would be no shorter.
@@ -92,7 +93,8 @@ extension BodyCompression {
         let code = target.withUnsafeMutableBytes { target in
             bytes.withUnsafeBytes { bytes in
                 compress2(
-                    target.bindMemory(to: UInt8.self).baseAddress, &length, bytes.bindMemory(to: UInt8.self).baseAddress,
+                    target.bindMemory(to: UInt8.self).baseAddress, &length,
+                    bytes.bindMemory(to: UInt8.self).baseAddress,
                     uLong(bytes.count), level)
             }
         }
@@ -107,7 +109,8 @@ extension BodyCompression {
         let code = target.withUnsafeMutableBytes { target in
             bytes.withUnsafeBytes { bytes in
                 uncompress(
-                    target.bindMemory(to: UInt8.self).baseAddress, &length, bytes.bindMemory(to: UInt8.self).baseAddress,
+                    target.bindMemory(to: UInt8.self).baseAddress, &length,
+                    bytes.bindMemory(to: UInt8.self).baseAddress,
                     uLong(bytes.count))
             }
         }
