@@ -27,7 +27,9 @@ final class DependencyNode: @unchecked Sendable {
 
     var hasDependents: Bool { dependents.contains { $0.edge?.isOver == false } }
 
-    var waitingDependents: [Connection] { dependents.compactMap { $0.edge?.isOver == false ? $0.edge?.dependent : nil } }
+    var waitingDependents: [Connection] {
+        dependents.compactMap { $0.edge?.isOver == false ? $0.edge?.dependent : nil }
+    }
 
     func takeDependents() -> [Dependency] {
         defer { dependents = [] }
