@@ -54,8 +54,13 @@ package final class SQLiteDatabase: Sendable {
         _ configuration: SQLiteConfiguration,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
-        let handle = try open(path, configuration, readOnly: true)
-        return try body(SQLiteConnection(handle: handle))
+        do throws(SQLiteError) {
+            return try body(SQLiteConnection(handle: open(path, configuration, readOnly: true)))
+        } catch {
+            // What a lost process or power left behind has to be rolled back first, and that is writing.
+            guard error.code.primary == .readOnly else { throw error }
+            return try body(SQLiteConnection(handle: open(path, configuration, readOnly: false)))
+        }
     }
 
     /// Bytes of the file and of its log and index beside it.
