@@ -111,6 +111,16 @@ open class Connection: Operation, @unchecked Sendable {
         if DependencyGraph.stopWaiting(self) { start() }
     }
 
+    /// How urgent the exchange is; may be changed while it waits for its place on the wire.
+    public final override var queuePriority: Operation.QueuePriority {
+        get { super.queuePriority }
+        set {
+            super.queuePriority = newValue
+            let (claim, lanes) = core.withLock { ($0.claim, $0.pipeline?.lanes) }
+            if let lanes { claim?.change(to: FlightPriority(newValue), lanes) }
+        }
+    }
+
     /// For one that nobody has canceled, but what it depends on has failed.
     final func markCanceled() { super.cancel() }
 

@@ -127,6 +127,18 @@ public final class Engine: Sendable {
         return connection
     }
 
+    /// Cancels the connections of this engine that a predicate picks out of all that have not finished: by the tags of
+    /// their requests, by lane, by URL. Calls to ``send(_:)`` are canceled with their tasks.
+    ///
+    /// - Parameter predicate: called in no order; be short.
+    /// - Returns: how many there were.
+    @discardableResult
+    public func cancel(where predicate: (Connection) -> Bool) -> Int {
+        let chosen = members.all.filter(predicate)
+        for connection in chosen { connection.cancel() }
+        return chosen.count
+    }
+
     /// Returns when every refresh behind a stale answer has ended (`staleWhileRevalidate`).
     public func settle() async { await pipeline.refreshes.settle() }
 

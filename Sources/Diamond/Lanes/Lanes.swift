@@ -137,6 +137,9 @@ public final class Lanes: Sendable {
         }
     }
 
+    /// Gives one that waits another priority; without effect where it has its place.
+    func change(_ number: Int, to priority: FlightPriority) { change { $0.change(number, to: priority) } }
+
     /// Waits no longer; `false` where the place is there already.
     func leaveLine(_ number: Int) -> Bool {
         state.withLock { state in

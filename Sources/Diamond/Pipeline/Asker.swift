@@ -70,6 +70,12 @@ final class PlaceClaim: Sendable {
         if isWanted { run() } else { lanes.leave(place) }
     }
 
+    /// Waits from now on with another priority, where it waits.
+    func change(to priority: FlightPriority, _ lanes: Lanes) {
+        guard case .waiting(let number, _) = state.withLock({ $0 }) else { return }
+        lanes.change(number, to: priority)
+    }
+
     /// Gives back what was not needed.
     ///
     /// - Returns: whether it waited: the connection will not be run again.

@@ -81,6 +81,8 @@ import Testing
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport
         configuration.seal = isSealed ? try AESGCMSeal(key: AESGCMSeal.firstKey) : nil
+        let clock = ManualClock()
+        configuration.now = { clock.now }
         let engine = Engine(configuration)
         var request = Request("http://h/path-marker")
         request.tags = ["tag-marker"]

@@ -37,10 +37,12 @@ import Testing
 
     private let airport = Airport()
     private let temporary = TemporaryStore()
+    private let clock = ManualClock()
 
     private func engine(width: Int = 64, _ lanes: [Lane: LaneLimits] = [:]) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = airport.transport
+        configuration.now = { [clock] in clock.now }
         configuration.width = width
         configuration.originWidth = 2
         configuration.lanes = lanes
@@ -94,6 +96,46 @@ import Testing
         for connection in [first, low, high] { _ = try await connection.response }
     }
 
+    @Test func `let one that waits become more urgent`() async throws {
+        let engine = engine(width: 1)
+        let first = engine.enqueue(request("http://h/0"))
+        await flying(["http://h/0"])
+        var waiting: [Connection] = []
+        for number in 1...3 {
+            waiting.append(engine.enqueue(request("http://h/\(number)")))
+            await untilTrue { engine.lanes.waiting == number }
+        }
+        waiting[2].queuePriority = .high
+        for number in [0, 3, 1, 2] {
+            await flying(["http://h/\(number)"])
+            airport.land("http://h/\(number)")
+        }
+        for connection in [first] + waiting { _ = try await connection.response }
+    }
+
+    @Test func `are emptied of what a predicate picks, wherever it waits`() async throws {
+        let engine = engine(width: 1)
+        let flown = engine.enqueue(request("http://h/0", "images"))
+        await flying(["http://h/0"])
+        let kept = engine.enqueue(request("http://h/1"))
+        let waiting = engine.enqueue(request("http://h/2", "images"))
+        let dependent = engine.connection(for: request("http://h/3", "images"))
+        dependent.addDependency(kept)
+        engine.enqueue(dependent)
+        await untilTrue { engine.lanes.waiting == 2 }
+        #expect(engine.cancel { $0.request.lane == "images" } == 3)
+        for connection in [flown, waiting, dependent] {
+            let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+            #expect(error?.code == .cancelled)
+        }
+        airport.land("http://h/0")
+        await flying(["http://h/1"])
+        airport.land("http://h/1")
+        #expect(try await kept.response.status == .ok)
+        await untilTrue { [flown, waiting, dependent].allSatisfy(\.isFinished) }
+        #expect(engine.cancel { _ in true } == 0)
+    }
+
     @Test func `can be made wider while connections wait`() async throws {
         let engine = engine(width: 1)
         let connections = (0..<6).map { engine.enqueue(request("http://h\($0)/")) }
@@ -144,6 +186,7 @@ import Testing
         }
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport
+        configuration.now = { [clock] in clock.now }
         configuration.lanes = ["api": .serial]
         let engine = Engine(configuration)
         _ = try await engine.send(request("http://h/5", "api"))
