@@ -149,6 +149,7 @@ public final class Engine: Sendable {
     public func close() async {
         for connection in members.all { connection.cancel() }
         await transport.close()
+        lanes.open()
         await cache?.flush()
     }
 }

@@ -63,6 +63,14 @@ public final class Lanes: Sendable {
     /// Ends ``pauseAll()``; a lane that was paused by itself stays paused.
     public func resumeAll() { change { $0.isPaused = false } }
 
+    /// Ends every pause: what waits goes on to find that the transport is closed.
+    func open() {
+        change { queue in
+            queue.isPaused = false
+            queue.paused = []
+        }
+    }
+
     /// Whether nothing begins in a lane.
     public func isPaused(_ lane: Lane) -> Bool {
         state.withLock { $0.queue.isPaused || $0.queue.paused.contains(lane) }

@@ -164,6 +164,33 @@ import Testing
         #expect(try await waiting.response.status == .ok)
     }
 
+    @Test func `that are paused hold nobody back when the engine is closed`() async throws {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = ClosingStub()
+        let engine = Engine(configuration)
+        engine.lanes.pauseAll()
+        let task = Task { try await engine.send(Request("http://h/")) }
+        let connection = engine.enqueue(Request("http://h/"))
+        await untilTrue { engine.lanes.waiting == 2 }
+        await engine.close()
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .noEngine)
+        let other = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(other?.code == .cancelled)
+        #expect(engine.lanes.waiting == 0)
+    }
+
+    private struct ClosingStub: Transport {
+        private let isClosed = Guarded(false)
+
+        func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
+            if isClosed.withLock({ $0 }) { throw TransportError(.closed, "the transport was closed") }
+            return .stub()
+        }
+
+        func close() async { isClosed.withLock { $0 = true } }
+    }
+
     @Test func `lose nobody who is canceled while waiting, and hold no place for them`() async throws {
         let engine = engine(width: 1)
         let first = engine.enqueue(request("http://h/0"))
