@@ -99,7 +99,10 @@ open class Connection: Operation, @unchecked Sendable {
     /// Called by the queue or the engine that runs the connection, not by you. Started before its dependencies have
     /// finished, it waits for them.
     public final override func start() {
-        if !isCancelled, DependencyGraph.mustWait(self) { return }
+        if !isCancelled, DependencyGraph.mustWait(self) {
+            // Canceled just before it waited, it has not been started by that.
+            guard isCancelled, DependencyGraph.stopWaiting(self) else { return }
+        }
         perform(announcing: true) { $0.start() }
     }
 

@@ -66,6 +66,7 @@ struct FlightQueue {
         running -= 1
         runningByLane[place.lane, default: 1] -= 1
         runningByOrigin[place.origin, default: 1] -= 1
+        if runningByLane[place.lane] == 0 { runningByLane[place.lane] = nil }
         if runningByOrigin[place.origin] == 0 { runningByOrigin[place.origin] = nil }
     }
 
