@@ -59,7 +59,7 @@ import Testing
         let login = engine.connection(for: Request("https://api.example.com/login", method: .post))
         let cities = engine.connection(for: Request("https://api.example.com/cities"))
         cities.addDependency(login) { request, response in
-            request.headers[.authorization] = "Bearer " + (response.text ?? "")
+            request.headers[.authorization] = "Bearer " + response.text
         }
         engine.enqueue(cities)
         engine.enqueue(login)

@@ -222,7 +222,7 @@ import Testing
         let (login, cities) = (
             engine.connection(for: Request("http://h/login")), engine.connection(for: Request("http://h/cities"))
         )
-        cities.addDependency(login) { request, response in request.parameters["token"] = .string(response.text ?? "") }
+        cities.addDependency(login) { request, response in request.parameters["token"] = .string(response.text) }
         engine.enqueue(cities)
         engine.enqueue(login)
         #expect(try await cities.response.text == "http://h/cities?token=http%3A%2F%2Fh%2Flogin")
