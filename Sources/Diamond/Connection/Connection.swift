@@ -144,8 +144,10 @@ open class Connection: Operation, @unchecked Sendable {
     /// }
     /// ```
     ///
-    /// - Parameter hand: called before the request is sent, in the order in which dependencies were added, with each
-    ///   response whatever its status; what it throws fails the connection with `dependencyFailed`.
+    /// - Parameters:
+    ///   - connection: of any engine.
+    ///   - hand: called before the request is sent, in the order in which dependencies were added, with each response
+    ///     whatever its status; what it throws fails the connection with `dependencyFailed`.
     public final func addDependency(
         _ connection: Connection,
         handing hand: @escaping @Sendable (inout Request, Response) throws -> Void

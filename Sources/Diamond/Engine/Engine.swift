@@ -128,7 +128,7 @@ public final class Engine: Sendable {
     }
 
     /// Cancels the connections of this engine that a predicate picks out of all that have not finished: by the tags of
-    /// their requests, by lane, by URL. Calls to ``send(_:)`` are canceled with their tasks.
+    /// their requests, by lane, by URL. Calls to ``send(_:)->Response`` are canceled with their tasks.
     ///
     /// - Parameter predicate: called in no order; be short.
     /// - Returns: how many there were.
