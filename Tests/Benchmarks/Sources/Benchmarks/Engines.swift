@@ -18,7 +18,10 @@ extension Benchmark {
 private enum EngineSends {
     static func ratio(_ width: Int, _ url: String) async throws -> Double {
         let count = 6400
-        let engine = Engine(Engine.Configuration(store: nil))
+        var configuration = Engine.Configuration(store: nil)
+        // The transport alone has no limit either.
+        configuration.originWidth = width
+        let engine = Engine(configuration)
         let transport = CurlTransport()
         let race = Race(
             ours: { try await Load.run(count, width: width) { try await engine.fetch(url) } },
