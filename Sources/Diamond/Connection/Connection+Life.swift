@@ -119,6 +119,7 @@ extension Connection {
         let (observers, whenFinished) = core.withLock { core in
             defer {
                 core.observers = [:]
+                core.handed = nil
                 core.runner = nil
                 core.claim = nil
                 core.crew = nil

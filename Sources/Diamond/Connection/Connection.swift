@@ -31,6 +31,8 @@ open class Connection: Operation, @unchecked Sendable {
         var failedDependencies = FailedDependencies.cancel
         /// Why it cannot be run.
         var fault: ConnectionError?
+        /// The request with what its dependencies have brought, asked for once: the connection may be run again.
+        var handed: Request?
     }
 
     /// What was asked. Sending does not change it.

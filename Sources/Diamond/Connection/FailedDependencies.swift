@@ -24,7 +24,8 @@ public enum FailedDependencies: Sendable {
 extension Connection {
     /// The request with what the responses of its dependencies have brought.
     func handedRequest() throws(ConnectionError) -> Request {
-        let (policy, fault) = core.withLock { ($0.failedDependencies, $0.fault) }
+        let (handed, policy, fault) = core.withLock { ($0.handed, $0.failedDependencies, $0.fault) }
+        if let handed { return handed }
         if let fault { throw fault }
         var request = request
         for edge in DependencyGraph.dependencies(of: self) {
@@ -38,6 +39,7 @@ extension Connection {
                 throw error.code == .dependencyFailed ? error : ConnectionError(failed: dependency, error)
             }
         }
+        core.withLock { [request] in $0.handed = request }
         return request
     }
 

@@ -41,7 +41,7 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/0", "http://h/1", "http://h/2"])
     }
 
-    @Test(arguments: [false, true]) func `is one of 100,000 in a chain, built, run and freed`(isReversed: Bool)
+    @Test(arguments: [false, true]) func `is one of a chain of many thousands, built, run and freed`(isReversed: Bool)
         async throws
     {
         let engine = engine()
@@ -227,6 +227,26 @@ import Testing
         engine.enqueue(login)
         #expect(try await cities.response.text == "http://h/cities?token=http%3A%2F%2Fh%2Flogin")
         #expect(cities.request == Request("http://h/cities"))
+    }
+
+    @Test func `hands its response over once, also where the connection then waits for the wire`() async throws {
+        let engine = engine()
+        let (calls, login) = (Guarded(0), engine.enqueue(Request("http://h/login")))
+        _ = try await login.response
+        engine.lanes.pauseAll()
+        let cities = engine.connection(for: Request("http://h/cities"))
+        cities.addDependency(login) { request, _ in
+            let count = calls.withLock { count in
+                count += 1
+                return count
+            }
+            request.parameters["call"] = .number(Double(count))
+        }
+        engine.enqueue(cities)
+        await untilTrue { engine.lanes.waiting == 1 }
+        engine.lanes.resumeAll()
+        #expect(try await cities.response.text == "http://h/cities?call=1")
+        #expect(calls.withLock { $0 } == 1)
     }
 
     @Test func `whose response is of no use fails the connection, with what was thrown`() async throws {
