@@ -58,6 +58,7 @@ import Testing
     @Test func `names the next page where there is one, and refuses what is no cursor of the list`() async throws {
         try await fill()
         #expect(try await cachectl("list", "--limit", "6").errors.isEmpty)
+        #expect(try await cachectl("list", "--limit", "\(Int.max)").status == 0)
         let note = try await cachectl("list", "--limit", "5").errors
         let cursor = try #require(note.wholeMatch(of: /there is more: --after ([A-Za-z0-9_-]+)\n/)).1
         let rest = try await cachectl("list", "--after", String(cursor))

@@ -26,7 +26,7 @@ extension CacheInspection {
     func repairFromTheGround() throws(CacheError) -> [CacheRepair] {
         let repairs: [CacheRepair]
         do throws(SQLiteError) { repairs = try mendHeader() + mendSchema() } catch { throw CacheError(error) }
-        let rest = try CacheInspection(of: store, seal: seal)
+        let rest = try CacheInspection(of: store, seal: seal, now: now)
         // What could not be mended is not tried again and again.
         let isStuck = rest.findings.contains { finding in findings.contains { $0 == finding && $0.comesFirst } }
         return isStuck ? repairs : repairs + (try rest.repair())

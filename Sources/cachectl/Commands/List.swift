@@ -58,7 +58,7 @@ struct List: ParsableCommand {
         var listings: [CacheListing]
         do throws(CacheError) {
             // One more than is shown tells whether there is one.
-            listings = try cache.list(selections, by: by, after: after, limit: limit + 1)
+            listings = try cache.list(selections, by: by, after: after, limit: min(limit, .max - 1) + 1)
         } catch {
             throw Failure.report(error)
         }

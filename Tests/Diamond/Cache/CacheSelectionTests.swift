@@ -170,5 +170,7 @@ import Testing
         cache.countMiss()
         await cache.flush()
         #expect(try cache.statistics(days: 1000).map(\.misses) == [1])
+        #expect(try cache.statistics(days: .max).map(\.misses) == [1])
+        #expect(try cache.statistics(days: .min).map(\.misses) == [1])
     }
 }
