@@ -3,23 +3,41 @@ import HTTPTypes
 // The lines that are sorted: items of the query or a form, and headers.
 
 extension CanonicalForm.Writer {
+    /// Where items stand.
+    enum ItemSource {
+        case query, form
+
+        var tag: StaticString {
+            switch self {
+            case .query: "query"
+            case .form: "field"
+            }
+        }
+
+        var secretTag: StaticString {
+            switch self {
+            case .query: "secret-query"
+            case .form: "secret-field"
+            }
+        }
+    }
+
     /// Items of a query or a form, the secret ones behind the others.
     ///
     /// - Parameter filled: secrets that were filled in.
     mutating func addItems(
         _ items: QueryItems,
-        _ tag: StaticString,
-        secret secretTag: StaticString,
+        of source: ItemSource,
         filled: QueryItems = QueryItems(),
         _ rules: KeyRules
     ) {
         guard !hasIdentity, !filled.isEmpty else {
-            return items.withSortedPlaces { add($0, of: items.bytes.span, filledStart: .max, tag, secretTag, rules) }
+            return items.withSortedPlaces { add($0, of: items.bytes.span, filledStart: .max, source, rules) }
         }
         var all = items
         all.append(contentsOf: filled)
         let filledStart = items.isEmpty ? 0 : items.bytes.count + 1
-        all.withSortedPlaces { add($0, of: all.bytes.span, filledStart: filledStart, tag, secretTag, rules) }
+        all.withSortedPlaces { add($0, of: all.bytes.span, filledStart: filledStart, source, rules) }
     }
 
     /// - Parameter filledStart: where those begin that are secrets whatever their names.
@@ -27,8 +45,7 @@ extension CanonicalForm.Writer {
         _ places: UnsafeMutableBufferPointer<QueryItems.Place>,
         of text: Span<UInt8>,
         filledStart: Int,
-        _ tag: StaticString,
-        _ secretTag: StaticString,
+        _ source: ItemSource,
         _ rules: KeyRules
     ) {
         var hasSecrets = false
@@ -39,24 +56,24 @@ extension CanonicalForm.Writer {
             } else if rules.isIgnored(parameter: name) {
                 places[index].isLeftOut = true
             } else if places[index].hasValue {
-                places[index].isSecret = rules.isSecret(parameter: name)
+                places[index].isSecret = rules.isSecret(parameter: name, places[index].letters)
             }
             hasSecrets = hasSecrets || places[index].isSecret
         }
-        if !hasCacheKey { addOpen(places, of: text, tag) }
+        if !hasCacheKey { addOpen(places, of: text, source) }
         if hasSecrets {
-            for item in places where item.isSecret { add(secret: item, of: text, secretTag, rules) }
+            for item in places where item.isSecret { add(secret: item, of: text, source.secretTag, rules) }
         }
     }
 
     private mutating func addOpen(
         _ places: UnsafeMutableBufferPointer<QueryItems.Place>,
         of text: Span<UInt8>,
-        _ tag: StaticString
+        _ source: ItemSource
     ) {
-        bytes.append(addingCapacity: text.count + places.count * (tag.utf8CodeUnitCount + 2)) { lines in
+        bytes.append(atMost: text.count + places.count * (source.tag.utf8CodeUnitCount + 2)) { lines in
             for item in places where !item.isSecret && !item.isLeftOut {
-                lines.append(line: tag, text.extracting(item.range))
+                lines.write(line: source.tag, text.extracting(item.range))
             }
         }
     }
@@ -89,9 +106,10 @@ extension CanonicalForm.Writer {
         withUnsafeTemporaryAllocation(of: HeaderPlace.self, capacity: headers.count) { buffer in
             var count = 0
             for index in headers.indices {
-                guard let place = Self.place(headers[index].name.canonicalName, at: index, rules),
-                    !isElsewhere(headers[index].name, hasBody, rules)
-                else { continue }
+                let name = headers[index].name.canonicalName
+                guard let place = Self.place(name, at: index, rules), !isElsewhere(name, hasBody, rules) else {
+                    continue
+                }
                 buffer.initializeElement(at: count, to: place)
                 count += 1
             }
@@ -104,23 +122,30 @@ extension CanonicalForm.Writer {
     }
 
     /// `nil` for one that does not select.
+    @inline(__always)
     private static func place(_ name: String, at index: Int, _ rules: KeyRules) -> HeaderPlace? {
-        name.withBytes { bytes in
-            guard rules.isSelecting(name, bytes) else { return nil }
-            let (beginning, isSecret) = (bytes.beginning(of: bytes.count), rules.isCredential(name, bytes))
-            return HeaderPlace(index: index, beginning: beginning, isSecret: isSecret)
-        }
+        let isOrdinary = rules.isOrdinary(name)
+        guard isOrdinary || rules.isSelecting(name) else { return nil }
+        return HeaderPlace(
+            index: index, beginning: name.withBytes { $0.beginning(of: $0.count) },
+            isSecret: !isOrdinary && rules.isCredential(name))
     }
 
     private static func precedes(_ left: HeaderPlace, _ right: HeaderPlace, in headers: HTTPFields) -> Bool {
         guard left.beginning == right.beginning else { return left.beginning < right.beginning }
+        return precedesByName(left, right, in: headers)
+    }
+
+    // Apart, because the headers would be counted in and out for it.
+    @inline(never)
+    private static func precedesByName(_ left: HeaderPlace, _ right: HeaderPlace, in headers: HTTPFields) -> Bool {
         let (name, other) = (headers[left.index].name.canonicalName, headers[right.index].name.canonicalName)
         return (name, left.index) < (other, right.index)
     }
 
     /// Whether something else speaks for a header.
-    private func isElsewhere(_ name: @autoclosure () -> HTTPField.Name, _ hasBody: Bool, _ rules: KeyRules) -> Bool {
-        hasBody && name() == .contentType || hasIdentity && rules.isReplaced(name())
+    private func isElsewhere(_ header: String, _ hasBody: Bool, _ rules: KeyRules) -> Bool {
+        hasBody && header == "content-type" || hasIdentity && rules.isReplaced(header)
     }
 
     @inline(never)

@@ -29,14 +29,14 @@ extension CanonicalForm {
         }
 
         private mutating func write(_ request: borrowing WireRequest, _ rules: KeyRules) throws(RequestError) {
-            bytes.append(addingCapacity: 10) { $0.append("diamond 1\n") }
+            bytes.append(atMost: 10) { $0.write("diamond 1\n") }
             if let identity = request.identity { line("identity", PercentEncoding.encode(identity.utf8)) }
             if let key = request.cacheKey {
                 line("cache-key", PercentEncoding.encode(key.utf8))
             } else {
                 addTarget(request)
             }
-            addItems(request.items, "query", secret: "secret-query", filled: request.filledItems, rules)
+            addItems(request.items, of: .query, filled: request.filledItems, rules)
             addHeaders(request.headers, hasBody: request.body != nil, rules)
             if !request.credentials.isEmpty { addCredentials(request.namedCredentials) }
             if let body = request.body { try addBody(body, of: request, rules) }
@@ -51,10 +51,10 @@ extension CanonicalForm.Writer {
         let method = request.method == .head ? "GET" : request.method.rawValue
         method.withBytes { method in
             request.url.withParts { origin, path in
-                bytes.append(addingCapacity: method.count + origin.count + path.count + 24) { lines in
-                    lines.append(line: "method", method)
-                    lines.append(line: "origin", origin)
-                    lines.append(line: "path", path)
+                bytes.append(atMost: method.count + origin.count + path.count + 24) { lines in
+                    lines.write(line: "method", method)
+                    lines.write(line: "origin", origin)
+                    lines.write(line: "path", path)
                 }
             }
         }
@@ -83,7 +83,7 @@ extension CanonicalForm.Writer {
         switch body {
         case .json(let value): try addJSON(value, rules)
         case .form(let parameters):
-            addItems(try parameters.items(request.encoding), "field", secret: "secret-field", rules)
+            addItems(try parameters.items(request.encoding), of: .form, rules)
         case .bytes(let data, _): if !hasCacheKey { addBytes(data) }
         case .file(let url, _): if !hasCacheKey { line("bytes", try FileDigest.text(of: url)) }
         case .multipart(let parts): for part in parts { try addPart(part, rules) }
@@ -127,15 +127,11 @@ extension CanonicalForm.Writer {
 
 extension CanonicalForm.Writer {
     mutating func line(_ tag: StaticString, _ content: Span<UInt8>) {
-        bytes.append(addingCapacity: tag.utf8CodeUnitCount + content.count + 2) { $0.append(line: tag, content) }
+        bytes.append(atMost: tag.utf8CodeUnitCount + content.count + 2) { $0.write(line: tag, content) }
     }
 
     mutating func line(_ tag: StaticString, _ name: Span<UInt8>, _ value: Span<UInt8>) {
-        bytes.append(addingCapacity: tag.utf8CodeUnitCount + name.count + value.count + 3) { line in
-            line.append(tag)
-            line.append(0x20)
-            line.append(line: name, value)
-        }
+        bytes.append(atMost: tag.utf8CodeUnitCount + name.count + value.count + 3) { $0.write(line: tag, name, value) }
     }
 
     mutating func line(_ tag: StaticString, _ content: String) { content.withBytes { line(tag, $0) } }
@@ -145,25 +141,18 @@ extension CanonicalForm.Writer {
     }
 }
 
-extension OutputSpan<UInt8> {
-    /// Adds a line, whose room is looked at once.
+extension ByteWriter {
     @inline(__always)
-    mutating func append(line tag: StaticString, _ content: Span<UInt8>) {
-        let (start, length) = (tag.utf8Start, tag.utf8CodeUnitCount)
-        append(count: length + content.count + 2) { line in
-            line.initialize(from: start, count: length)
-            line[length] = 0x20
-            content.copy(to: line + length + 1)
-            line[length + 1 + content.count] = 0x0A
+    mutating func write(line tag: StaticString, _ content: Span<UInt8>) {
+        write(atMost: tag.utf8CodeUnitCount + content.count + 2) { line in
+            line.adding(tag).adding(0x20).adding(content).adding(0x0A)
         }
     }
 
-    fileprivate mutating func append(line name: Span<UInt8>, _ value: Span<UInt8>) {
-        append(count: name.count + value.count + 2) { line in
-            name.copy(to: line)
-            line[name.count] = 0x20
-            value.copy(to: line + name.count + 1)
-            line[name.count + 1 + value.count] = 0x0A
+    @inline(__always)
+    mutating func write(line tag: StaticString, _ name: Span<UInt8>, _ value: Span<UInt8>) {
+        write(atMost: tag.utf8CodeUnitCount + name.count + value.count + 3) { line in
+            line.adding(tag).adding(0x20).adding(name).adding(0x20).adding(value).adding(0x0A)
         }
     }
 }

@@ -37,29 +37,31 @@ package struct KeyRules: Sendable {
     /// Whether a header may tell answers apart.
     ///
     /// - Parameter header: in lower case.
-    func isSelecting(_ header: String) -> Bool { header.withBytes { isSelecting(header, $0) } }
-
-    /// - Parameter bytes: of the header.
-    func isSelecting(_ header: String, _ bytes: Span<UInt8>) -> Bool {
-        names.isSelecting(header: bytes) && (own.nonSelecting.isEmpty || !own.isNonSelecting(header))
+    func isSelecting(_ header: String) -> Bool {
+        header.withBytes { names.isSelecting(header: $0) } && (own.nonSelecting.isEmpty || !own.isNonSelecting(header))
     }
 
     /// Whether a header's value is a credential: it goes to no other origin and into no key in clear.
-    func isCredential(_ name: HTTPField.Name) -> Bool {
-        name.canonicalName.withBytes { isCredential(name.canonicalName, $0) }
+    func isCredential(_ name: HTTPField.Name) -> Bool { isCredential(name.canonicalName) }
+
+    /// - Parameter header: in lower case.
+    func isCredential(_ header: String) -> Bool {
+        header.withBytes { names.isSecret(header: $0) } || isListed(header)
     }
 
-    /// - Parameters:
-    ///   - header: in lower case.
-    ///   - bytes: of the header.
-    func isCredential(_ header: String, _ bytes: Span<UInt8>) -> Bool {
-        names.isSecret(header: bytes) || isListed(header)
+    /// Whether a header is one of those that almost every request has: no word has to be looked for in them to know
+    /// that they select, and are no credentials.
+    @inline(__always)
+    func isOrdinary(_ header: String) -> Bool {
+        (header == "accept" || header == "accept-language" || header == "content-type")
+            && own.nonSelecting.isEmpty && own.secrets.isEmpty && filledHeaders.isEmpty
     }
 
     /// Whether an identity takes the place of a header: where it is a credential for certain, not by its name alone.
-    func isReplaced(_ name: HTTPField.Name) -> Bool {
-        name == .authorization || name == .cookie || isListed(name.canonicalName)
-    }
+    func isReplaced(_ name: HTTPField.Name) -> Bool { isReplaced(name.canonicalName) }
+
+    /// - Parameter header: in lower case.
+    func isReplaced(_ header: String) -> Bool { header == "authorization" || header == "cookie" || isListed(header) }
 
     private func isListed(_ header: String) -> Bool {
         own.isSecret(header) || !filledHeaders.isEmpty && filledHeaders.contains(header)
@@ -69,8 +71,12 @@ package struct KeyRules: Sendable {
     func isSecret(_ name: String) -> Bool { name.withBytes { names.isSecret(member: $0) } || own.isSecret(name) }
 
     /// Whether the name of an item of a query or form is, or holds in brackets, a secret one: `user[password]`.
-    func isSecret(parameter name: Span<UInt8>) -> Bool {
-        names.isSecret(parameter: name) || isReplaced(parameter: name)
+    func isSecret(parameter name: Span<UInt8>) -> Bool { isSecret(parameter: name, LetterSet(of: name)) }
+
+    /// - Parameter letters: those of the name.
+    @inline(__always)
+    func isSecret(parameter name: Span<UInt8>, _ letters: LetterSet) -> Bool {
+        names.isSecret(parameter: name, letters) || isReplaced(parameter: name)
     }
 
     /// Whether an identity takes the place of a parameter: where it was named as a secret.

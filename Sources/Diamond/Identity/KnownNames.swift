@@ -6,6 +6,8 @@ final class KnownNames: Sendable {
 
     private let words: WordSet
     private let headerWords: WordSet
+    /// Letters of which every encoded name has one that has a word, an escape or a bracket in it.
+    private let suspects: LetterSet
 
     /// Whole names of parameters and members.
     private let names = WordSet(["auth", "authorization", "key", "pass", "pwd", "sig", "sid"])
@@ -31,11 +33,15 @@ final class KnownNames: Sendable {
             "token",
         ]
         words = WordSet(common)
+        var suspects = LetterSet(of: Array("%[]".utf8).span)
+        suspects.formUnion(words.needed)
+        self.suspects = suspects
         // In the names of headers, which hold no ordinary words of an API.
         headerWords = WordSet(common + ["auth", "key"])
     }
 
     /// Whether a header may tell answers apart.
+    @inline(__always)
     func isSelecting(header: Span<UInt8>) -> Bool {
         !nonSelectingHeaders.hasWhole(header) && !nonSelectingFamilies.hasBeginning(of: header)
     }
@@ -44,30 +50,28 @@ final class KnownNames: Sendable {
 
     func isSecret(header: Span<UInt8>) -> Bool { headerWords.hasWord(in: header) }
 
-    func isSecret(member name: Span<UInt8>) -> Bool { isSecret(name, WordSet.letters(of: name)) }
+    func isSecret(member name: Span<UInt8>) -> Bool { words.hasWord(in: name) || names.hasWhole(name) }
 
-    /// - Parameter name: a parameter's, encoded; what stands in brackets is a name, too.
-    func isSecret(parameter name: Span<UInt8>) -> Bool {
-        let letters = WordSet.letters(of: name)
-        guard letters & Self.marks != 0, !name.allSatisfy(in: name.indices, { !ByteClass.special.contains($0) }) else {
-            return isSecret(name, letters)
-        }
-        return isSecret(escaped: name)
+    /// - Parameters:
+    ///   - name: a parameter's, encoded; what stands in brackets is a name, too.
+    ///   - letters: those of the name.
+    @inline(__always)
+    func isSecret(parameter name: Span<UInt8>, _ letters: LetterSet) -> Bool {
+        (!letters.isDisjoint(with: suspects) || names.mayBegin(name)) && isSecret(suspect: name, letters)
     }
 
     @inline(never)
+    private func isSecret(suspect name: Span<UInt8>, _ letters: LetterSet) -> Bool {
+        guard name.allSatisfy(in: name.indices, { !ByteClass.special.contains($0) }) else {
+            return isSecret(escaped: name)
+        }
+        return words.hasWord(in: name, letters) || names.hasWhole(name)
+    }
+
     private func isSecret(escaped name: Span<UInt8>) -> Bool {
         let decoded = PercentEncoding.decode(name.array(name.indices))
         let isBracket: (UInt8) -> Bool = { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }
         return words.hasWord(in: decoded.span)
             || decoded.split(whereSeparator: isBracket).contains { names.hasWhole($0.span) }
-    }
-
-    /// What an escape or a bracket has among its letters.
-    private static let marks =
-        WordSet.bit(UInt8(ascii: "%")) | WordSet.bit(UInt8(ascii: "[")) | WordSet.bit(UInt8(ascii: "]"))
-
-    private func isSecret(_ name: Span<UInt8>, _ letters: UInt32) -> Bool {
-        words.hasWord(in: name, letters) || names.hasWhole(name)
     }
 }

@@ -1,39 +1,43 @@
 /// Words in lower case, found whatever the case of ASCII letters.
 ///
-/// Works on bytes, because every name of every request is looked at: which letters a name has, a bit for each, tells of
-/// almost every one that no word is in it.
+/// Works on bytes, because every name of every request is looked at: which letters a name has tells of almost every one
+/// that no word is in it.
 struct WordSet: Sendable {
     private let words: [[UInt8]]
     /// Of each word.
-    private let letters: [UInt32]
+    private let letters: [LetterSet]
     /// Letters of which every word has one.
-    private let needed: UInt32
+    let needed: LetterSet
     private let shortest: Int
-    private let firsts: UInt32
-    private let seconds: UInt32
-    private let thirds: UInt32
+    private let firsts: LetterSet
+    private let seconds: LetterSet
+    private let thirds: LetterSet
 
     /// - Parameter words: of two characters or more.
     init(_ words: [String]) {
         let words = words.map { Array($0.utf8) }
-        func letters(_ place: Int) -> UInt32 {
-            words.reduce(0) { $0 | (place < $1.count ? Self.bit($1[place]) : .max) }
-        }
-        (firsts, seconds, thirds) = (letters(0), letters(1), letters(2))
+        (firsts, seconds, thirds) = (Self.letters(0, of: words), Self.letters(1, of: words), Self.letters(2, of: words))
         shortest = max(2, words.map(\.count).min() ?? 0)
-        self.letters = words.map { Self.letters(of: $0.span) }
-        needed = Self.needed(self.letters)
+        letters = words.map { LetterSet(of: $0.span) }
+        needed = Self.needed(words)
         self.words = words
     }
 
+    /// Those at a place of the words; where a word is shorter, any may be there.
+    private static func letters(_ place: Int, of words: [[UInt8]]) -> LetterSet {
+        var letters = LetterSet()
+        for word in words { (place < word.count ? [word[place]] : Array(0..<32)).forEach { letters.insert($0) } }
+        return letters
+    }
+
     /// The letter that most words have, then the one that most of the others have, and so on.
-    private static func needed(_ words: [UInt32]) -> UInt32 {
-        var (needed, others) = (UInt32(0), words)
+    private static func needed(_ words: [[UInt8]]) -> LetterSet {
+        var (needed, others) = (LetterSet(), words)
         while !others.isEmpty {
-            let counts = (0..<32).map { letter in others.count { $0 >> letter & 1 != 0 } }
-            let letter = counts.indices.max { counts[$0] < counts[$1] } ?? 0
-            needed |= 1 << letter
-            others.removeAll { $0 >> letter & 1 != 0 }
+            let counts = Dictionary(others.flatMap { Set($0) }.map { ($0, 1) }, uniquingKeysWith: +)
+            guard let letter = counts.max(by: { ($0.value, $1.key) < ($1.value, $0.key) })?.key else { break }
+            needed.insert(letter)
+            others.removeAll { $0.contains(letter) }
         }
         return needed
     }
@@ -41,14 +45,20 @@ struct WordSet: Sendable {
     /// Whether one of the words stands anywhere in the bytes.
     ///
     /// - Parameter letters: those of the bytes.
-    func hasWord(in bytes: Span<UInt8>, _ letters: UInt32) -> Bool {
-        guard letters & needed != 0 else { return false }
-        for index in self.letters.indices
-        where self.letters[index] & ~letters == 0 && isWord(index, in: bytes) { return true }
-        return false
+    @inline(__always)
+    func hasWord(in bytes: Span<UInt8>, _ letters: LetterSet) -> Bool {
+        !letters.isDisjoint(with: needed) && findsWord(in: bytes, letters)
     }
 
-    func hasWord(in bytes: Span<UInt8>) -> Bool { hasWord(in: bytes, Self.letters(of: bytes)) }
+    @inline(__always)
+    func hasWord(in bytes: Span<UInt8>) -> Bool { hasWord(in: bytes, LetterSet(of: bytes)) }
+
+    @inline(never)
+    private func findsWord(in bytes: Span<UInt8>, _ letters: LetterSet) -> Bool {
+        for index in self.letters.indices
+        where self.letters[index].isSubset(of: letters) && isWord(index, in: bytes) { return true }
+        return false
+    }
 
     private func isWord(_ index: Int, in bytes: Span<UInt8>) -> Bool {
         let word = words[index]
@@ -75,21 +85,10 @@ struct WordSet: Sendable {
     }
 
     @inline(__always)
-    private func mayBegin(_ bytes: Span<UInt8>) -> Bool {
-        bytes.count >= shortest && firsts & Self.bit(bytes[0]) != 0 && seconds & Self.bit(bytes[1]) != 0
-            && (bytes.count == 2 || thirds & Self.bit(bytes[2]) != 0)
+    func mayBegin(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count >= shortest && firsts.contains(bytes[0]) && seconds.contains(bytes[1])
+            && (bytes.count == 2 || thirds.contains(bytes[2]))
     }
-
-    /// The letters in the bytes, a bit for each.
-    static func letters(of bytes: Span<UInt8>) -> UInt32 {
-        var letters: UInt32 = 0
-        for index in bytes.indices { letters |= bit(bytes[index]) }
-        return letters
-    }
-
-    /// One for both cases of a letter; some other characters share it.
-    @inline(__always)
-    static func bit(_ byte: UInt8) -> UInt32 { 1 << UInt32(byte & 31) }
 
     private static func isWord(_ word: [UInt8], at start: Int, of bytes: Span<UInt8>) -> Bool {
         guard start + word.count <= bytes.count else { return false }

@@ -27,7 +27,7 @@ struct JSONWriter {
     }
 
     private mutating func write(literal: StaticString) {
-        bytes.append(addingCapacity: literal.utf8CodeUnitCount) { $0.append(literal) }
+        bytes.append(atMost: literal.utf8CodeUnitCount) { $0.write(literal) }
     }
 
     private mutating func write(_ integer: Int64) {
@@ -71,10 +71,10 @@ struct JSONWriter {
     private mutating func write(quoting text: String) {
         text.withBytes { text in
             guard text.allSatisfy(in: text.indices, Self.isBare) else { return write(escaping: text) }
-            bytes.append(addingCapacity: text.count + 2) { string in
-                string.append(UInt8(ascii: "\""))
-                string.append(text)
-                string.append(UInt8(ascii: "\""))
+            bytes.append(atMost: text.count + 2) { string in
+                string.write(UInt8(ascii: "\""))
+                string.write(text)
+                string.write(UInt8(ascii: "\""))
             }
         }
     }

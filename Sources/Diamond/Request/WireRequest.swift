@@ -13,11 +13,8 @@ struct WireRequest {
     var headers: HTTPFields
     var body: RequestBody?
     let encoding: ParameterEncoding
-    let rules: IdentityRules
-    let credentials: [Credential]
-    private var secrets: FilledSecrets
     let identity: String?
-    let cacheKey: String?
+    private var extras: Extras?
 }
 
 extension WireRequest {
@@ -28,18 +25,15 @@ extension WireRequest {
         let url = try RequestURL(request.url)
         var (items, body) = (url.queryItems(reserving: 32 * request.parameters.count), request.body)
         try place(request.parameters, of: request, items: &items, body: &body)
-        var (headers, secrets) = (request.headers, FilledSecrets())
+        var headers = request.headers
         if let userInfo = url.userInfo, headers[.authorization] == nil {
             headers[.authorization] = BasicCredentials.header(userInfo)
         }
-        if !request.credentials.isEmpty {
-            for credential in request.credentials { try secrets.place(credential, in: &headers) }
-        }
+        let extras = try Extras.of(request, placing: &headers)
         try addType(of: body, to: &headers)
         return WireRequest(
             method: request.method, url: url, items: items, headers: headers, body: body,
-            encoding: request.encoding, rules: request.rules, credentials: request.credentials, secrets: secrets,
-            identity: request.identity, cacheKey: request.cacheKey
+            encoding: request.encoding, identity: request.identity, extras: extras
         )
     }
 
@@ -72,26 +66,69 @@ extension WireRequest {
     /// The parameters that go to the query, behind the URL's own.
     var parameterItems: QueryItems { items.dropping(url.queryItems()) }
 
+    /// The request's own, beside the engine's.
+    var rules: IdentityRules { extras?.fields.rules ?? IdentityRules() }
+
+    /// What stands for the rest of it in its identity.
+    var cacheKey: String? { extras?.fields.cacheKey }
+
+    var credentials: [Credential] { extras?.fields.credentials ?? [] }
+
     /// Credentials by name, to be filled in where the request is sent.
     var namedCredentials: [Credential] { credentials.filter { $0.secret.name != nil } }
 
     /// Puts a secret's value in its place, and remembers that it is one, whatever it is called there.
     mutating func fill(_ credential: Credential, with value: String) throws(RequestError) {
-        try secrets.fill(credential, with: value, in: &headers)
+        var fields = extras?.fields ?? Extras.Fields()
+        try fields.secrets.fill(credential, with: value, in: &headers)
+        extras = .fields(fields)
     }
 
     /// Headers that secrets stand in, in lower case.
-    var filledHeaders: Set<String> { secrets.headers }
+    var filledHeaders: Set<String> { extras?.fields.secrets.headers ?? [] }
 
     /// Secrets that go to the query, behind the parameters.
-    var filledItems: QueryItems { secrets.items }
+    var filledItems: QueryItems { extras?.fields.secrets.items ?? QueryItems() }
 
     /// Whether it brings rules of its own.
-    var hasRules: Bool { !rules.isEmpty || !secrets.headers.isEmpty }
+    var hasRules: Bool { extras != nil && !(rules.isEmpty && filledHeaders.isEmpty) }
 
     /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
     var headerCredentials: [Credential] {
         credentials.filter { if case .header = $0.place { true } else { false } }
+    }
+}
+
+/// What few requests have.
+// Indirect, because all are copied and taken apart for their keys.
+private indirect enum Extras {
+    struct Fields {
+        var rules = IdentityRules()
+        var cacheKey: String?
+        var credentials: [Credential] = []
+        var secrets = FilledSecrets()
+    }
+
+    case fields(Fields)
+
+    var fields: Fields {
+        switch self {
+        case .fields(let fields): fields
+        }
+    }
+
+    /// `nil` for a request that has none.
+    @inline(__always)
+    static func of(_ request: borrowing Request, placing headers: inout HTTPFields) throws(RequestError) -> Extras? {
+        guard !request.rules.isEmpty || request.cacheKey != nil || !request.credentials.isEmpty else { return nil }
+        return try reading(request, &headers)
+    }
+
+    @inline(never)
+    private static func reading(_ request: Request, _ headers: inout HTTPFields) throws(RequestError) -> Extras {
+        var fields = Fields(rules: request.rules, cacheKey: request.cacheKey, credentials: request.credentials)
+        for credential in fields.credentials { try fields.secrets.place(credential, in: &headers) }
+        return .fields(fields)
     }
 }
 
@@ -100,7 +137,6 @@ private struct FilledSecrets {
     private(set) var headers: Set<String> = []
     private(set) var items = QueryItems()
 
-    @inline(never)
     mutating func place(_ credential: Credential, in fields: inout HTTPFields) throws(RequestError) {
         switch credential.secret.content {
         case .named: if case .header(let name, _) = credential.place { fields[name] = nil }

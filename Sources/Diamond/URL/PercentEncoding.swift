@@ -54,11 +54,6 @@ enum PercentEncoding {
         return encoded
     }
 
-    /// Everything but the unreserved encoded: three bytes for each at most.
-    static func append(encoding text: Span<UInt8>, to encoded: inout OutputSpan<UInt8>) {
-        for index in text.indices { append(text[index], bare: isUnreserved(text[index]), to: &encoded) }
-    }
-
     /// The bytes with every escape undone; what is none stays.
     static func decode(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(percent) else { return bytes }
@@ -74,23 +69,43 @@ enum PercentEncoding {
     }
 
     static func append(_ byte: UInt8, bare: Bool, to bytes: inout [UInt8]) {
-        bytes.append(addingCapacity: 3) { append(byte, bare: bare, to: &$0) }
-    }
-
-    private static func append(_ byte: UInt8, bare: Bool, to bytes: inout OutputSpan<UInt8>) {
         if bare { return bytes.append(byte) }
-        bytes.append(percent)
-        bytes.append(upperDigit(byte >> 4))
-        bytes.append(upperDigit(byte & 15))
+        bytes.append(atMost: 3) { $0.write(escaping: byte) }
     }
 
-    private static func upperDigit(_ value: UInt8) -> UInt8 {
+    fileprivate static func upperDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+}
+
+extension ByteWriter {
+    /// Everything but the unreserved encoded: three bytes for each at most.
+    @inline(__always)
+    mutating func write(encoding text: Span<UInt8>) {
+        write(atMost: 3 * text.count) { place in
+            var place = place
+            for index in text.indices {
+                let byte = text[index]
+                place = PercentEncoding.isUnreserved(byte) ? place.adding(byte) : place.adding(escaped: byte)
+            }
+            return place
+        }
+    }
+
+    fileprivate mutating func write(escaping byte: UInt8) { write(atMost: 3) { $0.adding(escaped: byte) } }
+}
+
+extension UnsafeMutablePointer<UInt8> {
+    @inline(__always)
+    fileprivate func adding(escaped byte: UInt8) -> Self {
+        adding(PercentEncoding.percent)
+            .adding(PercentEncoding.upperDigit(byte >> 4)).adding(PercentEncoding.upperDigit(byte & 15))
     }
 }
 
 extension Span<UInt8> {
     /// Where the bytes of a class end that stand from `start` on.
+    @inline(__always)
     func end(of byteClass: ByteClass, from start: Int) -> Int {
         let rest = extracting(start...)
         for index in rest.indices where !byteClass.contains(rest[index]) { return start + index }

@@ -7,6 +7,8 @@ extension QueryItems {
         fileprivate var nameEnd: Int
         /// Of the name. No encoded name has a zero.
         fileprivate var beginning: UInt64
+        /// Of the name.
+        fileprivate(set) var letters: LetterSet
         /// Notes of whoever goes through them.
         var isLeftOut = false
         var isSecret = false
@@ -36,14 +38,19 @@ extension QueryItems {
         }
     }
 
+    @inline(__always)
     private static func place(at start: Int, in bytes: Span<UInt8>) -> Place {
         let rest = bytes.extracting(start...)
-        var end = 0
-        while end < rest.count, rest[end] != UInt8(ascii: "="), rest[end] != mark { end += 1 }
+        var (end, letters) = (0, LetterSet())
+        while end < rest.count, rest[end] != UInt8(ascii: "="), rest[end] != mark {
+            letters.insert(rest[end])
+            end += 1
+        }
         let nameEnd = end
         while end < rest.count, rest[end] != mark { end += 1 }
         return Place(
-            range: start..<(start + end), nameEnd: start + nameEnd, beginning: rest.beginning(of: nameEnd))
+            range: start..<(start + end), nameEnd: start + nameEnd, beginning: rest.beginning(of: nameEnd),
+            letters: letters)
     }
 
     private static func precedes(_ left: Place, _ right: Place, in bytes: Span<UInt8>) -> Bool {

@@ -22,9 +22,7 @@ struct QueryItems: Hashable {
 
     /// Adds `name`, encoded.
     mutating func append(encoding name: String) {
-        name.withBytes { name in
-            append(addingCapacity: 3 * name.count) { PercentEncoding.append(encoding: name, to: &$0) }
-        }
+        name.withBytes { name in append(atMost: 3 * name.count) { $0.write(encoding: name) } }
     }
 
     /// Adds `name=value`, both encoded.
@@ -33,29 +31,30 @@ struct QueryItems: Hashable {
     }
 
     private mutating func append(encoding name: Span<UInt8>, _ value: Span<UInt8>) {
-        append(addingCapacity: 3 * (name.count + value.count) + 1) { item in
-            PercentEncoding.append(encoding: name, to: &item)
-            item.append(UInt8(ascii: "="))
-            PercentEncoding.append(encoding: value, to: &item)
+        append(atMost: 3 * (name.count + value.count) + 1) { item in
+            item.write(encoding: name)
+            item.write(UInt8(ascii: "="))
+            item.write(encoding: value)
         }
     }
 
     /// Adds `name=value`, the name encoded.
     mutating func append(encoding name: String, _ value: Int64) {
         name.withBytes { name in
-            append(addingCapacity: 3 * name.count + 21) { item in
-                PercentEncoding.append(encoding: name, to: &item)
-                item.append(UInt8(ascii: "="))
-                item.append(decimal: value)
+            append(atMost: 3 * name.count + 21) { item in
+                item.write(encoding: name)
+                item.write(UInt8(ascii: "="))
+                item.write(decimal: value)
             }
         }
     }
 
-    private mutating func append(addingCapacity capacity: Int, _ write: (inout OutputSpan<UInt8>) -> Void) {
+    @inline(__always)
+    private mutating func append(atMost length: Int, _ write: (inout ByteWriter) -> Void) {
         let isFirst = count == 0
         count += 1
-        bytes.append(addingCapacity: capacity + 1) { item in
-            if !isFirst { item.append(Self.mark) }
+        bytes.append(atMost: length + 1) { item in
+            if !isFirst { item.write(Self.mark) }
             write(&item)
         }
     }

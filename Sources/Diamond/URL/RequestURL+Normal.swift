@@ -2,7 +2,12 @@ extension RequestURL {
     /// A URL that stands in its normal form already, as most do: found in one look at each byte, and taken as it is.
     ///
     /// `nil` where the parser has to look: at what it would change, what it would refuse, and the rare, such as a port.
-    init?(normal text: Span<UInt8>) {
+    init?(normal text: String) {
+        guard let ends = text.withBytes(Self.ends) else { return nil }
+        self.init(whole: text, originEnd: ends.origin, pathEnd: ends.path, userInfo: nil)
+    }
+
+    private static func ends(of text: Span<UInt8>) -> (origin: Int, path: Int)? {
         guard let host = text.endOfScheme else { return nil }
         let origin = text.end(of: .lowerName, from: host)
         guard origin > host, origin < text.count, text[origin] == UInt8(ascii: "/") else { return nil }
@@ -12,7 +17,7 @@ extension RequestURL {
         guard path == text.count || hasQuery && text.end(of: .plainInQuery, from: path + 1) == text.count else {
             return nil
         }
-        self.init(bytes: text.array(text.indices), originEnd: origin, pathEnd: path, userInfo: nil)
+        return (origin, path)
     }
 }
 

@@ -28,7 +28,7 @@ extension RequestURL {
             guard http || https else {
                 throw Self.failure(text, "its scheme is not http or https: begin with https://")
             }
-            url.bytes.append(addingCapacity: 8) { $0.append(https ? "https://" : "http://") }
+            url.bytes.append(atMost: 8) { $0.write(https ? "https://" : "http://") }
             return https
         }
 

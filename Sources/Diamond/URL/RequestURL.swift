@@ -4,8 +4,9 @@
 /// made `/`, percent-encoding in one form. Path case and a trailing slash are left alone: they may mean something.
 package struct RequestURL: Hashable {
     /// The whole of it, without what stood before `@`.
-    private let bytes: [UInt8]
-    /// Where the path begins.
+    // Text, because most URLs are taken as they stand, without a copy; its characters are ASCII.
+    private let whole: String
+    /// Where the path begins, in bytes.
     private let originEnd: Int
     /// Where the `?` stands, or the end.
     private let pathEnd: Int
@@ -13,50 +14,47 @@ package struct RequestURL: Hashable {
     let userInfo: [UInt8]?
 
     init(parsing text: String) throws(MalformedURL) {
-        self = try text.withBytes { bytes in
-            Result { () throws(MalformedURL) in try Self.read(bytes) }
-        }.get()
+        if let url = RequestURL(normal: text) {
+            self = url
+        } else {
+            self = try text.withBytes { bytes in
+                Result { () throws(MalformedURL) in try Parser.read(bytes) }
+            }.get()
+        }
     }
 
-    private static func read(_ text: Span<UInt8>) throws(MalformedURL) -> RequestURL {
-        guard let url = RequestURL(normal: text) else { return try Parser.read(text) }
-        return url
-    }
-
-    init(bytes: [UInt8], originEnd: Int, pathEnd: Int, userInfo: [UInt8]?) {
-        self.bytes = bytes
+    init(whole: String, originEnd: Int, pathEnd: Int, userInfo: [UInt8]?) {
+        self.whole = whole
         self.originEnd = originEnd
         self.pathEnd = pathEnd
         self.userInfo = userInfo
     }
 
     /// `http` or `https`.
-    var scheme: String { String(decoding: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self) }
+    var scheme: String { String(whole.prefix { $0 != ":" }) }
 
     /// `scheme://host[:port]`, the port only where it is not the scheme's own.
-    var origin: ArraySlice<UInt8> { bytes[..<originEnd] }
+    var origin: [UInt8] { whole.withBytes { $0.array(0..<originEnd) } }
 
-    var path: ArraySlice<UInt8> { bytes[originEnd..<pathEnd] }
+    var path: [UInt8] { whole.withBytes { $0.array(originEnd..<pathEnd) } }
 
     /// Calls `body` with origin and path where they stand.
     func withParts(_ body: (_ origin: Span<UInt8>, _ path: Span<UInt8>) -> Void) {
-        body(bytes.span.extracting(..<originEnd), bytes.span.extracting(originEnd..<pathEnd))
+        whole.withBytes { body($0.extracting(..<originEnd), $0.extracting(originEnd..<pathEnd)) }
     }
 
-    /// The query as written, with only what must be encoded encoded; `nil` where there is no `?`.
-    var query: ArraySlice<UInt8>? { pathEnd < bytes.count ? bytes[(pathEnd + 1)...] : nil }
+    private var hasQuery: Bool { pathEnd < whole.utf8.count }
 
     /// The URL to send, with `items` behind its own query. Without user info and fragment.
     func text(adding items: QueryItems = QueryItems()) -> String {
-        guard !items.isEmpty else { return String(decoding: bytes, as: UTF8.self) }
-        let mark = pathEnd < bytes.count ? UInt8(ascii: "&") : UInt8(ascii: "?")
-        return String(decoding: bytes + [mark] + items.bytes, as: UTF8.self)
+        guard !items.isEmpty else { return whole }
+        return whole + (hasQuery ? "&" : "?") + String(decoding: items.bytes, as: UTF8.self)
     }
 
     /// The URL with `items` as its whole query.
     static func text(_ url: RequestURL, _ items: QueryItems) -> String {
-        let mark = items.isEmpty ? [] : [UInt8(ascii: "?")]
-        return String(decoding: url.bytes[..<url.pathEnd] + mark + items.bytes, as: UTF8.self)
+        let base = String(decoding: url.origin + url.path, as: UTF8.self)
+        return items.isEmpty ? base : base + "?" + String(decoding: items.bytes, as: UTF8.self)
     }
 
     /// The query's own items, escapes in one form.
@@ -64,10 +62,9 @@ package struct RequestURL: Hashable {
     /// - Parameter capacity: how many bytes of others will follow them.
     func queryItems(reserving capacity: Int = 0) -> QueryItems {
         var items = QueryItems()
-        let length = bytes.count - pathEnd + capacity
+        let length = whole.utf8.count - pathEnd + capacity
         if length > 0 { items.reserveCapacity(length) }
-        guard pathEnd < bytes.count else { return items }
-        items.append(query: bytes.span.extracting((pathEnd + 1)...))
+        if hasQuery { whole.withBytes { items.append(query: $0.extracting((pathEnd + 1)...)) } }
         return items
     }
 }
@@ -81,7 +78,9 @@ extension RequestURL {
         var userInfo: [UInt8]?
 
         var url: RequestURL {
-            RequestURL(bytes: bytes, originEnd: originEnd, pathEnd: pathEnd, userInfo: userInfo)
+            RequestURL(
+                whole: String(decoding: bytes, as: UTF8.self), originEnd: originEnd, pathEnd: pathEnd,
+                userInfo: userInfo)
         }
     }
 }
