@@ -2,6 +2,16 @@
 
 import PackageDescription
 
+/// What HTTPClientTransport is made of: async-http-client, and the packages whose types stand in its interface.
+let asyncHTTPClient: [Target.Dependency] = [
+    ("AsyncHTTPClient", "async-http-client"),
+    ("NIOCore", "swift-nio"),
+    ("NIOHTTP1", "swift-nio"),
+    ("NIOPosix", "swift-nio"),
+    ("NIOHTTPCompression", "swift-nio-extras"),
+    ("NIOSSL", "swift-nio-ssl"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
+
 let package = Package(
     name: "Diamond",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -12,6 +22,10 @@ let package = Package(
     traits: [
         .default(enabledTraits: ["Curl"]),
         .trait(name: "Curl", description: "The Linux transport over the system's libcurl; without it URLSession."),
+        .trait(
+            name: "AsyncHTTPClient",
+            description: "HTTPClientTransport, over async-http-client, for programs that have it anyway."
+        ),
         .trait(name: "Compression", description: "Bodies of text may be stored compressed, by the system's zlib."),
         .trait(name: "Tools", description: "What cachectl and the sample API need: an argument parser, a server."),
     ],
@@ -19,6 +33,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     ],
     targets: [
@@ -56,7 +74,7 @@ let package = Package(
                 .target(name: "CDiamondZlib", condition: .when(traits: ["Compression"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
-            ]
+            ] + asyncHTTPClient
         ),
         .executableTarget(
             name: "cachectl",
@@ -122,7 +140,7 @@ let package = Package(
                 "StoreHammer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            ] + asyncHTTPClient,
             path: "Tests/Diamond"
         ),
         .testTarget(

@@ -29,14 +29,7 @@ enum CurlFailure {
         _ transfer: CurlTransfer
     ) -> TransportError {
         let isSent = transfer.reception.isSent
-        return TransportError(code, "\(place(transfer)): \(reason)", requestMayHaveBeenSent: isSent)
-    }
-
-    /// Scheme, host and port: no user info, path or query.
-    private static func place(_ transfer: CurlTransfer) -> String {
-        let url = URL(string: transfer.request.url)
-        let port = url?.port.map { ":\($0)" } ?? ""
-        return "\(url?.scheme ?? "")://\(url?.host() ?? "")\(port)"
+        return TransportError(code, "\(transfer.request.place): \(reason)", requestMayHaveBeenSent: isSent)
     }
 
     private static func meaning(_ result: CURLcode) -> (TransportError.Code, String) {
@@ -49,9 +42,11 @@ enum CurlFailure {
             (.cannotConnect, "the connection is refused or the host unreachable: check that the server runs")
         case CURLE_OPERATION_TIMEDOUT:
             (.timedOut, "no connection in time: try again, or allow more time")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
-            (.tlsFailed, "TLS failed, \(text(result)): check certificate, name and date")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
+            (.tlsFailed, "TLS failed, \(text(result)): try again, or check what the server offers")
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR,
+            CURLE_SSL_INVALIDCERTSTATUS:
+            (.certificateRejected, "TLS failed, \(text(result)): check certificate, name and date")
         case CURLE_PARTIAL_FILE:
             (.truncatedBody, "the body ended before its length: try again")
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2,

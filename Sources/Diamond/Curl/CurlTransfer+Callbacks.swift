@@ -71,9 +71,4 @@ extension CurlTransfer {
         failure = TransportError(.badResponse, "\(reason): check that it speaks HTTP", requestMayHaveBeenSent: true)
     }
 }
-
-extension HTTPRequest.Method {
-    /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2).
-    var isIdempotent: Bool { isSafe || self == .put || self == .delete }
-}
 #endif

@@ -8,7 +8,11 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let badURL = Code(description: "badURL")
         public static let cannotResolveHost = Code(description: "cannotResolveHost")
         public static let cannotConnect = Code(description: "cannotConnect")
+        /// The handshake failed, for another reason than a certificate's.
         public static let tlsFailed = Code(description: "tlsFailed")
+        /// The certificate is not trusted, is out of date or for another name, or the server does not take ours: another
+        /// attempt ends the same.
+        public static let certificateRejected = Code(description: "certificateRejected")
         /// The connection broke before the head was complete, or was reset in the middle.
         public static let connectionLost = Code(description: "connectionLost")
         /// The body ended before its `Content-Length` or its last chunk.

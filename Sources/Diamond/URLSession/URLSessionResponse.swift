@@ -44,9 +44,11 @@ enum URLSessionResponse {
             (.cannotResolveHost, "the name cannot be resolved: check it, and the network", false)
         case .cannotConnectToHost, .notConnectedToInternet:
             (.cannotConnect, "the connection is refused or the host unreachable: check that the server runs", false)
-        case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
-            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
-            (.tlsFailed, "TLS failed: check certificate, name and date", false)
+        case .secureConnectionFailed:
+            (.tlsFailed, "TLS failed: try again, or check what the server offers", false)
+        case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateHasUnknownRoot,
+            .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired:
+            (.certificateRejected, "TLS failed: check certificate, name and date", false)
         // The scheme is http: it is the server that speaks something else.
         case .unsupportedURL, .cannotDecodeContentData, .cannotDecodeRawData, .cannotParseResponse:
             (.badResponse, "the server's answer is not valid HTTP", true)

@@ -1,6 +1,6 @@
 import Testing
 
-/// What Foundation's URLSession on Linux cannot do, in words. Everything else of the contract every transport keeps.
+/// What the library below a transport cannot do, in words. Everything else of the contract every transport keeps.
 ///
 /// A test runs what is listed here all the same, and fails when the shortcoming is gone.
 enum Shortcoming: String {
@@ -9,9 +9,12 @@ enum Shortcoming: String {
         """
     case repeatedFields = "joins repeated fields with commas, Set-Cookie among them"
     case fieldOrder = "gives the fields in no order, their names capitalized"
-    case latinFields = "fails a response whose fields are not UTF-8, as a broken connection"
+    case latinFields = "cannot read fields that are not UTF-8: it fails, or puts U+FFFD in place of what it cannot read"
+    case foldedLines = "refuses a head with folded lines as invalid HTTP"
     case codedBody = "decodes a body even when the request names its codings itself"
     case bodyWithGet = "sends no body with GET"
+    case bodyWithTrace = "sends no body with TRACE"
+    case lengthOfNothing = "says Content-Length: 0 for OPTIONS without a body"
     case truncatedChunks = "tells a body without its last chunk as a broken connection"
     case resetBody = "tells a reset in a body of known length as its truncation"
     case brokenCoding = "tells a broken coding as a broken connection"
@@ -31,6 +34,9 @@ extension TransportKind {
         #if Curl && os(Linux)
         case .curl: []
         #endif
+        #if AsyncHTTPClient
+        case .httpClient: [.latinFields, .foldedLines, .bodyWithTrace, .lengthOfNothing]
+        #endif
         #if os(Linux)
         case .urlSession:
             [
@@ -48,12 +54,28 @@ extension TransportKind {
         }
     }
 
+    private var library: String {
+        switch self {
+        #if Curl && os(Linux)
+        case .curl: "libcurl"
+        #endif
+        #if AsyncHTTPClient
+        case .httpClient: "async-http-client"
+        #endif
+        case .urlSession: "URLSession"
+        }
+    }
+
     /// Runs a part of a test that fails, and has to, where there is this shortcoming.
-    func withShortcoming(_ shortcoming: Shortcoming, _ body: () throws -> Void) rethrows {
-        try withKnownIssue("URLSession \(shortcoming.rawValue)") {
+    func withShortcoming(
+        _ shortcoming: Shortcoming,
+        if isConcerned: Bool = true,
+        _ body: () throws -> Void
+    ) rethrows {
+        try withKnownIssue("\(library) \(shortcoming.rawValue)") {
             try body()
         } when: {
-            shortcomings.contains(shortcoming)
+            isConcerned && shortcomings.contains(shortcoming)
         }
     }
 
@@ -62,7 +84,7 @@ extension TransportKind {
         if isConcerned: Bool = true,
         _ body: () async throws -> Void
     ) async rethrows {
-        try await withKnownIssue("URLSession \(shortcoming.rawValue)") {
+        try await withKnownIssue("\(library) \(shortcoming.rawValue)") {
             try await body()
         } when: {
             isConcerned && shortcomings.contains(shortcoming)
@@ -71,6 +93,6 @@ extension TransportKind {
     /// Runs a part of a test that would never end where there is this shortcoming, only where there is not.
     func withShortcoming(_ shortcoming: Shortcoming, isHanging: Bool, _ body: () async throws -> Void) async rethrows {
         guard shortcomings.contains(shortcoming) else { return try await body() }
-        withKnownIssue("URLSession \(shortcoming.rawValue)") { Issue.record("not run, because it would not end") }
+        withKnownIssue("\(library) \(shortcoming.rawValue)") { Issue.record("not run, because it would not end") }
     }
 }

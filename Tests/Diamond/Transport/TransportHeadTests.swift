@@ -98,9 +98,11 @@ import Testing
         let server = try RawServer(
             answering: "HTTP/1.1 200 OK\r\nX-Name: a\r\n\t X-Latin: b\r\nContent-Length: 0\r\n\r\n")
         try await kind.run { transport, _ in
-            let head = try await transport.get(server.base).head
-            #expect(head.headers[.xName] == "a X-Latin: b")
-            #expect(head.headers[.xLatin] == nil)
+            try await kind.withShortcoming(.foldedLines) {
+                let head = try await transport.get(server.base).head
+                #expect(head.headers[.xName] == "a X-Latin: b")
+                #expect(head.headers[.xLatin] == nil)
+            }
         }
     }
 

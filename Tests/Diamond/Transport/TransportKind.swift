@@ -7,6 +7,9 @@ enum TransportKind: String, CaseIterable, CustomTestStringConvertible {
     #if Curl && os(Linux)
     case curl
     #endif
+    #if AsyncHTTPClient
+    case httpClient
+    #endif
     case urlSession
 
     var testDescription: String { rawValue }
@@ -15,6 +18,9 @@ enum TransportKind: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         #if Curl && os(Linux)
         case .curl: CurlTransport()
+        #endif
+        #if AsyncHTTPClient
+        case .httpClient: HTTPClientTransport()
         #endif
         case .urlSession: URLSessionTransport()
         }

@@ -1,0 +1,75 @@
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// What async-http-client tells, on the exchange's loop.
+extension HTTPClientExchange: HTTPClientResponseDelegate {
+    typealias Response = Void
+
+    func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+        advance()
+        _ = reception.beginSending()
+    }
+
+    func didSendRequestPart(task: HTTPClient.Task<Void>, _ part: IOData) { advance() }
+
+    // A client that follows redirects by itself says nothing more of this response.
+    func didVisitURL(task: HTTPClient.Task<Void>, _ request: HTTPClient.Request, _ head: HTTPResponseHead) {
+        guard (300..<400).contains(head.status.code) else { return }
+        isRedirected = true
+        exchanges.run(on: loop) { [self] in
+            if isRedirected, !isOver { fail(HTTPClientFailure.followsRedirects) }
+        }
+    }
+
+    func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        advance()
+        isRedirected = false
+        if head.status == .switchingProtocols {
+            fail(HTTPClientFailure.switchedProtocols)
+        } else if !isOver {
+            take(HTTPClientHead(head))
+        }
+        return loop.makeSucceededVoidFuture()
+    }
+
+    /// The future keeps async-http-client from reading on while the body is held back.
+    func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+        advance()
+        let wanted = buffer.withUnsafeReadableBytes { pipe.yield(bytes: $0) }
+        guard wanted == .pause, !isOver else { return loop.makeSucceededVoidFuture() }
+        let promise = loop.makePromise(of: Void.self)
+        demand = promise
+        return promise.futureResult
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<Void>) throws { end(nil) }
+
+    func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
+        if isRedirected { return fail(HTTPClientFailure.followsRedirects) }
+        // The decoder misses the end of a body that there is none of.
+        if isBodyless, HTTPClientFailure.isBrokenCoding(error) { return end(nil) }
+        if HTTPClientFailure.isEndOfConnection(error), repeats() { return }
+        end(HTTPClientFailure.error(error, self))
+    }
+}
+
+// MARK: The body of the request
+
+extension HTTPClientExchange {
+    /// Asked for when the head is out.
+    func send(_ writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {
+        let promise = loop.makePromise(of: Void.self)
+        let upload = HTTPClientUpload(of: self, to: writer, promise)
+        guard !isOver else {
+            upload.stop()
+            return promise.futureResult
+        }
+        self.upload = upload
+        upload.start()
+        return promise.futureResult
+    }
+}
+#endif

@@ -1,0 +1,132 @@
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOHTTPCompression
+import NIOPosix
+import NIOSSL
+
+/// async-http-client's errors as errors of the transport. None is kept as a cause: some show the fields of the request.
+enum HTTPClientFailure {
+    static func error(_ error: any Error, _ exchange: HTTPClientExchange) -> TransportError {
+        if let error = error as? TransportError { return error }
+        let (code, reason) = meaning(error, Stage(exchange))
+        return self.error(code, reason, exchange)
+    }
+
+    static func timedOut(_ exchange: HTTPClientExchange) -> TransportError {
+        let milliseconds = exchange.request.timeout?.milliseconds ?? 0
+        return error(.timedOut, "nothing moved for \(milliseconds) ms: try again, or allow more time", exchange)
+    }
+
+    static func notConnected(_ exchange: HTTPClientExchange) -> TransportError {
+        error(.timedOut, lateConnection, exchange)
+    }
+
+    static func closed(isSent: Bool) -> TransportError {
+        TransportError(.closed, "the transport was closed: make a new engine", requestMayHaveBeenSent: isSent)
+    }
+
+    static let switchedProtocols = TransportError(
+        .badResponse,
+        "the server switched to a protocol nobody asked for: check that it speaks HTTP",
+        requestMayHaveBeenSent: true
+    )
+
+    static let followsRedirects = TransportError(
+        .other,
+        "the HTTPClient follows redirects by itself: make it with redirectConfiguration: .disallow",
+        requestMayHaveBeenSent: true
+    )
+
+    /// Whether a connection that was kept may have been closed by the server meanwhile.
+    static func isEndOfConnection(_ error: any Error) -> Bool {
+        if let error = error as? IOError { return [ECONNRESET, EPIPE].contains(error.errnoCode) }
+        return error as? HTTPClientError == .remoteConnectionClosed || error as? HTTPParserError == .invalidEOFState
+    }
+
+    static func isBrokenCoding(_ error: any Error) -> Bool {
+        error is NIOHTTPDecompression.DecompressionError || error is NIOHTTPDecompression.ExtraDecompressionError
+    }
+
+    // MARK: Meanings
+
+    /// How far an exchange has come.
+    private enum Stage {
+        case connecting, sent, inBody
+
+        init(_ exchange: HTTPClientExchange) {
+            self = exchange.isHeadHere ? .inBody : exchange.reception.isSent ? .sent : .connecting
+        }
+    }
+
+    private typealias Meaning = (TransportError.Code, String)
+
+    private static let lateConnection = "no connection in time: try again, or allow more time"
+    private static let refused: Meaning = (
+        .cannotConnect, "the connection is refused or the host unreachable: check that the server runs"
+    )
+    private static let broken: Meaning = (.connectionLost, "the connection broke: try again")
+
+    private static func meaning(_ error: any Error, _ stage: Stage) -> Meaning {
+        switch error {
+        case let error as HTTPClientError: return meaning(error, stage)
+        case let error as NIOConnectionError: return meaning(error)
+        case let error as HTTPParserError where error != .invalidEOFState:
+            return (.badResponse, "the server's answer is not valid HTTP: check that it speaks HTTP")
+        case is HTTPParserError: return ended(stage)
+        case ChannelError.connectTimeout: return (.timedOut, lateConnection)
+        case NIOHTTPDecompression.DecompressionError.limit:
+            return (.badResponse, "the body grows out of proportion when decoded: ask for identity, if it may")
+        case let error where isBrokenCoding(error):
+            return (.badResponse, "the body's content coding is broken: try again")
+        case NIOSSLError.uncleanShutdown: return ended(stage)
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            return stage == .connecting ? (.tlsFailed, "TLS failed: check certificate, name and date") : broken
+        default: return stage == .connecting ? refused : broken
+        }
+    }
+
+    private static func ended(_ stage: Stage) -> Meaning {
+        stage == .inBody ? (.truncatedBody, "the body ended before its length: try again") : broken
+    }
+
+    private static func meaning(_ error: HTTPClientError, _ stage: Stage) -> Meaning {
+        switch error {
+        case .invalidURL, .emptyHost, .emptyScheme: (.badURL, "the URL cannot be sent: give an http or https URL")
+        case .alreadyShutdown: (.closed, "the HTTPClient was shut down: close the engine before it")
+        case .remoteConnectionClosed, .uncleanShutdown: ended(stage)
+        case .cancelled: (.cancelled, "the exchange was given up")
+        case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .httpProxyHandshakeTimeout,
+            .socksHandshakeTimeout:
+            (.timedOut, lateConnection)
+        case .readTimeout, .writeTimeout:
+            (.timedOut, "nothing moved for as long as the HTTPClient's configuration allows: allow more time there")
+        case .traceRequestWithBody: (.badRequestBody, "a TRACE request carries no body: leave it out")
+        case .proxyAuthenticationRequired, .invalidProxyResponse:
+            (.cannotConnect, "the proxy refuses the connection: check its address and credentials")
+        default: (.other, error.shortDescription)
+        }
+    }
+
+    private static func meaning(_ error: NIOConnectionError) -> Meaning {
+        if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
+            return (.cannotResolveHost, "the name cannot be resolved: check it, and the network")
+        }
+        let isLate = error.connectionErrors.contains { failure in
+            if case ChannelError.connectTimeout = failure.error { true } else { false }
+        }
+        return isLate ? (.timedOut, lateConnection) : refused
+    }
+
+    private static func error(
+        _ code: TransportError.Code,
+        _ reason: String,
+        _ exchange: HTTPClientExchange
+    ) -> TransportError {
+        let isSent = exchange.reception.isSent
+        return TransportError(code, "\(exchange.request.place): \(reason)", requestMayHaveBeenSent: isSent)
+    }
+}
+#endif

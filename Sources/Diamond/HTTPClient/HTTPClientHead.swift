@@ -1,0 +1,43 @@
+#if AsyncHTTPClient
+import HTTPTypes
+import NIOHTTP1
+
+/// The head of a response as async-http-client hands it over.
+struct HTTPClientHead {
+    private let head: HTTPResponseHead
+
+    init(_ head: HTTPResponseHead) { self.head = head }
+
+    /// - Parameter hidesCoding: whether a coding that the client knows is not told of.
+    func response(with pipe: BodyPipe, hidesCoding: Bool) -> TransportResponse {
+        if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) { pipe.reserve(length) }
+        return TransportResponse(
+            status: HTTPResponse.Status(code: Int(head.status.code)),
+            headers: fields(withoutCoding: hidesCoding && isCoded),
+            body: BodyStream(pipe),
+            version: version
+        )
+    }
+
+    var isBodyless: Bool { head.status == .notModified || head.status == .noContent }
+
+    private var version: String {
+        head.version.major < 2 ? "HTTP/\(head.version.major).\(head.version.minor)" : "HTTP/\(head.version.major)"
+    }
+
+    // A server in earnest sends a few dozen; HTTPFields traps at 65,536. What comes after these is passed over.
+    private static let mostFields = 10_000
+
+    private var isCoded: Bool { ["gzip", "deflate"].contains(head.headers.first(name: "Content-Encoding")) }
+
+    private func fields(withoutCoding hidesCoding: Bool) -> HTTPFields {
+        var fields = HTTPFields()
+        for header in head.headers.prefix(Self.mostFields) {
+            guard let name = HTTPField.Name(header.name) else { continue }
+            if hidesCoding, name == .contentEncoding || name == .contentLength { continue }
+            fields.append(HTTPField(name: name, value: header.value))
+        }
+        return fields
+    }
+}
+#endif

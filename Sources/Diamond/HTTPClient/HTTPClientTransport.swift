@@ -1,0 +1,66 @@
+#if AsyncHTTPClient
+public import AsyncHTTPClient
+
+/// The transport over async-http-client, for servers that have it anyway: trait `AsyncHTTPClient`, off by default.
+///
+/// Connections are kept alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated, once, only when
+/// its connection ends before a byte of the response, and only where its method is idempotent and its body not a stream;
+/// any other fails with `connectionLost`.
+///
+/// Bodies coded with `gzip` or `deflate` arrive decoded, unless the request sets `Accept-Encoding` itself or asks for a
+/// range. One that grows beyond 250 times of what came is a bomb, and fails as `badResponse`.
+///
+/// What async-http-client cannot do, and so this cannot:
+///
+/// - A byte of a field that is not UTF-8 arrives as U+FFFD.
+/// - A head with a folded line fails as `badResponse`.
+/// - OPTIONS without a body says `Content-Length: 0`, and TRACE carries no body.
+/// - Look-ups of names wait for one another on one event loop: one that lasts holds up others, though no exchange whose
+///   connection stands.
+public final class HTTPClientTransport: Transport {
+    let clients: HTTPClientPair
+    private let exchanges: HTTPClientExchanges
+
+    /// Over clients of its own, on a thread of its own, closed with it. It takes 5 minutes at most to connect unless the
+    /// request says otherwise, 64 connections to a host over HTTP/1.1, and the system's certificates; no proxy.
+    public convenience init() { self.init(HTTPClientPair()) }
+
+    /// Over a client of the program's, with its proxy, certificates, timeouts and pool. ``close()`` ends the exchanges
+    /// and leaves the client alone; close before the client is shut down.
+    ///
+    /// - Parameters:
+    ///   - client: made with `redirectConfiguration: .disallow`. Where it follows redirects by itself, an exchange that is
+    ///     redirected fails and says so.
+    ///   - decompresses: whether `client` is made with `decompression: .enabled(limit:)`. Then the transport asks for
+    ///     codings, and a body is decoded even when the request names its codings itself. Otherwise bodies are left as
+    ///     they come.
+    public convenience init(_ client: HTTPClient, decompresses: Bool = false) {
+        self.init(HTTPClientPair(client, decompresses: decompresses))
+    }
+
+    private init(_ clients: HTTPClientPair) {
+        self.clients = clients
+        exchanges = HTTPClientExchanges()
+    }
+
+    deinit { clients.shutDown(exchanges) }
+
+    public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
+        if let refusal = request.refusal { throw refusal }
+        let exchange = HTTPClientExchange(request, clients: clients, exchanges: exchanges)
+        let outcome = await withTaskCancellationHandler {
+            await exchange.reception.outcome { exchanges.start(exchange) }
+        } onCancel: {
+            exchange.cancel()
+        }
+        return try outcome.get()
+    }
+
+    /// Ends every exchange with `closed`. A client of its own is shut down, which takes a second at most: a name look-up
+    /// that lasts longer ends behind it.
+    public func close() async {
+        clients.shutDown(exchanges)
+        await clients.isShutDown()
+    }
+}
+#endif

@@ -1,0 +1,119 @@
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+
+/// The body of a request on its way up, no faster than the wire takes it.
+///
+/// `@unchecked Sendable`: everything that changes is touched on the exchange's loop alone.
+final class HTTPClientUpload: @unchecked Sendable {
+    private unowned let exchange: HTTPClientExchange
+    private let writer: HTTPClient.Body.StreamWriter
+    private let loop: any EventLoop
+    private let exchanges: HTTPClientExchanges
+
+    // The loop's.
+    private var promise: EventLoopPromise<Void>?
+    private var task: Task<Void, Never>?
+    /// Whether the next piece is being made, so that no timeout counts.
+    private(set) var isHeldBack = false
+
+    /// - Parameter promise: kept when the body has been sent, broken when it cannot be.
+    init(of exchange: HTTPClientExchange, to writer: HTTPClient.Body.StreamWriter, _ promise: EventLoopPromise<Void>) {
+        self.exchange = exchange
+        self.writer = writer
+        self.promise = promise
+        (loop, exchanges) = (exchange.loop, exchange.exchanges)
+    }
+
+    // MARK: The loop's side
+
+    func start() {
+        switch exchange.request.body {
+        case .none: finish(.success(()))
+        case .bytes(let data): begin(UploadSlices(data), length: nil)
+        case .stream(let length, let make): begin(make(), length: length)
+        }
+    }
+
+    func stop() {
+        task?.cancel()
+        finish(.failure(HTTPClientError.cancelled))
+    }
+
+    private func begin(_ pieces: any AsyncSequence<Data, any Error> & Sendable, length: Int64?) {
+        isHeldBack = true
+        task = Task { [self] in
+            let result = await feed(from: pieces, length: length)
+            exchanges.run(on: loop) { [self] in finish(result) }
+        }
+    }
+
+    private func finish(_ result: Result<Void, any Error>) {
+        isHeldBack = false
+        promise?.completeWith(result)
+        (promise, task) = (nil, nil)
+    }
+
+    // MARK: The stream's side
+
+    private func feed(
+        from pieces: any AsyncSequence<Data, any Error> & Sendable,
+        length: Int64?
+    ) async -> Result<Void, any Error> {
+        var received: Int64 = 0
+        do {
+            for try await piece in pieces where !piece.isEmpty {
+                received += Int64(piece.count)
+                guard received <= length ?? .max else { return .failure(Self.failure("is longer than its length")) }
+                guard await write(piece) else { return .failure(HTTPClientError.cancelled) }
+            }
+        } catch {
+            return .failure(Self.failure("failed: see the cause", cause: error))
+        }
+        return received < length ?? 0 ? .failure(Self.failure("ended before its length")) : .success(())
+    }
+
+    /// Waits until the wire takes it; `false` when it takes none any more.
+    private func write(_ piece: Data) async -> Bool {
+        await withCheckedContinuation { waiter in
+            let isOnItsWay = exchanges.run(on: loop) { [self] in
+                guard promise != nil else { return waiter.resume(returning: false) }
+                isHeldBack = false
+                exchange.advance()
+                writer.write(.byteBuffer(ByteBuffer(bytes: piece))).whenComplete { [self] result in
+                    isHeldBack = promise != nil
+                    waiter.resume(returning: (try? result.get()) != nil)
+                }
+            }
+            if !isOnItsWay { waiter.resume(returning: false) }
+        }
+    }
+
+    private static func failure(_ what: String, cause: (any Error)? = nil) -> TransportError {
+        let message = "the stream of the request's body \(what)"
+        return TransportError(.badRequestBody, message, requestMayHaveBeenSent: true, cause: cause)
+    }
+}
+
+/// Bytes in memory in pieces, so that each that is taken counts as progress.
+private struct UploadSlices: AsyncSequence, Sendable {
+    private static let size = 64 << 10
+
+    let data: Data
+
+    init(_ data: Data) { self.data = data }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate var rest: Data
+
+        mutating func next() async throws -> Data? {
+            guard !rest.isEmpty else { return nil }
+            defer { rest = rest.dropFirst(UploadSlices.size) }
+            return rest.prefix(UploadSlices.size)
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(rest: data) }
+}
+#endif

@@ -1,0 +1,187 @@
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTPCompression
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A transport over the program's HTTPClient` {
+    private static func run(
+        redirects: HTTPClient.Configuration.RedirectConfiguration = .disallow,
+        decompression: HTTPClient.Decompression = .disabled,
+        _ body: (HTTPClient, SampleServer) async throws -> Void
+    ) async throws {
+        let configuration = HTTPClient.Configuration(redirectConfiguration: redirects, decompression: decompression)
+        let client = HTTPClient(configuration: configuration)
+        do {
+            try await body(client, try await SampleServer.shared)
+        } catch {
+            try? await client.shutdown().get()
+            throw error
+        }
+        try await client.shutdown().get()
+    }
+
+    @Test func `leaves it open when it is closed itself`() async throws {
+        try await Self.run { client, server in
+            for _ in 0..<2 {
+                let transport = HTTPClientTransport(client)
+                let head = try await transport.get(server.url("wire/status/204")).head
+                #expect(head.status == .noContent)
+                await transport.close()
+            }
+        }
+    }
+
+    @Test func `asks for no coding where it decompresses nothing`() async throws {
+        try await Self.run { client, server in
+            let transport = HTTPClientTransport(client)
+            let echo = try Echo(try await transport.get(server.url("wire/echo")).body)
+            #expect(echo.fields == [])
+            let request = TransportRequest(url: server.url("wire/gzip"), headers: [.acceptEncoding: "gzip"])
+            let (head, body) = try await transport.exchange(request)
+            #expect(head.headers[.contentEncoding] == "gzip")
+            #expect(body.starts(with: [0x1f, 0x8b]))
+        }
+    }
+
+    @Test(arguments: [[:], [.acceptEncoding: "gzip"]] as [HTTPFields])
+    func `tells nothing of a coding that it removed`(headers: HTTPFields) async throws {
+        try await Self.run(decompression: .enabled(limit: .none)) { client, server in
+            let transport = HTTPClientTransport(client, decompresses: true)
+            let request = TransportRequest(url: server.url("wire/gzip"), headers: headers)
+            let (head, body) = try await transport.exchange(request)
+            #expect(head.headers[.contentEncoding] == nil)
+            #expect(head.headers[.contentLength] == nil)
+            #expect(body.starts(with: Data(#"{"words":"#.utf8)))
+        }
+    }
+
+    /// Long bodies and short ones: async-http-client reads a short one before it goes on to the next address.
+    @Test(arguments: [0, 10_000])
+    func `says that it must not follow redirects`(length: Int) async throws {
+        let isFollowed = Guarded(false)
+        let target = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            isFollowed.withLock { $0 = true }
+        }
+        let head = "HTTP/1.1 302 Found\r\nLocation: \(target.base)\r\nContent-Length: \(length)\r\n\r\n"
+        let server = try RawServer(answering: head + String(repeating: "a", count: length))
+        try await Self.run(redirects: .follow(max: 5, allowCycles: false)) { client, _ in
+            let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: server.base))
+            #expect(error?.code == .other)
+            #expect(error?.message.contains(".disallow") == true)
+            #expect(error?.requestMayHaveBeenSent == true)
+        }
+        #expect(isFollowed.withLock { $0 } == false)
+    }
+
+    @Test func `says that it was shut down`() async throws {
+        let client = HTTPClient()
+        try await client.shutdown().get()
+        let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: "http://127.0.0.1/"))
+        #expect(error?.code == .closed)
+        #expect(error?.requestMayHaveBeenSent == false)
+    }
+
+    @Test func `honors its timeouts`() async throws {
+        let server = try RawServer { connection in _ = connection.readRest() }
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.timeout.read = .milliseconds(50)
+        let client = HTTPClient(configuration: configuration)
+        let error = await HTTPClientTransport(client).failure(of: TransportRequest(url: server.base))
+        #expect(error?.code == .timedOut)
+        #expect(error?.requestMayHaveBeenSent == true)
+        try await client.shutdown().get()
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `A transport over HTTPClients of its own` {
+    /// 100,000 bytes of nothing: `head -c 100000 /dev/zero | gzip -n -9 | base64`.
+    private static let bomb = Data(
+        base64Encoded: "H4sIAAAAAAACA+3BMQEAAADCoPVPbQ0PoAA" + String(repeating: "A", count: 134) + "IBXA32VEdSghgEA")
+
+    @Test func `refuses a body that grows out of proportion`() async throws {
+        let bomb = try #require(Self.bomb)
+        let server = try RawServer { connection in
+            _ = connection.readHead()
+            let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n\r\n"
+            connection.write(Array(head.utf8) + bomb)
+        }
+        let transport = HTTPClientTransport()
+        let error = await transport.failure(of: TransportRequest(url: server.base))
+        #expect(error?.code == .badResponse)
+        #expect(error?.message.contains("out of proportion") == true)
+        await transport.close()
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .head], ["200 OK", "304 Not Modified"])
+    func `takes a head that tells of a coding for no body`(method: HTTPRequest.Method, status: String) async throws {
+        guard method == .head || status.hasPrefix("304") else { return }
+        let server = try RawServer(
+            answering: "HTTP/1.1 \(status)\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n\r\n")
+        let transport = HTTPClientTransport()
+        let (head, body) = try await transport.exchange(TransportRequest(method: method, url: server.base))
+        #expect(head.headers[.contentEncoding] == nil)
+        #expect(body.isEmpty)
+        await transport.close()
+    }
+
+    @Test func `was not sent when TLS fails`() async throws {
+        let server = try RawServer { connection in connection.write("HTTP/1.1 400 Bad Request\r\n\r\n") }
+        let transport = HTTPClientTransport()
+        let url = server.base.replacing("http://", with: "https://")
+        let error = await transport.failure(of: TransportRequest(url: url))
+        #expect(error?.code == .tlsFailed)
+        #expect(error?.requestMayHaveBeenSent == false)
+        await transport.close()
+    }
+
+    @Test func `repeats a request once at most`() async throws {
+        let count = Guarded(0)
+        let server = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            count.withLock { $0 += 1 }
+        }
+        let transport = HTTPClientTransport()
+        let error = await transport.failure(of: TransportRequest(url: server.base))
+        #expect(error?.code == .connectionLost)
+        #expect(count.withLock { $0 } == 2)
+        await transport.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `ends its connections with it`(isClosed: Bool) async throws {
+        let hasEnded = Gate()
+        let server = try RawServer { connection in
+            _ = connection.readHead()
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            _ = connection.readRest()
+            hasEnded.open()
+        }
+        var transport: HTTPClientTransport? = HTTPClientTransport()
+        _ = try await transport?.get(server.base)
+        if isClosed { await transport?.close() }
+        transport = nil
+        await hasEnded.wait()
+    }
+
+    #if os(Linux)
+    @Test(arguments: [true, false])
+    func `ends its thread with it`(isClosed: Bool) async throws {
+        var transport: HTTPClientTransport? = HTTPClientTransport()
+        let loop = try #require(transport?.clients.loop())
+        let name = try #require(try await loop.submit { ProcessUsage.threadName }.get())
+        #expect(ProcessUsage.threads(named: name).count == 1)
+        if isClosed { await transport?.close() }
+        transport = nil
+        while !ProcessUsage.threads(named: name).isEmpty { await Task.yield() }
+    }
+    #endif
+}
+#endif
