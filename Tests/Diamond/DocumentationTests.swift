@@ -4,12 +4,17 @@ import Foundation
 import HTTPTypes
 import Testing
 
+#if AsyncHTTPClient
+import AsyncHTTPClient
+#endif
+
 /// The code of README and documentation, compiled; the first test proves that it is the same.
 @Suite struct `The documentation` {
     @Test(arguments: [
         "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
         "Sources/Diamond/Documentation.docc/CanonicalForm.md", "Sources/Diamond/Documentation.docc/Sealing.md",
-        "Sources/Diamond/Documentation.docc/RunningConnections.md",
+        "Sources/Diamond/Documentation.docc/RunningConnections.md", "Sources/Diamond/Documentation.docc/Retrying.md",
+        "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -77,6 +82,42 @@ import Testing
         engine.enqueue(request)
     }
 
+    private func pausing(_ engine: Engine) async {
+        let report = engine.enqueue(Request("https://api.example.com/report"))
+        report.pause()
+        report.resume()
+        for await state in report.states { print(state) }  // ready, executing, waiting, paused, finished
+    }
+
+    private func batches(of engine: Engine, names: [String]) async {
+        let batch = engine.batch(names.map { Request("https://api.example.com/cities/\($0)") })
+        engine.enqueue(batch)
+        for await item in batch.items {
+            print(names[item.index], item.result, "\(batch.completed) of \(batch.count)")
+        }
+        let failures = await batch.results.filter { if case .failure = $0 { true } else { false } }
+        print(failures.count)
+
+        let all = engine.batch(names.map { Request("https://api.example.com/cities/\($0)") }, isFailingFast: true) {
+            $0.status.kind != .successful
+        }
+        let report = engine.connection(for: Request("https://api.example.com/report", method: .post))
+        report.addDependency(all.operation)
+        engine.enqueue(all)
+        engine.enqueue(report)
+    }
+
+    private func retrying() {
+        var order = Request("https://api.example.com/orders", method: .post, body: .json(["city": "Berlin"]))
+        if let key = HTTPField.Name("Idempotency-Key") { order.headers[key] = UUID().uuidString }  // may repeat
+        order.retry = .interactive  // 10 seconds an attempt, 30 in all
+        order.retry?.attempts = 5
+
+        var report = Request("https://api.example.com/report")
+        report.retry = .never
+        print(order, report)
+    }
+
     private func sealing(key: Data, keyOf2025: Data, keyOf2026: Data) async throws {
         var configuration = Engine.Configuration()
         configuration.seal = try AESGCMSeal(key: key)  // from the keychain: 32 random bytes
@@ -85,6 +126,21 @@ import Testing
 
         configuration.seal = try AESGCMSeal(key: keyOf2026, id: "2026", olderKeys: ["2025": keyOf2025])
     }
+
+    #if AsyncHTTPClient
+    private func transport() async throws {
+        let client = HTTPClient(configuration: .init(redirectConfiguration: .disallow))
+        var configuration = Engine.Configuration()
+        configuration.transport = HTTPClientTransport(client)
+        let engine = Engine(configuration)
+
+        let response = try await engine.send(Request("https://api.example.com/cities"))
+        print(response.source)
+
+        await engine.close()
+        try await client.shutdown()
+    }
+    #endif
 
     private func landingPage() async throws {
         let engine = Engine()

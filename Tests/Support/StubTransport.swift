@@ -17,6 +17,18 @@ package final class StubTransport: Transport {
         self.init { _ in .stub(status: status, headers: headers, body: body) }
     }
 
+    /// Answers nothing, until its exchanges are canceled.
+    ///
+    /// - Parameter whenCanceled: called for each.
+    package static func silent(whenCanceled: @escaping @Sendable () -> Void = {}) -> StubTransport {
+        StubTransport { _ throws(TransportError) in
+            let gate = Gate()
+            await withTaskCancellationHandler { await gate.wait() } onCancel: { gate.open() }
+            whenCanceled()
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+        }
+    }
+
     /// Every request so far, in order.
     package var requests: [TransportRequest] { asked.withLock { $0 } }
 

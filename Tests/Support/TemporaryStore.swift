@@ -29,6 +29,8 @@ package final class TemporaryStore: Sendable {
         configuration.now = { clock.now }
         // Whatever language the machine speaks.
         configuration.headers = [.userAgent: "Diamond"]
+        // One answer for one request; what is sent again is tested by itself.
+        configuration.retry = .never
         return Engine(configuration)
     }
 }

@@ -11,7 +11,7 @@ public import Foundation
 /// Hand it to ``Engine/enqueue(_:)-(Connection)``, or make it with
 /// ``Engine/connection(for:)`` and put it on an `OperationQueue` of your own; dependencies, priorities and
 /// `completionBlock` are `Operation`'s. It finishes exactly once, also when it is canceled: before it starts, while it
-/// runs, or twice. A finished connection is not started again.
+/// runs, while it is paused, or twice. A finished connection is not started again.
 ///
 /// `@unchecked Sendable`: all its own state is in `core`, behind a lock; `Operation` guards its own.
 open class Connection: Operation, @unchecked Sendable {
@@ -21,13 +21,14 @@ open class Connection: Operation, @unchecked Sendable {
         var crew: Crew?
         /// Who takes it to its response now.
         var runner: Runner?
-        var claim: PlaceClaim?
+        var claim: FlightClaim?
         var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
         var observers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
         var nextObserver = 0
         var isEnqueued = false
         /// What the engine that runs it is told when it has finished.
         var whenFinished: (@Sendable () -> Void)?
+        var callbacks = ConnectionCallbacks()
         var failedDependencies = FailedDependencies.cancel
         /// Why it cannot be run.
         var fault: ConnectionError?
@@ -80,7 +81,7 @@ open class Connection: Operation, @unchecked Sendable {
         AsyncStream(bufferingPolicy: .unbounded) { continuation in
             let number = core.withLock { core -> Int? in
                 continuation.yield(core.life.state)
-                guard core.life.state != .finished else { return nil }
+                guard !core.life.isFinished else { return nil }
                 core.nextObserver += 1
                 core.observers[core.nextObserver] = continuation
                 return core.nextObserver
@@ -95,8 +96,8 @@ open class Connection: Operation, @unchecked Sendable {
     // MARK: Operation
 
     public final override var isAsynchronous: Bool { true }
-    public final override var isExecuting: Bool { state == .executing }
-    public final override var isFinished: Bool { state == .finished }
+    public final override var isExecuting: Bool { core.withLock { $0.life.isExecuting } }
+    public final override var isFinished: Bool { core.withLock { $0.life.isFinished } }
 
     /// Called by the queue or the engine that runs the connection, not by you. Started before its dependencies have
     /// finished, it waits for them.
@@ -114,6 +115,7 @@ open class Connection: Operation, @unchecked Sendable {
         super.cancel()
         perform(announcing: false) { $0.cancel() }
         if DependencyGraph.stopWaiting(self) { start() }
+        callOffIfNotRun()
     }
 
     /// How urgent the exchange is; may be changed while it waits for its place on the wire.
@@ -124,6 +126,12 @@ open class Connection: Operation, @unchecked Sendable {
             let (claim, lanes) = core.withLock { ($0.claim, $0.pipeline?.lanes) }
             if let lanes { claim?.change(to: FlightPriority(newValue), lanes) }
         }
+    }
+
+    /// Called once when the connection has finished, on a thread of the system's. Without effect once it has.
+    public final override var completionBlock: (@Sendable () -> Void)? {
+        get { core.withLock { $0.life.isFinished ? nil : $0.callbacks.completionBlock } }
+        set { setCompletionBlock(newValue) }
     }
 
     /// For one that nobody has canceled, but what it depends on has failed.
@@ -138,32 +146,13 @@ open class Connection: Operation, @unchecked Sendable {
     /// operation that is no connection is kept until it finishes.
     public final override func addDependency(_ operation: Operation) { depend(on: operation) }
 
-    /// Makes the connection wait for another, and takes from its response what the request needs.
-    ///
-    /// ```swift
-    /// cities.addDependency(login) { request, response in
-    ///     request.headers[.authorization] = "Bearer " + response.text
-    /// }
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - connection: of any engine.
-    ///   - hand: called before the request is sent, in the order in which dependencies were added, with each response
-    ///     whatever its status; what it throws fails the connection with `dependencyFailed`.
-    public final func addDependency(
-        _ connection: Connection,
-        handing hand: @escaping @Sendable (inout Request, Response) throws -> Void
-    ) {
-        depend(on: connection, hand: hand)
-    }
-
     /// Waits until the edge that is returned is ended.
     final func hold() -> Dependency { depend(on: nil) }
 
     @discardableResult
-    private func depend(on operation: Operation?, hand: Dependency.Hand? = nil) -> Dependency {
+    final func depend(on operation: Operation?, hand: Dependency.Hand? = nil) -> Dependency {
         let edge = Dependency(of: self, on: operation, hand: hand)
-        guard state == .ready else { return edge }
+        guard core.withLock({ !$0.life.isExecuting && !$0.life.isFinished }) else { return edge }
         var addition = DependencyGraph.add(edge, of: self, gate: nil)
         if case .needsGate = addition {
             let gate = DependencyGate()
@@ -181,16 +170,10 @@ open class Connection: Operation, @unchecked Sendable {
 
     /// What it waits for, in order; none once it has finished.
     public final override var dependencies: [Operation] {
-        guard state != .finished else { return [] }
+        guard !isFinished else { return [] }
         var known: Set<ObjectIdentifier> = []
         return DependencyGraph.dependencies(of: self).compactMap(\.operation)
             .filter { known.insert(ObjectIdentifier($0)).inserted }
-    }
-
-    /// What becomes of the connection where one that it depends on fails or is canceled: by default it is canceled, too.
-    public final var failedDependencies: FailedDependencies {
-        get { core.withLock { $0.failedDependencies } }
-        set { core.withLock { $0.failedDependencies = newValue } }
     }
 
     /// Takes an engine's pipeline.
@@ -199,7 +182,7 @@ open class Connection: Operation, @unchecked Sendable {
     /// Takes the pipeline of the engine that runs it; `false` when the connection is run by one already.
     func adopt(_ pipeline: Pipeline, _ crew: Crew, whenFinished: @escaping @Sendable () -> Void) -> Bool {
         core.withLock { core in
-            guard !core.isEnqueued, core.life.state == .ready else { return false }
+            guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.isEnqueued = true
             (core.pipeline, core.crew) = (pipeline, crew)
             core.whenFinished = whenFinished

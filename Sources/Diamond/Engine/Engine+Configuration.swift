@@ -38,10 +38,18 @@ extension Engine {
         public var width = 64
         /// Exchanges with one origin (scheme, host and port) at the same time.
         public var originWidth = 6
+        /// How often a request is sent again that has no word of its own. See <doc:Retrying>.
+        public var retry = RetryPolicy.default
+        /// Keeps requests from origins where most exchanges fail; `nil`, the default, for none. They fail with `circuitOpen`.
+        public var circuit: CircuitPolicy?
         /// What single lanes allow.
         public var lanes: [Lane: LaneLimits] = [:]
         /// The wall clock, which decides freshness.
         public var now: @Sendable () -> Date = { Date() }
+        /// What delays and limits of time go by, such as those between two attempts.
+        public var clock: any Clock<Duration> = ContinuousClock()
+        /// From 0 up to 1, for delays that are drawn.
+        package var draw: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
         public init(store: Store? = .default) { self.store = store }
     }

@@ -10,7 +10,11 @@ extension Engine {
     /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, and `undecodable`, with the coding path,
     ///   both with the ``ConnectionError/response``.
     public func send<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Call.Output {
-        let response = try await send(call.request)
+        try output(of: call, from: try await send(call.request))
+    }
+
+    /// What the body of a response to a call is.
+    func output<Call: Endpoint>(of call: Call, from response: Response) throws(ConnectionError) -> Call.Output {
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return try response.output(of: call, default: decoder)
     }

@@ -34,17 +34,7 @@ public final class Engine: Sendable {
             originWidth: configuration.originWidth,
             limits: configuration.lanes
         )
-        let now = configuration.now
-        pipeline = Pipeline(
-            transport: transport,
-            cache: cache,
-            activity: activity,
-            lanes: lanes,
-            now: { Int64(now().timeIntervalSince1970 * 1000) },
-            environment: configuration.environment(cache?.rules ?? KeyRules()),
-            bodyLimit: configuration.bodyLimit,
-            redirectLimit: max(0, configuration.redirectLimit)
-        )
+        pipeline = Pipeline(configuration, transport, cache, lanes, activity)
         crew = Crew(lanes: lanes)
         members = Members(pipeline, crew)
         self.activity = activity
@@ -115,8 +105,12 @@ public final class Engine: Sendable {
     /// Runs a connection when its dependencies have finished, whichever engine made it. Enqueued again, it is left where
     /// it is.
     public func enqueue(_ connection: Connection) {
-        guard members.add(connection, inOrder: lanes[connection.request.lane].isSerial) else { return }
-        connection.start()
+        if add(connection) { connection.start() }
+    }
+
+    /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
+    func add(_ connection: Connection) -> Bool {
+        members.add(connection, inOrder: lanes[connection.request.lane].isSerial)
     }
 
     /// Runs a request as a connection, and returns it.

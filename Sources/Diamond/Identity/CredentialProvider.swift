@@ -4,12 +4,24 @@ public protocol CredentialProvider: Sendable {
     /// particular. Asked before the request's identity is computed, on the caller's executor.
     func identity(for request: Request) async throws -> String?
 
-    /// The value of a named secret; `nil` where there is none. Asked each time a request is about to be sent,
-    /// while that holds its place on the wire: send what this needs through another engine, or the two may wait for each
-    /// other.
+    /// The value of a named secret; `nil` where there is none. Asked before a request gets in line for the wire, again
+    /// where it has waited there, and after secrets were made anew: more often than requests are sent, so answer from
+    /// memory. Send what this needs through another engine, or the two may wait for each other.
     func secret(_ name: String, for identity: String?) async throws -> String?
 }
 
 extension CredentialProvider {
     public func identity(for request: Request) async throws -> String? { nil }
+}
+
+/// A provider that can make secrets anew when a server no longer takes them (status 401), such as an access token from a
+/// refresh token.
+public protocol RefreshableCredentialProvider: CredentialProvider {
+    /// Makes secrets anew; ``CredentialProvider/secret(_:for:)`` is asked for them after it.
+    ///
+    /// Called once for all requests that wait for the same, 5 times in 30 seconds at most, and with no place on the wire:
+    /// it may send through the same engine. What it sends must not itself name these secrets.
+    ///
+    /// - Throws: whatever keeps it from it; the requests then fail with `noCredential`.
+    func refreshSecrets(_ names: Set<String>, for identity: String?) async throws
 }

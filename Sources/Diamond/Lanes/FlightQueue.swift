@@ -1,5 +1,5 @@
 /// Which flights may begin, as a value: of those that wait the most urgent, and among equals the first come, that its
-/// lane, its host and the whole have room for.
+/// lane, its origin and the whole have room for.
 struct FlightQueue {
     /// Flights at the same time.
     var width: Int
@@ -28,7 +28,14 @@ struct FlightQueue {
 
     var waiting: Int { waiters.count }
 
-    func waiting(in lane: Lane) -> Int { waiters.values.count { $0.place.lane == lane } }
+    /// Begins at once where there is room; `false` where it has to wait.
+    ///
+    /// Whoever waits already waits for want of room at its place, and is not passed by this.
+    mutating func begins(_ place: FlightPlace) -> Bool {
+        guard running < width, !isPaused, hasRoom(place) else { return false }
+        begin(place)
+        return true
+    }
 
     /// - Returns: its number; it may begin when ``admit()`` names it.
     mutating func add(_ place: FlightPlace, _ priority: FlightPriority) -> Int {

@@ -96,13 +96,7 @@ public final class Lanes: Sendable {
     ///
     /// - Returns: `false` when the waiting task was canceled, and there is no place to give back.
     func enter(_ place: FlightPlace, _ priority: FlightPriority = .normal) async -> Bool {
-        let number = state.withLock { state in
-            let number = state.queue.add(place, priority)
-            // Nobody else can begin with what has come: whoever could, had begun before.
-            guard !state.queue.admit().contains(number) else { return nil as Int? }
-            state.waiters[number] = .undecided
-            return number
-        }
+        let number = state.withLock { $0.beginOrWait(at: place, priority, as: .undecided) }
         guard let number else { return true }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in wait(number, waiter) }
@@ -137,12 +131,7 @@ public final class Lanes: Sendable {
         _ priority: FlightPriority,
         whenThereIsRoom call: @escaping @Sendable () -> Void
     ) -> Int? {
-        state.withLock { state in
-            let number = state.queue.add(place, priority)
-            guard !state.queue.admit().contains(number) else { return nil }
-            state.waiters[number] = .called(call)
-            return number
-        }
+        state.withLock { $0.beginOrWait(at: place, priority, as: .called(call)) }
     }
 
     /// Gives one that waits another priority; without effect where it has its place.
@@ -161,6 +150,18 @@ public final class Lanes: Sendable {
 }
 
 extension Lanes.State {
+    /// - Returns: `nil` where it has begun, else the number under which it waits.
+    fileprivate mutating func beginOrWait(
+        at place: FlightPlace,
+        _ priority: FlightPriority,
+        as waiter: Lanes.Waiter
+    ) -> Int? {
+        guard !queue.begins(place) else { return nil }
+        let number = queue.add(place, priority)
+        waiters[number] = waiter
+        return number
+    }
+
     /// - Returns: who is to be told.
     fileprivate mutating func decide(_ number: Int, _ isAdmitted: Bool) -> Lanes.Waiter? {
         switch waiters.removeValue(forKey: number) {

@@ -14,8 +14,11 @@ struct Passage: Sendable {
     /// The request's policy, with its own `Cache-Control` taken into account.
     let policy: CachePolicy
     let timeout: Duration?
+    /// The request's own.
+    let retry: RetryPolicy?
     let tags: Set<String>
-    let lane: Lane
+    /// Where it stands in line for the wire.
+    let place: FlightPlace
     /// The URL that is sent, without user info and without secrets that are filled in later.
     let url: String
     /// `nil` when the cache is neither read nor written.
@@ -31,8 +34,9 @@ struct Passage: Sendable {
             wire = try WireRequest(request)
             policy = Self.policy(of: request)
             timeout = request.timeout
+            retry = request.retry
             tags = request.tags
-            lane = request.lane
+            place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)
             identity = try Self.identity(of: wire, policy, rules)
         } catch {
@@ -71,11 +75,11 @@ struct Passage: Sendable {
         return policy
     }
 
+    /// Whether it has a secret that could be made anew.
+    var mayBeRenewed: Bool { !wire.namedCredentials.isEmpty }
+
     /// The answer where only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
     var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }
-
-    /// Where it stands in line for the wire.
-    var place: FlightPlace { FlightPlace(lane: lane, origin: String(decoding: wire.url.origin, as: UTF8.self)) }
 
     func entry(_ stored: StoredResponse) -> CacheEntry? {
         guard let identity else { return nil }

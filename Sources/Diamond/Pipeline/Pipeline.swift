@@ -1,22 +1,27 @@
 import Foundation
 import HTTPTypes
 
-/// The way of a request to its response: look up, decide, fly, store.
+/// The way of a request to its response: look up, decide, ask, store.
 ///
 /// The one place that acts on a ``CacheDecision``.
 struct Pipeline: Sendable {
-    let transport: any Transport
+    let wire: Exchange.Wire
     /// `nil` when there is none, or it could not be opened.
     let cache: Cache?
-    let activity: Activity
     let lanes: Lanes
+    let flights: Flights
     let refreshes = Refreshes()
     let forgotten = Forgotten()
-    /// Milliseconds since 1970.
-    let now: @Sendable () -> Int64
     let environment: Environment
-    let bodyLimit: Int
+    /// Of requests that have none of their own.
+    let retry: RetryPolicy
+    let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
+
+    var activity: Activity { wire.activity }
+
+    /// Milliseconds since 1970.
+    func now() -> Int64 { wire.now() }
 
     func response(
         to request: Request,
@@ -36,7 +41,7 @@ struct Pipeline: Sendable {
                 response: response
             )
             guard redirectLimit > 0, var next else { return response }
-            (next.tags, next.lane) = (request.tags, request.lane)
+            (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
             request = next
             passage = try Passage(next, rules: keyRules, at: forgotten.count)
             passage.asker = asker
@@ -55,9 +60,10 @@ struct Pipeline: Sendable {
             return known
         }
         let epoch = forgotten.count
-        asker.claim?.step(aside: environment.provider != nil)
+        let isAsking = environment.provider != nil
+        if isAsking { asker.claim?.step(aside: true) }
         let resolved = try await environment.resolve(request)
-        asker.claim?.step(aside: false)
+        if isAsking { asker.claim?.step(aside: false) }
         let passage = try Passage(resolved, rules: keyRules, at: epoch)
         let isKnown = environment.provider == nil || request.identity != nil
         if isKnown, request.body?.readsFiles != true {
@@ -77,166 +83,96 @@ struct Pipeline: Sendable {
         }
     }
 
+    /// Looked up again where a flight has landed between the look-up and the question.
     private func answer(_ passage: Passage) async throws(ConnectionError) -> Response {
-        guard let identity = passage.identity, let cache else {
-            return try await load(passage)
+        let brought = passage.asker.claim?.takeOutcome(for: passage.identity?.key)
+        if let brought { return try settle(brought, passage) }
+        while true {
+            if let response = try await decide(passage) { return response }
         }
+    }
+
+    private func decide(_ passage: Passage) async throws(ConnectionError) -> Response? {
+        guard let identity = passage.identity, let cache else { return try await load(passage) }
+        let landings = flights.landings
         let stored = cache.find(identity.key, request: identity.canonicalForm)
-        let decision = CacheDecision(now: now(), stored: stored, policy: passage.policy)
-        switch (decision, stored) {
-        case (.serve(let source), let stored?):
-            return serve(stored, from: source, passage)
+        switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
+        case (.serve(let source), let stored?): return serve(stored, from: source, passage)
         case (.serveStaleAndRefresh, let stored?):
-            var refresh = passage
-            refresh.asker = Asker(priority: passage.asker.priority)
-            refreshes.add { [refresh] in
-                _ = try? await onWire(refresh) { () async throws(ConnectionError) in
-                    try await ask(refresh, stored: stored, conditionally: true)
-                }
-            }
+            refresh(stored, passage)
             return serve(stored, from: .stale, passage)
-        case (.ask(let conditionally, let elseStored), _):
-            return try await onWire(passage) { () async throws(ConnectionError) in
-                activity.report(.miss)
-                cache.countMiss()
-                return try await ask(passage, stored: stored, conditionally: conditionally, elseStored: elseStored)
+        case (.ask(let isConditional, _), _):
+            let question = Question(passage: passage, stored: stored, isConditional: isConditional)
+            return try await outcome(of: question, since: landings).map { outcome throws(ConnectionError) in
+                try settle(outcome, passage)
             }
-        default:
-            return passage.nothingStored
+        default: return passage.nothingStored
         }
     }
 
-    private func serve(_ stored: StoredResponse, from source: Response.Source, _ passage: Passage) -> Response {
-        activity.report(.hit(source))
-        if let key = passage.identity?.key { cache?.count(source, of: stored, under: key) }
-        return stored.response(from: source, at: now(), url: passage.url, isHead: passage.wire.method == .head)
-    }
-
-    @discardableResult
-    private func ask(
-        _ passage: Passage,
-        stored: StoredResponse?,
-        conditionally: Bool,
-        elseStored: Bool = false
-    ) async throws(ConnectionError) -> Response {
+    private func outcome(
+        of question: Question,
+        since landings: Int
+    ) async throws(ConnectionError) -> Flight.Outcome? {
         do throws(ConnectionError) {
-            let arrival = try await fly(passage, validators: conditionally ? stored : nil)
-            if conditionally, arrival.status == .notModified, let stored {
-                guard stored.isConfirmed(by: arrival.headers) else { return try await replace(stored, passage) }
-                return confirm(stored, by: arrival, passage)
-            }
-            if elseStored, let stored, arrival.status.code >= 500 { return serve(stored, from: .stale, passage) }
-            return keep(arrival, passage, replacing: stored != nil)
+            return try await ask(question, since: landings)
         } catch {
-            guard elseStored, let stored, error.code != .cancelled else { throw error }
-            return serve(stored, from: .stale, passage)
+            guard error.code != .parked else { throw error }
+            return .failure(error)
         }
     }
 
-    /// A 304 that speaks of another representation confirms nothing: the stored one goes, and is asked for anew, once and
-    /// without conditions (RFC 9111 section 4.3.4).
-    private func replace(_ stored: StoredResponse, _ passage: Passage) async throws(ConnectionError) -> Response {
-        if let key = passage.identity?.key { cache?.forget(key) }
-        return try await ask(passage, stored: stored, conditionally: false)
+    /// Obeys a policy that takes what is stored over a server that fails.
+    private func settle(_ outcome: Flight.Outcome, _ passage: Passage) throws(ConnectionError) -> Response {
+        guard passage.policy.mode == .networkElseCache, outcome.isFailure, let cache, let identity = passage.identity,
+            let stored = cache.find(identity.key, request: identity.canonicalForm),
+            case .ask(_, elseStored: true) = CacheDecision(now: now(), stored: stored, policy: passage.policy)
+        else { return try outcome.get() }
+        return serve(stored, from: .stale, passage, after: outcome.attempts)
+    }
+
+    private func refresh(_ stored: StoredResponse, _ passage: Passage) {
+        var passage = passage
+        passage.asker = Asker(priority: passage.asker.priority)
+        let isConditional = stored.flags.contains(.hasValidator)
+        let question = Question(passage: passage, stored: stored, isConditional: isConditional, isAwaited: false)
+        refreshes.add { [self] in _ = try? await ask(question, since: flights.landings) }
     }
 
     private func load(_ passage: Passage) async throws(ConnectionError) -> Response {
-        guard passage.policy.mode != .cacheOnly else {
-            return passage.nothingStored
-        }
-        return try await onWire(passage) { () async throws(ConnectionError) in
-            let arrival = try await fly(passage, validators: nil)
-            await invalidate(after: arrival, passage)
-            return response(from: arrival, passage)
-        }
+        guard passage.policy.mode != .cacheOnly else { return passage.nothingStored }
+        let question = dated(Question(passage: passage))
+        return try await alone(question, try await request(for: question))
     }
 
-    /// Does what needs a place on the wire, when there is one.
-    private func onWire(
+    func serve(
+        _ stored: StoredResponse,
+        from source: Response.Source,
         _ passage: Passage,
-        _ body: () async throws(ConnectionError) -> Response
-    ) async throws(ConnectionError) -> Response {
-        let place = passage.place
-        try await enter(place, passage.asker)
-        defer { lanes.leave(place) }
-        return try await body()
+        after attempts: [Attempt] = []
+    ) -> Response {
+        activity.report(.hit(source))
+        if let key = passage.identity?.key { cache?.count(source, of: stored, under: key) }
+        let isHead = passage.wire.method == .head
+        var response = stored.response(from: source, at: now(), url: passage.url, isHead: isHead)
+        response.attempts = attempts
+        return response
     }
+}
 
-    private func enter(_ place: FlightPlace, _ asker: Asker) async throws(ConnectionError) {
-        if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes) {
-            guard isThere else { throw .parked }
-        } else {
-            asker.claim?.step(aside: true)
-            let isThere = await lanes.enter(place, asker.priority)
-            asker.claim?.step(aside: false)
-            guard isThere else { throw .cancelled }
+extension Flight.Outcome {
+    fileprivate var attempts: [Attempt] {
+        switch self {
+        case .success(let response): response.attempts
+        case .failure(let error): error.attempts
         }
     }
 
-    /// What an unsafe method has changed is stale (RFC 9111 section 4.4): its own URL, and those of the same origin that
-    /// the answer names.
-    private func invalidate(after arrival: Flight.Arrival, _ passage: Passage) async {
-        guard let cache, !passage.wire.method.isSafe, (200..<400).contains(arrival.status.code) else { return }
-        let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
-        let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
-            .filter { $0.origin == passage.wire.url.origin }
-            .map { $0.text() }
-        for url in Set([passage.wire.printableURL(environment.rules)] + urls) {
-            do { try await cache.invalidate(.url(url)) } catch {
-                activity.report(.cacheFailed(reason: error.message))
-            }
+    /// Whether the server was not reached, or failed itself.
+    fileprivate var isFailure: Bool {
+        switch self {
+        case .success(let response): response.status.code >= 500
+        case .failure(let error): error.code != .cancelled
         }
-    }
-
-    private func fly(
-        _ passage: Passage,
-        validators stored: StoredResponse?
-    ) async throws(ConnectionError) -> Flight.Arrival {
-        let flight = Flight(transport: transport, activity: activity, now: now, bodyLimit: bodyLimit)
-        let request = try passage.transportRequest(try await environment.fill(passage.wire), validators: stored)
-        do {
-            return try await flight.fly(request)
-        } catch {
-            throw ConnectionError(error)
-        }
-    }
-
-    // MARK: After the flight
-
-    private func keep(_ arrival: Flight.Arrival, _ passage: Passage, replacing isReplacing: Bool) -> Response {
-        let decision = StoreDecision(
-            method: passage.wire.method,
-            status: arrival.status.code,
-            headers: arrival.headers,
-            body: arrival.body,
-            sentAt: arrival.sentAt,
-            receivedAt: arrival.receivedAt,
-            isSelecting: environment.rules.adding(passage.wire).isSelecting
-        )
-        if let stored = decision.stored, let entry = passage.entry(stored), !forgotten.has(passage) {
-            cache?.store(entry, replacing: isReplacing)
-            // Forgotten between the look and the store, it would outlive the logout.
-            if forgotten.has(passage) { cache?.forget(entry.key) }
-        }
-        return response(from: arrival, passage)
-    }
-
-    private func confirm(_ stored: StoredResponse, by arrival: Flight.Arrival, _ passage: Passage) -> Response {
-        let decision = StoreDecision(
-            confirming: stored,
-            by: arrival.headers,
-            sentAt: arrival.sentAt,
-            receivedAt: arrival.receivedAt
-        )
-        guard let confirmed = decision.stored, let entry = passage.entry(confirmed), !forgotten.has(passage) else {
-            if let key = passage.identity?.key { cache?.forget(key) }
-            return serve(stored, from: .revalidated, passage)
-        }
-        cache?.confirm(entry, replacing: stored)
-        return serve(confirmed, from: .revalidated, passage)
-    }
-
-    private func response(from arrival: Flight.Arrival, _ passage: Passage) -> Response {
-        Response(status: arrival.status, headers: arrival.headers, body: arrival.body, url: passage.url)
     }
 }

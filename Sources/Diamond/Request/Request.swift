@@ -28,16 +28,25 @@ public struct Request: Hashable, Sendable {
     /// Secrets to be filled in, with their places.
     public var credentials: [Credential] = [] { didSet { forget() } }
     /// On whose behalf it is sent, such as `"user-42"`: takes the place of the credentials in what identifies the
-    /// request, so that users stay apart and a rotated token finds what an older one has stored. `nil` asks the engine's
-    /// ``CredentialProvider``.
+    /// request, so that users stay apart and a rotated token finds what an older one has stored. `nil` asks the
+    /// engine's ``CredentialProvider``.
     public var identity: String? { didSet { forget() } }
     /// Takes the place of method, URL, parameters, headers and body in what identifies the request; credentials and
     /// identity still separate.
     public var cacheKey: String? { didSet { forget() } }
-    /// The app's names for what it brings, such as `cities`, to invalidate stored responses by. No part of the identity.
+    /// The app's names for what it brings, such as `cities`, to invalidate stored responses by. No part of the
+    /// identity.
     public var tags: Set<String> = [] { didSet { forget() } }
     /// Which limit of exchanges at the same time counts for it. No part of the identity.
     public var lane = Lane.default { didSet { forget() } }
+    /// How often it is sent again when it fails; `nil`, the default, is as the engine does. No part of the identity.
+    public var retry: RetryPolicy? {
+        get { ownRetry.policy }
+        set {
+            ownRetry = OwnRetry(newValue)
+            forget()
+        }
+    }
     /// Beside the engine's.
     public var rules = IdentityRules() { didSet { forget() } }
     /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever. Kept in whole
@@ -48,6 +57,8 @@ public struct Request: Hashable, Sendable {
             forget()
         }
     }
+
+    private var ownRetry = OwnRetry.none
 
     /// What engines have worked out about it.
     private(set) var memory = RequestMemory()
@@ -87,6 +98,18 @@ public struct Request: Hashable, Sendable {
     ) {
         let text = url.absoluteString
         self.init(text, method: method, parameters: parameters, headers: headers, body: body, cache: cache)
+    }
+}
+
+// Indirect, because most requests have none, and all are copied.
+private indirect enum OwnRetry: Hashable, Sendable {
+    case none
+    case some(RetryPolicy)
+
+    init(_ policy: RetryPolicy?) { self = policy.map(OwnRetry.some) ?? .none }
+
+    var policy: RetryPolicy? {
+        if case .some(let policy) = self { policy } else { nil }
     }
 }
 

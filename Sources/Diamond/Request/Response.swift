@@ -24,6 +24,8 @@ public struct Response: Hashable, Sendable {
     public var source: Source
     /// The URL that answered, after redirects, without user info.
     public var url: String
+    /// The exchanges that it took, in order, with the reasons; empty where the first was all.
+    public var attempts: [Attempt] = []
 
     public init(
         status: HTTPResponse.Status,

@@ -2,8 +2,8 @@
 ///
 /// A transport runs one exchange at a time per call and knows nothing of caches, retries or redirects: it answers a
 /// redirect with the redirect itself, keeps no cache and no cookies, and never repeats a request. Implement it to
-/// put something else on the wire than Diamond's own ``CurlTransport`` and ``URLSessionTransport``; all of
-/// them pass one contract:
+/// put something else on the wire than Diamond's own ``CurlTransport``, ``URLSessionTransport`` and
+/// `HTTPClientTransport` (trait `AsyncHTTPClient`); all of them pass one contract:
 ///
 /// - ``send(_:)`` returns when the head of the final response (not a 1xx) is here; the body streams after it, and is
 ///   read from the wire only as fast as it is consumed.

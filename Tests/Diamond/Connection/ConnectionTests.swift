@@ -45,11 +45,11 @@ import Testing
         #expect(await states.next() == .ready)
         connection.start()
         gate.open()
-        #expect(await states.next() == .executing)
-        #expect(await states.next() == .finished)
+        #expect(await states.next() == .executing(attempt: 1))
+        #expect(await states.next() == .finished(.success))
         #expect(await states.next() == nil)
         var late = connection.states.makeAsyncIterator()
-        #expect(await late.next() == .finished)
+        #expect(await late.next() == .finished(.success))
         #expect(await late.next() == nil)
     }
 

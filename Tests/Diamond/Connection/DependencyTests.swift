@@ -15,6 +15,7 @@ import Testing
 
     private func engine() -> Engine {
         var configuration = Engine.Configuration(store: nil)
+        configuration.retry = .never
         configuration.transport = transport
         return Engine(configuration)
     }

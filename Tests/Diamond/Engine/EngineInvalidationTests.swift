@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import Foundation
 import HTTPTypes
@@ -35,6 +36,22 @@ import Testing
     func `what is stored of its URL is asked for again, and nothing else`(method: HTTPRequest.Method) async throws {
         let asked = try await asked(engine(), after: Request("HTTP://H:80/./cities", method: method))
         #expect(asked == ["http://h/cities"])
+    }
+
+    @Test func `that was repeated, what is stored is asked for again, whatever the last answer`() async throws {
+        let answers = Guarded(0)
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .delete else { return .stub(headers: [.cacheControl: "max-age=60"]) }
+            let isFirst = answers.withLock { count in
+                count += 1
+                return count == 1
+            }
+            if isFirst { throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true) }
+            return .stub(status: 404)
+        }
+        var request = Request("http://h/cities", method: .delete)
+        request.retry = .default
+        #expect(try await asked(temporary.engine(transport), after: request) == ["http://h/cities"])
     }
 
     @Test func `the URL's parameters count, in whatever order`() async throws {

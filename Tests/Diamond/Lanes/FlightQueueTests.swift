@@ -78,6 +78,19 @@ import Testing
         #expect(queue.admit() == [numbers[3], numbers[0], numbers[2]])
     }
 
+    @Test func `knows one that comes back to its line from the one that left it`() {
+        var queue = queue(width: 0)
+        let numbers = (0..<3).map { _ in queue.add(place("a"), .normal) }
+        queue.change(numbers[1], to: .high)
+        queue.change(numbers[1], to: .normal)
+        queue.remove(numbers[1])
+        queue.change(numbers[2], to: .high)
+        queue.change(numbers[2], to: .normal)
+        queue.width = 4
+        #expect(queue.admit() == [numbers[0], numbers[2]])
+        #expect(queue.running == 2 && queue.waiting == 0)
+    }
+
     @Test func `is empty after any number came, went and flew, and was never wider than allowed`() {
         var random = SplitMix(state: Effort.seed)
         var queue = queue(width: 7, originWidth: 3, ["images": LaneLimits(width: 2)])
@@ -93,7 +106,9 @@ import Testing
                 (places[number], _) = (place, waiting.insert(number))
             case 4:
                 if let number = waiting.randomElement(using: &random) { queue.remove(number); waiting.remove(number) }
-            case 5: if let number = waiting.randomElement(using: &random) { queue.change(number, to: .high) }
+            case 5:
+                let priority = FlightPriority.allCases.randomElement(using: &random) ?? .high
+                if let number = waiting.randomElement(using: &random) { queue.change(number, to: priority) }
             default:
                 guard let index = flying.indices.randomElement(using: &random) else { continue }
                 queue.end(flying.remove(at: index))

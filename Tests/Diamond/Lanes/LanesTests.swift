@@ -7,34 +7,6 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(10))) struct `An engine's lanes` {
-    /// Answers each request when it is let go, and knows how many are there at once.
-    private final class Airport: Sendable {
-        private struct State {
-            var waiting: [(url: String, gate: Gate)] = []
-            var landed: [String] = []
-        }
-
-        private let state = Guarded(State())
-
-        var transport: StubTransport {
-            StubTransport { [self] request throws(TransportError) in
-                let gate = Gate()
-                state.withLock { $0.waiting.append((request.url, gate)) }
-                await gate.wait()
-                return .stub(headers: [.cacheControl: "max-age=60"], body: request.url)
-            }
-        }
-
-        var flying: [String] { state.withLock { $0.waiting.map(\.url).sorted() } }
-
-        func land(_ url: String) {
-            let gate = state.withLock { state in
-                state.waiting.firstIndex { $0.url == url }.map { state.waiting.remove(at: $0).gate }
-            }
-            gate?.open()
-        }
-    }
-
     private let airport = Airport()
     private let temporary = TemporaryStore()
     private let clock = ManualClock()
@@ -212,6 +184,7 @@ import Testing
             return .stub(headers: [.cacheControl: "max-age=60"])
         }
         var configuration = Engine.Configuration(store: temporary.store)
+        configuration.retry = .never
         configuration.transport = transport
         configuration.now = { [clock] in clock.now }
         configuration.lanes = ["api": .serial]
@@ -221,7 +194,7 @@ import Testing
         let connections = (0..<20).map { number in
             let connection = engine.connection(for: request("http://h/\(number)", "api"))
             Task {
-                for await state in connection.states where state == .finished { order.withLock { $0.append(number) } }
+                for await state in connection.states where state.isFinished { order.withLock { $0.append(number) } }
             }
             return connection
         }

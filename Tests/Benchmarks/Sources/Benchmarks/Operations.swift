@@ -122,14 +122,14 @@ private enum Waiting {
     }
 
     static func growth() async throws -> Benchmark.Measurement {
-        let few = try await cancel(100_000)
-        let many = try await cancel(1_000_000)
+        let few = await cancel(100_000)
+        let many = await cancel(1_000_000)
         let note = String(format: "100,000: %.2f s, 1,000,000: %.2f s", few, many)
         return Benchmark.Measurement(value: many / few / 10, notes: [note])
     }
 
-    private static func cancel(_ count: Int) async throws -> Double {
-        try await Effort.of {
+    private static func cancel(_ count: Int) async -> Double {
+        await Effort.of {
             let engine = engine()
             let connections = (0..<count).map { engine.enqueue(Request("http://h/\($0)", cache: .noStore)) }
             for connection in connections { connection.cancel() }

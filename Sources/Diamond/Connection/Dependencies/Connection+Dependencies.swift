@@ -1,27 +1,33 @@
 import DiamondSQLite
+import Foundation
 
-/// What becomes of a connection where one that it depends on fails or is canceled.
-///
-/// A response with an error status is no failure: take what is needed of it with
-/// ``Connection/addDependency(_:handing:)``, and throw where it is not there.
-public enum FailedDependencies: Sendable {
-    /// It fails with `dependencyFailed`, and counts as canceled.
-    case cancel
-    /// It runs as though the other had ended well; of a response that is not there, nothing is handed over.
-    case ignore
-    /// It runs where the closure says so.
-    case ask(@Sendable (_ dependency: Connection, _ error: ConnectionError) -> Bool)
-
-    func allows(_ dependency: Connection, _ error: ConnectionError) -> Bool {
-        switch self {
-        case .cancel: false
-        case .ignore: true
-        case .ask(let answer): answer(dependency, error)
-        }
-    }
-}
-
+/// What a connection takes from those that it depends on.
 extension Connection {
+    /// Makes the connection wait for another, and takes from its response what the request needs.
+    ///
+    /// ```swift
+    /// cities.addDependency(login) { request, response in
+    ///     request.headers[.authorization] = "Bearer " + response.text
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - connection: of any engine.
+    ///   - hand: called before the request is sent, in the order in which dependencies were added, with each response
+    ///     whatever its status; what it throws fails the connection with `dependencyFailed`.
+    public func addDependency(
+        _ connection: Connection,
+        handing hand: @escaping @Sendable (inout Request, Response) throws -> Void
+    ) {
+        depend(on: connection, hand: hand)
+    }
+
+    /// What becomes of the connection where one that it depends on fails or is canceled: by default it is canceled, too.
+    public var failedDependencies: FailedDependencies {
+        get { core.withLock { $0.failedDependencies } }
+        set { core.withLock { $0.failedDependencies = newValue } }
+    }
+
     /// The request with what the responses of its dependencies have brought.
     func handedRequest() throws(ConnectionError) -> Request {
         let (handed, policy, fault) = core.withLock { ($0.handed, $0.failedDependencies, $0.fault) }

@@ -31,6 +31,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let dependencyFailed = Code(description: "dependencyFailed")
         /// The connection would have waited for itself; the message names the cycle.
         public static let dependencyCycle = Code(description: "dependencyCycle")
+        /// Most exchanges with the origin failed lately, and none is made for a while.
+        public static let circuitOpen = Code(description: "circuitOpen")
         /// There is no room on the wire: the connection is run again when there is. Nobody outside sees it.
         static let parked = Code(description: "parked")
         public static let other = Code(description: "other")
@@ -43,6 +45,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     public var cause: (any Error)?
     /// The response, whole, where there is one that is not what was asked for.
     public var response: Response?
+    /// The exchanges that failed, in order, with the reasons why another followed or none did; empty where there was none.
+    public var attempts: [Attempt] = []
 
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
@@ -62,6 +66,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     private static let codes: [TransportError.Code: Code] = [
         .badURL: .badRequest, .badRequestBody: .badRequest, .cancelled: .cancelled, .timedOut: .timedOut,
         .cannotResolveHost: .cannotConnect, .cannotConnect: .cannotConnect, .tlsFailed: .tlsFailed,
+        .certificateRejected: .tlsFailed,
         .connectionLost: .connectionLost, .truncatedBody: .connectionLost, .badResponse: .badResponse,
         .bodyTooLarge: .bodyTooLarge, .closed: .noEngine,
     ]

@@ -8,15 +8,18 @@ import HTTPTypes
 ///  "parameters": [["country", "DE"], ["page", 2]], "headers": [["Accept", "application/json"]],
 ///  "body": {"json": {"a": 1}}, "policy": "automatic", "maxAge": 60, "timeout": 30,
 ///  "credentials": [{"header": "Authorization", "prefix": "Bearer ", "secret": "github-token"}],
-///  "identity": "user-42", "ignoring": ["utm_*"], "tags": ["cities"], "lane": "images"}
+///  "identity": "user-42", "ignoring": ["utm_*"], "tags": ["cities"], "lane": "images",
+///  "retry": {"attempts": 5, "deadline": 30, "statuses": [429, 503]}}
 /// ```
 ///
-/// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is one
-/// of `{"json": …}`, `{"form": …}`, `{"multipart": […]}`, `{"text": …}`, `{"base64": …}` and `{"file": "path"}`, the last
-/// three with an optional `contentType`; a part is `{"name": …}` with `text`, `base64` or `file`, and optionally `filename`
-/// and `contentType`.
-/// `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever. Further keys are `destination`, `arrays`,
-/// `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
+/// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is
+/// one of `{"json": …}`, `{"form": …}`, `{"multipart": […]}`, `{"text": …}`, `{"base64": …}` and `{"file": "path"}`,
+/// the last three with an optional `contentType`; a part is `{"name": …}` with `text`, `base64` or `file`, and
+/// optionally `filename` and `contentType`. `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever.
+/// `retry` is a ``RetryPolicy``: `attempts`, `baseDelay`, `throttledDelay`, `maxDelay`, `retryAfterLimit`,
+/// `attemptTimeout`, `deadline`, `window` (times in seconds), `statuses` and `unsafeMethods`, all of which may be left
+/// out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. Further keys are
+/// `destination`, `arrays`, `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
 extension Request {
     /// Reads the written form.
     ///
@@ -51,6 +54,7 @@ extension Request {
         timeout = try form.duration("timeout", default: Self.defaultTimeout)
         tags = Set(try form.strings("tags"))
         if let name = try form.string("lane") { lane = Lane(name) }
+        if let value = form.take("retry") { retry = try RetryPolicy(written: value) }
         try readIdentity(&form)
         try form.finish()
     }
@@ -91,6 +95,7 @@ extension Request {
         if timeout != Self.defaultTimeout { members["timeout"] = timeout.map { .number($0.writtenSeconds) } ?? .null }
         if !tags.isEmpty { members["tags"] = .array(tags.sorted().map { .string($0) }) }
         if lane != .default { members["lane"] = .string(lane.name) }
+        if let retry { members["retry"] = retry.written }
         try writeIdentity(into: &members)
         return .object(members)
     }
@@ -120,7 +125,7 @@ extension Request: Codable {
 
 extension Duration {
     /// Seconds as people write them, to the millisecond.
-    fileprivate var writtenSeconds: Double { Double(milliseconds) / 1000 }
+    var writtenSeconds: Double { Double(milliseconds) / 1000 }
 
     /// What a request may wait or keep: whole milliseconds, from none to a hundred years.
     var bounded: Duration { .milliseconds(min(max(0, milliseconds), Self.longest)) }

@@ -1,0 +1,68 @@
+import DiamondSQLite
+public import Foundation
+
+/// How far a batch has come, as it comes.
+extension Batch {
+    /// Where the batch stands, first now, then as items end; ends when the batch is over.
+    ///
+    /// Coalesced: who looks seldom sees the last only, and that always.
+    public var progress: AsyncStream<BatchProgress> { ledger.observe() }
+
+    /// The same for Foundation, in items: for a progress bar, or as part of another `Progress`. Canceling it cancels the
+    /// batch. Made when first asked for, and always the same; an empty batch counts as one item that has ended, because
+    /// for Foundation nothing is never finished.
+    ///
+    /// Changed on any thread.
+    public var foundationProgress: Progress { ledger.foundationProgress() }
+
+    /// An operation that finishes when the batch is over, for other operations and connections to depend on: they run
+    /// whatever has become of the items. It is on no queue, and is not to be put on one; canceling it cancels the batch.
+    public var operation: Operation { ledger.operation() }
+}
+
+extension BatchLedger {
+    fileprivate func observe() -> AsyncStream<BatchProgress> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            guard let number = add(continuation) else { return continuation.finish() }
+            continuation.onTermination = { [weak self] _ in
+                _ = self?.state.withLock { $0.observers.removeValue(forKey: number) }
+            }
+        }
+    }
+
+    /// - Returns: `nil` where there is nothing more to be told.
+    private func add(_ observer: AsyncStream<BatchProgress>.Continuation) -> Int? {
+        state.withLock { state in
+            observer.yield(state.life.progress)
+            guard !state.life.isOver else { return nil }
+            state.nextObserver += 1
+            state.observers[state.nextObserver] = observer
+            return state.nextObserver
+        }
+    }
+
+    fileprivate func foundationProgress() -> Progress {
+        state.withLock { state in
+            let progress = state.foundationProgress ?? newProgress(state.life.progress)
+            state.foundationProgress = progress
+            return progress
+        }
+    }
+
+    private func newProgress(_ now: BatchProgress) -> Progress {
+        let progress = Progress.discreteProgress(totalUnitCount: Int64(max(1, now.count)))
+        progress.completedUnitCount = Int64(now.count == 0 ? 1 : now.completed)
+        progress.cancellationHandler = { [weak self] in self?.cancel() }
+        return progress
+    }
+
+    fileprivate func operation() -> BatchOperation {
+        let (operation, isOver) = state.withLock { state in
+            let operation = state.operation ?? BatchOperation(self)
+            state.operation = state.life.isOver ? nil : operation
+            return (operation, state.life.isOver)
+        }
+        if isOver { operation.end() }
+        return operation
+    }
+}

@@ -1,0 +1,42 @@
+/// The results of a batch's items in the order in which they come: ``Batch/items``. Ends when the batch is over, or the task
+/// that waits is canceled, which cancels nothing.
+///
+/// Nothing is kept for who is slow: each iteration has its own place in the one list.
+public struct BatchItems: AsyncSequence, Sendable {
+    public typealias Failure = Never
+
+    /// What has become of one of the connections of a batch.
+    public struct Element: Sendable {
+        /// Its place in ``Batch/connections``.
+        public let index: Int
+        public let result: Result<Response, ConnectionError>
+    }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let batch: Batch
+        private var progress: AsyncStream<BatchProgress>.Iterator
+        private var place = 0
+
+        fileprivate init(_ batch: Batch) {
+            self.batch = batch
+            progress = batch.progress.makeAsyncIterator()
+        }
+
+        public mutating func next() async -> Element? {
+            repeat {
+                if let element = taken() { return element }
+            } while await progress.next(isolation: #isolation) != nil
+            return nil
+        }
+
+        private mutating func taken() -> Element? {
+            guard let index = batch.ledger.index(endedAt: place) else { return nil }
+            place += 1
+            return Element(index: index, result: batch.result(at: index))
+        }
+    }
+
+    let batch: Batch
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(batch) }
+}

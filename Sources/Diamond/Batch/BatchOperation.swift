@@ -1,0 +1,29 @@
+import DiamondSQLite
+import Foundation
+
+/// What others depend on who wait for a batch. Nobody runs it: it ends with the batch.
+///
+/// `@unchecked Sendable`: its state is behind a lock; `Operation` guards its own.
+final class BatchOperation: Operation, @unchecked Sendable {
+    private let hasEnded = Guarded(false)
+    private weak let ledger: BatchLedger?
+
+    init(_ ledger: BatchLedger) { self.ledger = ledger }
+
+    override var isAsynchronous: Bool { true }
+    override var isFinished: Bool { hasEnded.withLock { $0 } }
+
+    override func start() {}
+
+    override func cancel() {
+        super.cancel()
+        ledger?.cancel()
+    }
+
+    /// Has to be called also where the batch was over before: Foundation on Linux believes what is posted, and does not look.
+    func end() {
+        willChangeValue(forKey: "isFinished")
+        hasEnded.withLock { $0 = true }
+        didChangeValue(forKey: "isFinished")
+    }
+}

@@ -1,0 +1,49 @@
+import DiamondSQLite
+import Foundation
+import HTTPTypes
+
+/// Pausing, and going on.
+extension Connection {
+    /// Holds the connection until ``resume()``: it is not started, waits for nothing, and what is on its way is given up,
+    /// with its place on the wire and its socket.
+    ///
+    /// What was received of an answer is lost, and the exchange begins anew. A request that must not be sent twice (a
+    /// method that is not idempotent, RFC 9110 section 9.2.2, without `Idempotency-Key`) is not given up once it may have
+    /// been sent: its answer is kept until ``resume()``.
+    ///
+    /// Pauses nest: each wants a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it holds
+    /// up those behind it. Without effect once it has finished.
+    public func pause() {
+        let isRepeatable = (core.withLock { $0.handed } ?? request).isRepeatable
+        let isWithdrawn = !isRepeatable && isWithdrawnFromLine()
+        perform(announcing: false) { $0.pause(isRepeatable: isRepeatable, isWithdrawn: isWithdrawn) }
+        // Canceled just after it was withdrawn, it would wait for nothing.
+        if core.withLock({ $0.life.outcome != nil && $0.claim == nil && $0.runner == nil }) {
+            arrive(.failure(.cancelled))
+        }
+    }
+
+    /// Goes on, when each ``pause()`` has been answered by this.
+    public func resume() { perform(announcing: true) { $0.resume() } }
+
+    /// Whether it is held by ``pause()``.
+    public var isPaused: Bool { state == .paused }
+
+    /// Whether nothing can have been sent, because it has waited for its place, which it does no longer.
+    private func isWithdrawnFromLine() -> Bool {
+        let (claim, lanes) = core.withLock { core -> (FlightClaim?, Lanes?) in
+            guard core.life.state != .paused, core.runner == nil else { return (nil, nil) }
+            return (core.claim, core.pipeline?.lanes)
+        }
+        guard let claim, let lanes, claim.drop(lanes) else { return false }
+        core.withLock { if $0.claim === claim { $0.claim = nil } }
+        return true
+    }
+}
+
+extension Request {
+    /// Whether a second arrival does no harm.
+    fileprivate var isRepeatable: Bool {
+        RetryableRequest(method, headers: headers).isRepeatable(by: retry ?? .default)
+    }
+}

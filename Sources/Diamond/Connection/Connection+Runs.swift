@@ -1,0 +1,96 @@
+import DiamondSQLite
+import Foundation
+
+/// Running, with a task and without one.
+extension Connection {
+    func begin() {
+        guard let crew = core.withLock({ $0.crew }) else {
+            let message = "\(request) has no engine: use Engine.enqueue or Engine.connection(for:)"
+            return arrive(.failure(ConnectionError(.noEngine, message)))
+        }
+        crew.add(self)
+    }
+
+    /// A run without a runner has come to its end.
+    func arrive(_ outcome: ConnectionLife.Outcome) {
+        perform(announcing: true) { $0.arrive(outcome, from: $0.run) }
+    }
+
+    func interrupt() { core.withLock { $0.runner }?.cancel(self) }
+
+    /// Takes the request to its response, or to where it has to wait for a place on the wire or for a flight.
+    func run(by runner: Runner) async {
+        runner.take(self)
+        let (taken, left) = core.withLock { core -> (TakenRun?, ConnectionWork?) in
+            guard let run = core.life.takeRun() else { return (nil, core.life.isUnderWay ? nil : core.takeWork()) }
+            let claim = core.claim ?? newClaim(in: run)
+            (core.runner, core.claim) = (runner, claim)
+            return ((run, claim, core.life.wants(run) ? core.pipeline : nil), nil)
+        }
+        left?.stop(for: self)
+        guard let (run, claim, pipeline) = taken else { return runner.letGo() }
+        guard let pipeline else { return arrive(.failure(.cancelled), at: run, claim, from: runner) }
+        let outcome = await outcome(of: pipeline, Asker(priority: FlightPriority(queuePriority), claim: claim))
+        if case .failure(let error) = outcome, error.code == .parked { return park(run, claim, runner) }
+        arrive(outcome, at: run, claim, from: runner)
+    }
+
+    private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?)
+
+    private func newClaim(in run: Int) -> FlightClaim {
+        FlightClaim(
+            run: { [self] in
+                let crew = core.withLock { core -> Crew? in
+                    if core.life.takeUp(run) { return core.crew }
+                    // The next run has a claim of its own.
+                    if !core.life.isUnderWay { core.claim = nil }
+                    return nil
+                }
+                crew?.add(self, isResumed: true)
+                return crew != nil
+            },
+            stepAside: { [self] isAside in
+                core.withLock { $0.life.wants(run) ? $0.runner : nil }?.step(aside: isAside)
+            },
+            hear: { [self] event in perform(announcing: false) { $0.proceed(run, event) } }
+        )
+    }
+
+    private func outcome(of pipeline: Pipeline, _ asker: Asker) async -> ConnectionLife.Outcome {
+        do throws(ConnectionError) {
+            return .success(try await pipeline.response(to: try handedRequest(), asker: asker))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Waits without a task.
+    private func park(_ run: Int, _ claim: FlightClaim, _ runner: Runner) {
+        forget(runner)
+        // Canceled or paused before this, it found a runner that had it no more.
+        let (isWanted, isCanceled, lanes) = core.withLock { core in
+            (core.life.wants(run), core.life.outcome != nil, core.pipeline?.lanes)
+        }
+        guard !isWanted else { return }
+        if let lanes { claim.drop(lanes) }
+        if isCanceled { arrive(.failure(.cancelled)) }
+    }
+
+    private func forget(_ runner: Runner) {
+        runner.letGo()
+        core.withLock { core in if core.runner === runner { core.runner = nil } }
+    }
+
+    /// Ends the wait of one that was canceled.
+    func leaveLine() {
+        let (claim, lanes) = core.withLock { ($0.runner == nil ? $0.claim : nil, $0.pipeline?.lanes) }
+        guard let claim, let lanes, claim.drop(lanes) else { return }
+        arrive(.failure(.cancelled))
+    }
+
+    private func arrive(_ outcome: ConnectionLife.Outcome, at run: Int, _ claim: FlightClaim, from runner: Runner) {
+        forget(runner)
+        if let lanes = core.withLock({ $0.pipeline?.lanes }) { claim.drop(lanes) }
+        perform(announcing: true) { $0.arrive(outcome, from: run) }
+    }
+}

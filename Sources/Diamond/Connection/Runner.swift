@@ -1,0 +1,51 @@
+import DiamondSQLite
+
+/// One task of the crew.
+final class Runner: Sendable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var connection: Connection?
+        var isAside = false
+        var isSpent = false
+    }
+
+    private let state = Guarded(State())
+    private let crew: Crew
+
+    init(_ crew: Crew) { self.crew = crew }
+
+    /// Whether the task was canceled for one of its connections.
+    var isSpent: Bool { state.withLock { $0.isSpent } }
+
+    func begin(_ body: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.task = Task { await body() } }
+    }
+
+    /// From now on canceling the connection cancels the task.
+    func take(_ connection: Connection) { state.withLock { $0.connection = connection } }
+
+    /// From now on it does not.
+    func letGo() {
+        state.withLock { $0.connection = nil }
+        step(aside: false)
+        crew.setFree()
+    }
+
+    /// Without effect where the connection is not the runner's any more.
+    func cancel(_ connection: Connection) {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard state.connection === connection else { return nil }
+            state.isSpent = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    func step(aside isAside: Bool) {
+        let isNew = state.withLock { state in
+            defer { state.isAside = isAside }
+            return state.isAside != isAside
+        }
+        if isNew { crew.step(aside: isAside) }
+    }
+}

@@ -1,0 +1,13 @@
+import Foundation
+import HTTPTypes
+
+/// What came back over the wire, whole. Times in milliseconds since 1970.
+struct Arrival: Sendable {
+    var status: HTTPResponse.Status
+    var headers: HTTPFields
+    var body: Data
+    var sentAt: Int64
+    var receivedAt: Int64
+    /// What led to it; empty where the first attempt did.
+    var attempts: [Attempt] = []
+}

@@ -1,0 +1,153 @@
+import Foundation
+import HTTPTypes
+
+/// Takes one request over the wire to its whole response, attempt by attempt.
+///
+/// The one place that acts on a ``RetryDecision``. Between two attempts it has no place on the wire.
+struct Exchange: Sendable {
+    /// What its attempts go over.
+    struct Wire: Sendable {
+        let transport: any Transport
+        let activity: Activity
+        /// Milliseconds since 1970.
+        let now: @Sendable () -> Int64
+        /// Bytes of a body at most.
+        let bodyLimit: Int
+        let repetitions: Repetitions
+    }
+
+    let wire: Wire
+    private var order: ExchangeOrder
+    private var history = RetryHistory()
+    private let begin: Int64
+
+    init(_ order: ExchangeOrder, over wire: Wire) {
+        self.wire = wire
+        self.order = order
+        begin = wire.repetitions.clock.uptime()
+    }
+
+    private var repetitions: Repetitions { wire.repetitions }
+
+    private var elapsed: Duration { .milliseconds(repetitions.clock.uptime() - begin) }
+
+    /// - Parameter seat: the place on the wire for the first attempt.
+    mutating func arrival(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
+        repetitions.deposit(to: order.origin)
+        do throws(ConnectionError) {
+            return try await pursue(&seat)
+        } catch {
+            var error = error
+            error.attempts = history.attempts
+            throw error
+        }
+    }
+
+    private mutating func pursue(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
+        while true {
+            let attempt = try await attempt()
+            guard !attempt.isGood else { return try finish(attempt) }
+            let decision = paid(RetryDecision(situation(after: attempt.outcome)))
+            switch decision {
+            case .giveUp(let reason): return try finish(attempt, reason)
+            case .retry(let delay, _, _):
+                history.record(decision, after: attempt.record, startedAt: attempt.startedAt)
+                try await wait(delay, &seat)
+            case .refreshCredential:
+                history.record(decision, after: attempt.record, startedAt: attempt.startedAt)
+                try await refresh(&seat)
+            }
+            // The way back to the wire may have been long.
+            if let end = order.policy.lastBegin, elapsed >= end { return try finish(attempt, late: end) }
+            order.hear(.attempt(history.attempts.count + 1))
+        }
+    }
+
+    private mutating func finish(_ attempt: ExchangeAttempt, late end: Duration) throws(ConnectionError) -> Arrival {
+        history.giveUp(.outOfTime(end))
+        return try attempt.arrival(after: history.attempts)
+    }
+
+    private mutating func finish(_ attempt: ExchangeAttempt) throws(ConnectionError) -> Arrival {
+        history.recordSuccess(attempt.record, startedAt: attempt.startedAt)
+        return try attempt.arrival(after: history.attempts)
+    }
+
+    private mutating func finish(
+        _ attempt: ExchangeAttempt,
+        _ reason: RetryReason
+    ) throws(ConnectionError) -> Arrival {
+        // The usual error of a server is no story.
+        let isPlain = history.attempts.isEmpty && reason.code == .final
+        if !isPlain { history.record(.giveUp(reason), after: attempt.record, startedAt: attempt.startedAt) }
+        return try attempt.arrival(after: history.attempts)
+    }
+
+    private func attempt() async throws(ConnectionError) -> ExchangeAttempt {
+        let admission = repetitions.admit(to: order.origin)
+        if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
+        let limit = order.policy.attemptLimit(elapsed: elapsed)
+        let attempt = await ExchangeAttempt(order.request, over: wire, limit: limit)
+        repetitions.note(attempt.outcome, of: admission, from: order.origin)
+        return attempt
+    }
+
+    // MARK: Between attempts
+
+    private func situation(after outcome: RetrySituation.Outcome) -> RetrySituation {
+        RetrySituation(
+            policy: order.policy,
+            request: RetryableRequest(
+                order.request.method,
+                headers: order.request.headers,
+                canRefreshCredential: order.renew != nil && repetitions.allowsRefresh
+            ),
+            history: history,
+            outcome: outcome,
+            elapsed: elapsed,
+            now: wire.now(),
+            hasBudget: repetitions.canWithdraw(from: order.origin),
+            isCircuitOpen: repetitions.isCircuitOpen(to: order.origin),
+            draw: repetitions.draw()
+        )
+    }
+
+    /// The decision, where what it costs can be paid still.
+    private func paid(_ decision: RetryDecision) -> RetryDecision {
+        guard case .retry(_, isFree: false, _) = decision else { return decision }
+        return repetitions.withdraw(from: order.origin) ? decision : .giveUp(.budgetEmpty)
+    }
+
+    private func wait(_ delay: Duration, _ seat: inout Seat) async throws(ConnectionError) {
+        leave(&seat)
+        if delay > .zero {
+            order.hear(.waiting(until: Date(milliseconds: wire.now() + delay.milliseconds)))
+            guard (try? await repetitions.clock.sleep(delay)) != nil else { throw .cancelled }
+        }
+        try await seat.retake(order.priority)
+    }
+
+    // Who runs it is told even where it is for a moment only: the way back may be long, and others need the runner.
+    private func leave(_ seat: inout Seat) {
+        seat.leave()
+        order.hear(.aside)
+    }
+
+    // Without its place: what makes the credential may send through the same engine.
+    private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
+        leave(&seat)
+        if let request = try await order.renew?() { order.request = request }
+        try await seat.retake(order.priority)
+    }
+}
+
+extension ConnectionError {
+    fileprivate init(circuitOpenFor wait: Duration, _ request: TransportRequest) {
+        let message = "most requests to \(request.place) failed lately, and none is sent for \(wait.milliseconds) ms"
+        self.init(.circuitOpen, message)
+    }
+}
+
+extension Date {
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}

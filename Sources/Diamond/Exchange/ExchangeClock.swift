@@ -1,0 +1,45 @@
+import DiamondSQLite
+
+/// The clock that waits and limits go by: any that only goes forward.
+struct ExchangeClock: Sendable {
+    /// Milliseconds since it was made.
+    let uptime: @Sendable () -> Int64
+    /// Throws when the task is canceled.
+    let sleep: @Sendable (Duration) async throws -> Void
+
+    init(_ clock: any Clock<Duration>) { self = Self.make(clock) }
+
+    private init(uptime: @escaping @Sendable () -> Int64, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+        self.uptime = uptime
+        self.sleep = sleep
+    }
+
+    private static func make(_ clock: some Clock<Duration>) -> ExchangeClock {
+        let begin = clock.now
+        return ExchangeClock(
+            uptime: { begin.duration(to: clock.now).milliseconds },
+            sleep: { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
+        )
+    }
+
+    /// Runs a body, and cancels it when its time is up.
+    func limit<Value: Sendable>(
+        _ limit: Duration,
+        _ body: @escaping @Sendable () async -> Value
+    ) async -> (value: Value, isLate: Bool) {
+        let isLate = Guarded(false)
+        let task = Task { await body() }
+        let timer = Task {
+            guard (try? await sleep(limit)) != nil else { return }
+            isLate.withLock { $0 = true }
+            task.cancel()
+        }
+        let value = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        timer.cancel()
+        return (value, isLate.withLock { $0 })
+    }
+}

@@ -1,0 +1,81 @@
+import DiamondSQLite
+import HTTPTypes
+
+/// What the exchanges of an engine have in common where they are repeated: budgets and circuits by origin, the limit of
+/// new credentials, the clock and the dice.
+final class Repetitions: Sendable {
+    private struct State {
+        var budgets = Origins { RetryBudget() }
+        var circuits: Origins<CircuitBreaker>?
+        var refreshes = RefreshLimit()
+    }
+
+    let clock: ExchangeClock
+    private let hasCircuits: Bool
+    /// From 0 up to 1.
+    let draw: @Sendable () -> Double
+    private let state: Guarded<State>
+
+    /// - Parameter circuit: `nil` for none.
+    init(
+        clock: ExchangeClock,
+        circuit: CircuitPolicy?,
+        draw: @escaping @Sendable () -> Double
+    ) {
+        self.clock = clock
+        hasCircuits = circuit != nil
+        self.draw = draw
+        state = Guarded(State(circuits: circuit.map { policy in Origins { CircuitBreaker(policy) } }))
+    }
+
+    // MARK: Budgets
+
+    /// For the first attempt of every exchange.
+    func deposit(to origin: String) { withBudget(of: origin) { $0.deposit(at: $1) } }
+
+    func canWithdraw(from origin: String) -> Bool { withBudget(of: origin) { $0.canWithdraw(at: $1) } }
+
+    func withdraw(from origin: String) -> Bool { withBudget(of: origin) { $0.withdraw(at: $1) } }
+
+    private func withBudget<Value>(of origin: String, _ body: (inout RetryBudget, _ now: Int64) -> Value) -> Value {
+        let now = clock.uptime()
+        return state.withLock { $0.budgets.withValue(of: origin, at: now) { body(&$0, now) } }
+    }
+
+    // MARK: Circuits
+
+    /// `pass` where there are no circuits.
+    func admit(to origin: String) -> CircuitBreaker.Admission {
+        withCircuit(of: origin) { $0.admit(at: $1) } ?? .pass
+    }
+
+    func note(_ outcome: RetrySituation.Outcome, of admission: CircuitBreaker.Admission, from origin: String) {
+        withCircuit(of: origin) { $0.note(ServerHealth(outcome), of: admission, at: $1) }
+    }
+
+    func isCircuitOpen(to origin: String) -> Bool { withCircuit(of: origin) { $0.isOpen(at: $1) } ?? false }
+
+    // Looked at before the lock: every attempt comes by twice, and hardly an engine has circuits.
+    @discardableResult
+    private func withCircuit<Value>(
+        of origin: String,
+        _ body: (inout CircuitBreaker, _ now: Int64) -> Value
+    ) -> Value? {
+        guard hasCircuits else { return nil }
+        let now = clock.uptime()
+        return state.withLock { $0.circuits?.withValue(of: origin, at: now) { body(&$0, now) } }
+    }
+
+    // MARK: Credentials
+
+    var allowsRefresh: Bool {
+        let now = clock.uptime()
+        return state.withLock { $0.refreshes.allows(at: now) }
+    }
+
+    /// Counts one; `false` where there were too many.
+    func beginRefresh() -> Bool {
+        let now = clock.uptime()
+        return state.withLock { $0.refreshes.begin(at: now) }
+    }
+}

@@ -1,0 +1,6 @@
+/// Who asks for a response: how urgently, and whether as a task that waits or as a connection that is run again.
+struct Asker: Sendable {
+    var priority = FlightPriority.normal
+    /// `nil` for a task that waits.
+    var claim: FlightClaim?
+}

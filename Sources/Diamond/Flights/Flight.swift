@@ -1,0 +1,195 @@
+import DiamondSQLite
+
+/// One question to a server, for all who ask the same at the same time: it waits for its place on the wire without a
+/// task, flies in a task of its own, and is canceled when the last one has left.
+final class Flight: Sendable {
+    typealias Outcome = Result<Response, ConnectionError>
+    typealias Hear = @Sendable (ExchangeEvent) -> Void
+    typealias Course = @Sendable (inout Seat, @escaping Hear) async throws(ConnectionError) -> Response
+
+    fileprivate enum Phase {
+        case new
+        /// Waits, by the number that the lanes know.
+        case waiting(Int)
+        case flying(Task<Void, Never>)
+        case landed(Outcome)
+    }
+
+    fileprivate struct Aboard {
+        var tell: @Sendable (Outcome) -> Void
+        var hear: Hear?
+    }
+
+    fileprivate struct State {
+        var phase = Phase.new
+        var priority = FlightPriority.normal
+        var passengers: [Int: Aboard] = [:]
+        var count = 0
+        /// What a passenger who comes later has missed.
+        var lastEvent: ExchangeEvent?
+    }
+
+    private let state = Guarded(State())
+    private let place: FlightPlace
+    private let lanes: Lanes
+    private let course: Course
+    /// Called once, when nobody can join any more.
+    private let whenOver: @Sendable () -> Void
+
+    init(
+        at place: FlightPlace,
+        _ lanes: Lanes,
+        course: @escaping Course,
+        whenOver: @escaping @Sendable () -> Void
+    ) {
+        self.place = place
+        self.lanes = lanes
+        self.course = course
+        self.whenOver = whenOver
+    }
+
+    // MARK: Boarding
+
+    /// Joins; the first one begins the flight.
+    ///
+    /// - Parameters:
+    ///   - hear: called with what happens on the way.
+    ///   - tell: called once with the outcome, unless the passenger leaves before.
+    /// - Returns: the number for ``leave(_:)``; `nil` where the flight is over.
+    func board(
+        _ priority: FlightPriority,
+        hear: Hear? = nil,
+        tell: @escaping @Sendable (Outcome) -> Void
+    ) -> Int? {
+        let boarding = state.withLock { $0.board(Aboard(tell: tell, hear: hear), priority) }
+        guard let boarding else { return nil }
+        if boarding.number == 1 { begin(priority) }
+        if let number = boarding.raised { lanes.change(number, to: priority) }
+        if let event = boarding.missed { hear?(event) }
+        return boarding.number
+    }
+
+    /// Waits for the outcome; canceling the waiting task leaves the flight.
+    ///
+    /// - Parameter whenAboard: called before the wait.
+    /// - Returns: `nil` where it was over before.
+    func outcome(_ priority: FlightPriority, whenAboard: () -> Void) async -> Outcome? {
+        let passenger = Passenger()
+        guard let number = board(priority, tell: { passenger.tell($0) }) else { return nil }
+        whenAboard()
+        return await withTaskCancellationHandler {
+            await passenger.outcome
+        } onCancel: {
+            leave(number)
+            passenger.tell(.failure(.cancelled))
+        }
+    }
+
+    /// Leaves; the flight ends with the last one. Without effect where the outcome is on its way to the passenger already.
+    func leave(_ number: Int) {
+        let abandoned = state.withLock { state -> Phase? in
+            guard state.passengers.removeValue(forKey: number) != nil, state.passengers.isEmpty else { return nil }
+            defer { state.phase = .landed(.failure(.cancelled)) }
+            return state.phase
+        }
+        if let abandoned { abandon(abandoned) }
+    }
+
+    private func abandon(_ phase: Phase) {
+        switch phase {
+        // Where its place is there already, that is given back by who finds that it is wanted no more.
+        case .waiting(let number): _ = lanes.leaveLine(number)
+        case .flying(let task): task.cancel()
+        case .new, .landed: break
+        }
+        whenOver()
+    }
+
+    /// Waits from now on as urgently as the most urgent who has boarded it.
+    func raise(to priority: FlightPriority) {
+        let number = state.withLock { $0.raise(to: priority) }
+        if let number { lanes.change(number, to: priority) }
+    }
+
+    // MARK: The flight
+
+    private func begin(_ priority: FlightPriority) {
+        // Under the lock: the place may be there before its number is noted.
+        state.withLock { state in
+            guard case .new = state.phase else { return }
+            state.priority = max(state.priority, priority)
+            if let number = lanes.enter(place, state.priority, whenThereIsRoom: { [self] in take() }) {
+                state.phase = .waiting(number)
+            } else {
+                state.phase = .flying(task())
+            }
+        }
+    }
+
+    private func take() {
+        let isWanted = state.withLock { state in
+            guard case .waiting = state.phase else { return false }
+            state.phase = .flying(task())
+            return true
+        }
+        if !isWanted { lanes.leave(place) }
+    }
+
+    private func task() -> Task<Void, Never> {
+        Task { [self] in
+            var seat = Seat(place, lanes)
+            let outcome: Outcome
+            do throws(ConnectionError) { outcome = .success(try await course(&seat, report)) } catch {
+                outcome = .failure(error)
+            }
+            seat.leave()
+            land(outcome)
+        }
+    }
+
+    @Sendable private func report(_ event: ExchangeEvent) {
+        let passengers = state.withLock { state in
+            state.lastEvent = event
+            return Array(state.passengers.values)
+        }
+        for passenger in passengers { passenger.hear?(event) }
+    }
+
+    private func land(_ outcome: Outcome) {
+        let passengers = state.withLock { state -> [Aboard]? in
+            if case .landed = state.phase { return nil }
+            state.phase = .landed(outcome)
+            defer { state.passengers = [:] }
+            return Array(state.passengers.values)
+        }
+        guard let passengers else { return }
+        whenOver()
+        for passenger in passengers { passenger.tell(outcome) }
+    }
+}
+
+extension Flight.State {
+    /// What boarding has come to.
+    fileprivate struct Boarding {
+        var number: Int
+        /// What waits in line, where it has become more urgent.
+        var raised: Int?
+        var missed: ExchangeEvent?
+    }
+
+    /// - Returns: `nil` where it is over.
+    fileprivate mutating func board(_ passenger: Flight.Aboard, _ priority: FlightPriority) -> Boarding? {
+        if case .landed = phase { return nil }
+        count += 1
+        passengers[count] = passenger
+        return Boarding(number: count, raised: raise(to: priority), missed: lastEvent)
+    }
+
+    /// - Returns: the number that waits, where it has become more urgent.
+    fileprivate mutating func raise(to priority: FlightPriority) -> Int? {
+        guard priority > self.priority || count == 1 else { return nil }
+        self.priority = priority
+        if case .waiting(let number) = phase { return number }
+        return nil
+    }
+}

@@ -1,0 +1,153 @@
+import DiamondSQLite
+
+/// A connection's claim to what its first question of one run waits for: a place on the wire, or a flight's outcome.
+///
+/// Where it has to wait, the run ends, and with it its task: what waits costs a few hundred bytes. When there is what it
+/// waits for, the connection is run again, and takes it.
+final class FlightClaim: Sendable {
+    private enum State {
+        case open
+        /// By the number that the lanes know.
+        case inLine(Int, FlightPlace)
+        case held(FlightPlace)
+        /// By the number that the flight knows.
+        case aboard(Flight, Int, RequestKey)
+        case landed(Flight.Outcome, RequestKey)
+        /// Taken; every further question of the run waits in its task, because what was sent is not sent again.
+        case used
+        /// Nobody wants it any more.
+        case dropped
+    }
+
+    private let state = Guarded(State.open)
+    /// Runs the connection again; `false` where it is not to be run.
+    private let run: @Sendable () -> Bool
+    /// Tells that the run is kept waiting by others than the wire, or no longer.
+    private let stepAside: @Sendable (Bool) -> Void
+    private let told: Flight.Hear
+
+    init(
+        run: @escaping @Sendable () -> Bool,
+        stepAside: @escaping @Sendable (Bool) -> Void,
+        hear: @escaping Flight.Hear = { _ in }
+    ) {
+        self.run = run
+        self.stepAside = stepAside
+        told = hear
+    }
+
+    func step(aside isAside: Bool) { stepAside(isAside) }
+
+    /// Something has happened to an exchange in the connection's own task.
+    func hear(_ event: ExchangeEvent) {
+        if case .attempt = event { step(aside: false) } else { step(aside: true) }
+        told(event)
+    }
+
+    // MARK: Places
+
+    /// - Returns: whether there is a place; `nil` where the run has to wait for one itself.
+    func enter(_ place: FlightPlace, _ priority: FlightPriority, _ lanes: Lanes) -> Bool? {
+        let known = state.withLock { state -> (Bool?, FlightPlace?) in
+            switch state {
+            case .held(let held):
+                state = .used
+                return held == place ? (true, nil) : (nil, held)
+            case .open: return (false, nil)
+            case .inLine, .aboard, .landed, .used, .dropped: return (nil, nil)
+            }
+        }
+        if let other = known.1 { lanes.leave(other) }
+        guard known.0 == false else { return known.0 }
+        return takeOrWait(for: place, priority, lanes)
+    }
+
+    private func takeOrWait(for place: FlightPlace, _ priority: FlightPriority, _ lanes: Lanes) -> Bool {
+        // Under the lock: the place may be there before its number is noted.
+        state.withLock { state in
+            guard case .open = state else { return false }
+            let number = lanes.enter(place, priority) { [self] in admit(place, lanes) }
+            state = number.map { .inLine($0, place) } ?? .used
+            return number == nil
+        }
+    }
+
+    private func admit(_ place: FlightPlace, _ lanes: Lanes) {
+        let isWanted = state.withLock { state in
+            guard case .inLine = state else { return false }
+            state = .held(place)
+            return true
+        }
+        guard isWanted else { return lanes.leave(place) }
+        if !run() { drop(lanes) }
+    }
+
+    // MARK: Flights
+
+    /// Joins a flight, and waits for its outcome without a task.
+    ///
+    /// - Parameter key: of what is asked: one hop of the run, whose outcome is no other's.
+    /// - Returns: whether it has joined; `nil` where the run has to wait itself, `false` where the flight is over.
+    func board(_ flight: Flight, for key: RequestKey, _ priority: FlightPriority) -> Bool? {
+        // Under the lock: the flight may land before its number is noted.
+        state.withLock { state in
+            guard case .open = state else { return nil }
+            guard let number = flight.board(priority, hear: told, tell: { [self] in land($0) }) else { return false }
+            state = .aboard(flight, number, key)
+            return true
+        }
+    }
+
+    private func land(_ outcome: Flight.Outcome) {
+        let isWanted = state.withLock { state in
+            guard case .aboard(_, _, let key) = state else { return false }
+            state = .landed(outcome, key)
+            return true
+        }
+        if isWanted { _ = run() }
+    }
+
+    /// What the flight has brought, taken once, and only by the hop that has boarded it.
+    func takeOutcome(for key: RequestKey?) -> Flight.Outcome? {
+        state.withLock { state in
+            guard case .landed(let outcome, key) = state else { return nil }
+            state = .used
+            return outcome
+        }
+    }
+
+    // MARK: Changes
+
+    /// Waits from now on with another priority, where it waits. Of a flight's passengers the most urgent counts.
+    func change(to priority: FlightPriority, _ lanes: Lanes) {
+        switch state.withLock({ $0 }) {
+        case .inLine(let number, _): lanes.change(number, to: priority)
+        case .aboard(let flight, _, _): flight.raise(to: priority)
+        case .open, .held, .landed, .used, .dropped: break
+        }
+    }
+
+    /// Gives back what was not needed.
+    ///
+    /// - Returns: whether it waited: then the connection will not be run again.
+    @discardableResult
+    func drop(_ lanes: Lanes) -> Bool {
+        let old = state.withLock { state in
+            defer { state = .dropped }
+            return state
+        }
+        switch old {
+        case .inLine(let number, _):
+            // Where the place is on its way already, it is given back when it comes.
+            _ = lanes.leaveLine(number)
+            return true
+        case .aboard(let flight, let number, _):
+            flight.leave(number)
+            return true
+        case .held(let place):
+            lanes.leave(place)
+            return false
+        case .open, .landed, .used, .dropped: return false
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import HTTPTypes
+
+/// Asking the server.
+extension Pipeline {
+    /// Asks together with all who ask the same at the same time, where others may.
+    ///
+    /// - Parameter landings: what ``Flights/landings`` was before the cache was asked.
+    /// - Returns: `nil` where the cache has to be asked again.
+    func ask(_ question: Question, since landings: Int) async throws(ConnectionError) -> Flight.Outcome? {
+        let question = dated(question)
+        let request = try await request(for: question)
+        guard let key = question.flightKey(request, question.passage.retry ?? retry) else {
+            return .success(try await alone(question, request))
+        }
+        let passage = question.passage
+        let flight = flights.flight(for: key, at: passage.place, since: landings) {
+            (seat, hear) async throws(ConnectionError) in
+            try await fly(question, request, &seat, hear)
+        }
+        guard let flight else { return nil }
+        return try await join(flight, for: key.key, question)
+    }
+
+    private func join(
+        _ flight: Flight,
+        for key: RequestKey,
+        _ question: Question
+    ) async throws(ConnectionError) -> Flight.Outcome? {
+        let asker = question.passage.asker
+        if let claim = asker.claim, let isAboard = claim.board(flight, for: key, asker.priority) {
+            guard isAboard else { return nil }
+            countMiss(question)
+            throw .parked
+        }
+        asker.claim?.step(aside: true)
+        defer { asker.claim?.step(aside: false) }
+        return await flight.outcome(asker.priority) { countMiss(question) }
+    }
+
+    private func countMiss(_ question: Question) {
+        guard question.isAwaited, question.passage.identity != nil else { return }
+        activity.report(.miss)
+        cache?.countMiss()
+    }
+
+    /// Asks for nobody else, in the task of the one who asks, when there is a place on the wire.
+    func alone(_ question: Question, _ request: TransportRequest) async throws(ConnectionError) -> Response {
+        var seat = try await seat(for: question.passage)
+        countMiss(question)
+        let claim = question.passage.asker.claim
+        return try await fly(question, request, &seat) { claim?.hear($0) }
+    }
+
+    private func seat(for passage: Passage) async throws(ConnectionError) -> Seat {
+        let (place, asker) = (passage.place, passage.asker)
+        if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes) {
+            guard isThere else { throw .parked }
+            return Seat(place, lanes)
+        }
+        asker.claim?.step(aside: true)
+        defer { asker.claim?.step(aside: false) }
+        guard await lanes.enter(place, asker.priority) else { throw .cancelled }
+        return Seat(place, lanes)
+    }
+
+    /// The question with the age of its credentials, known before they are filled in.
+    func dated(_ question: Question) -> Question {
+        guard let credentialRefreshes, question.passage.mayBeRenewed else { return question }
+        var question = question
+        question.generation = credentialRefreshes.generation(of: question.passage.wire)
+        return question
+    }
+
+    func request(for question: Question) async throws(ConnectionError) -> TransportRequest {
+        let passage = question.passage
+        return try passage.transportRequest(
+            try await environment.fill(passage.wire), validators: question.validators)
+    }
+
+    /// One question and what becomes of its answer.
+    private func fly(
+        _ question: Question,
+        _ request: TransportRequest,
+        _ seat: inout Seat,
+        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+    ) async throws(ConnectionError) -> Response {
+        var exchange = Exchange(order(for: question, request, hear), over: wire)
+        let arrival = try await exchange.arrival(&seat)
+        guard let stored = question.validators, arrival.status == .notModified else {
+            return await keep(arrival, question)
+        }
+        guard stored.isConfirmed(by: arrival.headers) else { return try await replace(question, &seat, hear) }
+        return confirm(stored, by: arrival, question.passage)
+    }
+
+    private func order(
+        for question: Question,
+        _ request: TransportRequest,
+        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+    ) -> ExchangeOrder {
+        let passage = question.passage
+        return ExchangeOrder(
+            request: request,
+            policy: passage.retry ?? retry,
+            origin: passage.place.origin,
+            priority: passage.asker.priority,
+            renew: renewal(of: question),
+            hear: hear
+        )
+    }
+
+    /// `nil` where the request has no secret that could be made anew.
+    private func renewal(of question: Question) -> (@Sendable () async throws(ConnectionError) -> TransportRequest)? {
+        let passage = question.passage
+        guard let credentialRefreshes, passage.mayBeRenewed else { return nil }
+        return { () async throws(ConnectionError) in
+            try await credentialRefreshes.refresh(passage.wire, since: question.generation)
+            return try await self.request(for: question)
+        }
+    }
+
+    /// A 304 that speaks of another representation confirms nothing: the stored one goes, and is asked for anew, once and
+    /// without conditions (RFC 9111 section 4.3.4).
+    private func replace(
+        _ question: Question,
+        _ seat: inout Seat,
+        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+    ) async throws(ConnectionError) -> Response {
+        if let key = question.passage.identity?.key { cache?.forget(key) }
+        let question = dated(question.unconditional)
+        return try await fly(question, try await self.request(for: question), &seat, hear)
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import HTTPTypes
+
+/// What a server is asked for a passage: for what it has, or whether what is stored is still right.
+struct Question: Sendable {
+    let passage: Passage
+    /// What an answer takes the place of.
+    var stored: StoredResponse?
+    /// Whether the validators of what is stored go along.
+    var isConditional = false
+    /// Whether somebody waits for the answer.
+    var isAwaited = true
+    /// How often its credentials had been made anew when they were filled in.
+    var generation = 0
+
+    var validators: StoredResponse? { isConditional ? stored : nil }
+
+    /// The same without conditions.
+    var unconditional: Question { Question(passage: passage, stored: stored) }
+
+    /// What others must ask to share the flight; `nil` where nobody can.
+    ///
+    /// Only what is safe and may be answered from the cache: `reload` and `noStore` ask for an exchange of their own, and
+    /// so do ranges and conditions of the caller, and what is sent with a credential but without an identity.
+    func flightKey(_ request: TransportRequest, _ retry: RetryPolicy) -> FlightKey? {
+        guard let identity = passage.identity, passage.policy.mode != .reload else { return nil }
+        return FlightKey(identity.key, request, retry: retry, lane: passage.place.lane, tags: passage.tags)
+    }
+}

@@ -1,0 +1,47 @@
+public import Foundation
+public import HTTPTypes
+
+/// One exchange of those that a request took, and what came of it.
+public struct Attempt: Hashable, Sendable {
+    /// What came of an exchange.
+    public enum Outcome: Hashable, Sendable {
+        case answered(HTTPResponse.Status)
+        /// The code and the message of the error, without secrets.
+        case failed(code: String, message: String)
+    }
+
+    /// From 1 on, those that do not count for ``RetryPolicy/attempts`` included.
+    public var number: Int
+    public var startedAt: Date
+    public var outcome: Outcome
+    /// Before the next; `nil` of the last.
+    public var delay: Duration?
+    /// Why another followed, or none did; `nil` where the answer is what was asked for.
+    public var reason: RetryReason?
+
+    public init(number: Int, startedAt: Date, outcome: Outcome, delay: Duration? = nil, reason: RetryReason? = nil) {
+        self.number = number
+        self.startedAt = startedAt
+        self.outcome = outcome
+        self.delay = delay
+        self.reason = reason
+    }
+}
+
+extension Attempt: CustomStringConvertible {
+    /// One line, such as `attempt 1: status 503; again after 0.04 s: …`.
+    public var description: String {
+        let next = delay.map { "; again after \(Double($0.milliseconds) / 1000) s" } ?? ""
+        let why = reason.map { ": \($0.message)" } ?? ""
+        return "attempt \(number): \(outcome)\(next)\(why)"
+    }
+}
+
+extension Attempt.Outcome: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .answered(let status): "status \(status.code)"
+        case .failed(let code, let message): "\(code), \(message.printable)"
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/// The written form, as it stands under `retry` of a request's:
+///
+/// ```json
+/// {"attempts": 5, "baseDelay": 0.05, "throttledDelay": 1, "maxDelay": 20, "retryAfterLimit": 5, "attemptTimeout": 10,
+///  "deadline": 30, "window": 30, "statuses": [429, 503], "unsafeMethods": true}
+/// ```
+///
+/// Times are seconds; `null` for `attemptTimeout`, `deadline` and `window` is no limit. What is left out stands at its
+/// default. An unknown key is an error.
+extension RetryPolicy: Codable {
+    /// Reads the written form with any decoder.
+    public init(from decoder: any Decoder) throws {
+        try self.init(written: try JSONValue(from: decoder))
+    }
+
+    /// Writes the written form with any encoder, what stands at its default left out.
+    public func encode(to encoder: any Encoder) throws {
+        try written.encode(to: encoder)
+    }
+}
+
+extension RetryPolicy {
+    init(written: JSONValue) throws(RequestError) {
+        self.init()
+        var form = try WrittenObject(written, in: "the retry policy")
+        if let value = form.take("attempts") { attempts = try Self.attempts(value, form) }
+        try readDelays(&form)
+        attemptTimeout = try form.duration("attemptTimeout", default: nil)
+        deadline = try form.duration("deadline", default: nil)
+        window = try form.duration("window", default: window)
+        if let value = form.take("statuses") { statuses = try Self.statuses(value, form) }
+        if let value = form.take("unsafeMethods") { retriesUnsafeMethods = try Self.bool(value, form) }
+        try form.finish()
+    }
+
+    var written: JSONValue {
+        var members: [String: JSONValue] = [:]
+        let usual = Self.default
+        if attempts != usual.attempts { members["attempts"] = JSONValue(attempts) }
+        for (key, path) in Self.delays where self[keyPath: path] != usual[keyPath: path] {
+            members[key] = .number(self[keyPath: path].writtenSeconds)
+        }
+        for (key, path) in Self.limits where self[keyPath: path] != usual[keyPath: path] {
+            members[key] = self[keyPath: path].map { .number($0.writtenSeconds) } ?? .null
+        }
+        if statuses != usual.statuses { members["statuses"] = .array(statuses.sorted().map { JSONValue($0) }) }
+        if retriesUnsafeMethods { members["unsafeMethods"] = true }
+        return .object(members)
+    }
+
+    private mutating func readDelays(_ form: inout WrittenObject) throws(RequestError) {
+        for (key, path) in Self.delays {
+            guard let delay = try form.duration(key, default: self[keyPath: path]) else {
+                throw form.failure(key, "is null: write seconds")
+            }
+            self[keyPath: path] = delay
+        }
+    }
+
+    private static func attempts(_ value: JSONValue, _ form: WrittenObject) throws(RequestError) -> Int {
+        guard case .integer(let number) = value.normalized, let count = Int(exactly: number),
+            allowedAttempts.contains(count)
+        else {
+            throw form.failure("attempts", "is no count: write a whole number from 1 to 1000")
+        }
+        return count
+    }
+
+    private static func statuses(_ value: JSONValue, _ form: WrittenObject) throws(RequestError) -> Set<Int> {
+        guard case .array(let values) = value else {
+            throw form.failure("statuses", "is \(value.kind): write an array, […]")
+        }
+        return Set(
+            try values.map { value throws(RequestError) in
+                guard case .integer(let number) = value.normalized, let status = Int(exactly: number),
+                    allowedStatuses.contains(status)
+                else {
+                    throw form.failure("statuses", "holds what is no status of an error: write numbers from 400 to 599")
+                }
+                return status
+            })
+    }
+
+    private static func bool(_ value: JSONValue, _ form: WrittenObject) throws(RequestError) -> Bool {
+        guard case .bool(let bool) = value else {
+            throw form.failure("unsafeMethods", "is \(value.kind): write true or false")
+        }
+        return bool
+    }
+
+    private static var delays: [(String, WritableKeyPath<Self, Duration>)] {
+        [
+            ("baseDelay", \.baseDelay), ("throttledDelay", \.throttledDelay), ("maxDelay", \.maxDelay),
+            ("retryAfterLimit", \.retryAfterLimit),
+        ]
+    }
+
+    private static var limits: [(String, WritableKeyPath<Self, Duration?>)] {
+        [("attemptTimeout", \.attemptTimeout), ("deadline", \.deadline), ("window", \.window)]
+    }
+}

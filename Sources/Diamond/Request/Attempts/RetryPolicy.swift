@@ -1,0 +1,94 @@
+/// How often a request is sent again that failed, when, and for how long.
+///
+/// What is repeated at all is no matter of taste: what surely was not processed, and what does no harm a second time.
+/// See <doc:Retrying> for the table.
+///
+/// ```swift
+/// request.retry = .never
+/// request.retry = .interactive
+/// request.retry = RetryPolicy(attempts: 5, deadline: .seconds(60))
+/// ```
+///
+/// Durations are kept in whole milliseconds, from none to a hundred years.
+public struct RetryPolicy: Hashable, Sendable {
+    /// Exchanges in all, the first included; 3 by default (*Site Reliability Engineering*, chapter 21). 1 repeats
+    /// nothing. Up to 3 exchanges whose request surely was not processed do not count. From 1 to 1,000.
+    public var attempts: Int { didSet { attempts = attempts.clamped } }
+    /// The longest delay before the first repetition; 50 ms. It doubles from one to the next, and the delay is drawn
+    /// between nothing and it: full jitter, which keeps clients from coming back together.
+    public var baseDelay: Duration { didSet { baseDelay = baseDelay.bounded } }
+    /// Takes the place of ``baseDelay`` after a 429; a second.
+    public var throttledDelay: Duration { didSet { throttledDelay = throttledDelay.bounded } }
+    /// What no delay exceeds of its own; 20 seconds.
+    public var maxDelay: Duration { didSet { maxDelay = maxDelay.bounded } }
+    /// How much longer than the drawn delay a `Retry-After` may make the wait; 5 seconds. A server that wants more gets
+    /// no repetition: its answer is the answer.
+    public var retryAfterLimit: Duration { didSet { retryAfterLimit = retryAfterLimit.bounded } }
+    /// The longest time of one attempt, from its begin to the end of its body; `nil`, the default, sets none. What
+    /// stands still, ``Request/timeout`` ends in any case.
+    public var attemptTimeout: Duration? { didSet { attemptTimeout = attemptTimeout?.bounded } }
+    /// The longest time of all attempts and the delays between them; `nil`, the default, sets none. No attempt begins
+    /// whose delay ends after it.
+    public var deadline: Duration? { didSet { deadline = deadline?.bounded } }
+    /// How long after the begin of the first attempt another may begin; 30 seconds. Unlike ``deadline`` it cuts nothing
+    /// short: it keeps a caller who has waited long for the first attempt from waiting as long again. `nil` sets none.
+    public var window: Duration? { didSet { window = window?.bounded } }
+    /// The statuses after which a request is sent again: 408, 425, 429, 500, 502, 503 and 504. Others than 400 to 599
+    /// are left out, and 400, 401, 421 and 422 have rules of their own.
+    public var statuses: Set<Int> { didSet { statuses = statuses.filter(Self.allowedStatuses.contains) } }
+    /// Whether the app answers for it that a POST or PATCH acts once however often it arrives; `false`. A request with
+    /// an `Idempotency-Key` need not say so.
+    public var retriesUnsafeMethods: Bool
+
+    public init(
+        attempts: Int = 3,
+        baseDelay: Duration = .milliseconds(50),
+        throttledDelay: Duration = .seconds(1),
+        maxDelay: Duration = .seconds(20),
+        retryAfterLimit: Duration = .seconds(5),
+        attemptTimeout: Duration? = nil,
+        deadline: Duration? = nil,
+        window: Duration? = .seconds(30),
+        statuses: Set<Int> = defaultStatuses,
+        retriesUnsafeMethods: Bool = false
+    ) {
+        self.attempts = attempts.clamped
+        self.baseDelay = baseDelay.bounded
+        self.throttledDelay = throttledDelay.bounded
+        self.maxDelay = maxDelay.bounded
+        self.retryAfterLimit = retryAfterLimit.bounded
+        self.attemptTimeout = attemptTimeout?.bounded
+        self.deadline = deadline?.bounded
+        self.window = window?.bounded
+        self.statuses = statuses.filter(Self.allowedStatuses.contains)
+        self.retriesUnsafeMethods = retriesUnsafeMethods
+    }
+
+    /// Three attempts, without a limit on a transfer that goes on.
+    public static let `default` = RetryPolicy()
+    /// One attempt.
+    public static let never = RetryPolicy(attempts: 1)
+    /// For what somebody waits for: 10 seconds an attempt, 30 in all.
+    public static let interactive = RetryPolicy(attemptTimeout: .seconds(10), deadline: .seconds(30))
+
+    /// Those of ``statuses`` when nothing is said.
+    public static let defaultStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+
+    /// The longest time that an attempt has which begins now; `nil` where nothing limits it.
+    ///
+    /// - Parameter elapsed: since the first attempt began.
+    func attemptLimit(elapsed: Duration) -> Duration? {
+        let rest = deadline.map { max(.zero, $0 - elapsed) }
+        return [attemptTimeout, rest].compactMap(\.self).min()
+    }
+
+    /// Since the first attempt began: from then on no other begins; `nil` where nothing says so.
+    var lastBegin: Duration? { [deadline, window].compactMap(\.self).min() }
+
+    static let allowedStatuses = 400..<600
+    static let allowedAttempts = 1...1000
+}
+
+extension Int {
+    fileprivate var clamped: Int { Swift.min(Swift.max(self, 1), RetryPolicy.allowedAttempts.upperBound) }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// How long to wait before sending again: exponential, with full jitter.
+///
+/// `draw · min(cap, base · 2^exponent)`, the draw from 0 up to 1 (Brooker, "Exponential Backoff And Jitter", AWS
+/// Architecture Blog 2015): of clients that failed together, no two come back together.
+struct Backoff: Hashable, Sendable {
+    /// Milliseconds.
+    private let base: Double
+    private let cap: Double
+
+    /// - Parameter isThrottled: whether the server wants fewer requests, and the longer base counts.
+    init(_ policy: RetryPolicy, isThrottled: Bool = false) {
+        base = Double((isThrottled ? policy.throttledDelay : policy.baseDelay).milliseconds)
+        cap = Double(policy.maxDelay.milliseconds)
+    }
+
+    /// The longest delay at this exponent, 0 for the first repetition.
+    func limit(_ exponent: Int) -> Duration { .milliseconds(highest(exponent)) }
+
+    func delay(_ exponent: Int, draw: Double) -> Duration {
+        .milliseconds(min(max(draw, 0), 1) * highest(exponent))
+    }
+
+    private func highest(_ exponent: Int) -> Double { min(cap, base * pow(2, Double(min(max(exponent, 0), 64)))) }
+}

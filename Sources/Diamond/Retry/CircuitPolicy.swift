@@ -1,0 +1,23 @@
+/// When nothing more is sent to an origin, and for how long. In the shape of Polly's, with counts that a single app reaches.
+public struct CircuitPolicy: Hashable, Sendable {
+    /// Fewer outcomes than this in the window say nothing; 10.
+    public var minimumCalls: Int
+    /// Which share of them has to be failures, from 0 to 1; a half.
+    public var failureShare: Double
+    /// 30 seconds.
+    public var window: Duration
+    /// How long nothing is sent, before one exchange is let through to try; 5 seconds.
+    public var openTime: Duration
+
+    public init(
+        minimumCalls: Int = 10,
+        failureShare: Double = 0.5,
+        window: Duration = .seconds(30),
+        openTime: Duration = .seconds(5)
+    ) {
+        self.minimumCalls = max(1, minimumCalls)
+        self.failureShare = failureShare
+        self.window = window
+        self.openTime = openTime
+    }
+}

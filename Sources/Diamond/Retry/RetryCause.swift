@@ -1,0 +1,64 @@
+import HTTPTypes
+
+/// What the outcome of an attempt says of another, before anybody asks for time, budget and counts.
+enum RetryCause: Equatable {
+    /// Surely not processed: any method may go again.
+    case unprocessed(RetryReason)
+    /// It may have been processed, and a second time does no harm; or the server itself asks for it.
+    case repeatable(RetryReason)
+    case unauthorized
+    case none(RetryReason)
+
+    init(_ situation: RetrySituation) {
+        switch situation.outcome {
+        case _ where situation.isCommitted: self = .none(.committed)
+        case .failed(let error, let isAfterHead): self = Self.cause(of: error, isAfterHead, situation)
+        case .answered(let status, _): self = Self.cause(of: status.code, situation)
+        }
+    }
+
+    // MARK: Failures
+
+    private static let permanent: Set<TransportError.Code> = [
+        .badURL, .badRequestBody, .badResponse, .bodyTooLarge, .cancelled, .certificateRejected, .closed,
+    ]
+
+    private static func cause(of error: TransportError, _ isAfterHead: Bool, _ situation: RetrySituation) -> Self {
+        guard !permanent.contains(error.code) else { return .none(.permanent(error)) }
+        guard error.requestMayHaveBeenSent || isAfterHead else { return .unprocessed(.unprocessed(error)) }
+        guard situation.request.isRepeatable(by: situation.policy) else {
+            return .none(.notIdempotent(situation.request.method))
+        }
+        let isClosedEarly = error.code == .connectionLost && !isAfterHead && !situation.history.hasLostConnection
+        return .repeatable(isClosedEarly ? .connectionClosed : .interrupted(error))
+    }
+
+    // MARK: Statuses
+
+    private static func cause(of status: Int, _ situation: RetrySituation) -> Self {
+        switch status {
+        case 401: .unauthorized
+        case 421 where !situation.history.wasMisdirected: .unprocessed(.misdirected)
+        case 409 where situation.request.hasIdempotencyKey: .repeatable(.stillRunning)
+        case 400, 421, 422: .none(.final(status))
+        default: cause(ofListed: status, situation)
+        }
+    }
+
+    private static func cause(ofListed status: Int, _ situation: RetrySituation) -> Self {
+        guard situation.policy.statuses.contains(status) else { return .none(.final(status)) }
+        let isInvited = [429, 503].contains(status) && situation.pushBack != nil
+        guard isInvited || situation.request.isRepeatable(by: situation.policy) else {
+            return .none(.notIdempotent(situation.request.method))
+        }
+        return .repeatable(status == 429 ? .throttled : .status(status))
+    }
+}
+
+extension RetrySituation {
+    /// How long the server asks to wait; `nil` where it does not say.
+    var pushBack: Duration? {
+        guard case .answered(_, let headers) = outcome else { return nil }
+        return RetryAfter.duration(headers, now: now)
+    }
+}

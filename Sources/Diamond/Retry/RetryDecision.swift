@@ -1,0 +1,84 @@
+/// What to do after an attempt. A value, computed without I/O; the pipeline obeys it.
+///
+/// The rule is that of gRPC's A6: again where the request surely was not processed, else only where a repetition does
+/// no harm (RFC 9110 section 9.2.2); never after bytes of the answer have reached the caller.
+enum RetryDecision: Hashable, Sendable {
+    /// Send it again.
+    ///
+    /// - Parameters:
+    ///   - isFree: whether the attempt that ended does not count, and the next needs no budget.
+    case retry(after: Duration, isFree: Bool, reason: RetryReason)
+    /// Have the credential made anew, once for all who wait for it, and send the request again at once with it.
+    case refreshCredential
+    /// The outcome is the caller's.
+    case giveUp(RetryReason)
+
+    init(_ situation: RetrySituation) {
+        switch RetryCause(situation) {
+        case .none(let reason): self = .giveUp(reason)
+        case .unauthorized: self = situation.refresh
+        case .unprocessed(let reason): self = situation.repetition(reason, isFree: situation.isFreeLeft)
+        case .repeatable(let reason): self = situation.repetition(reason, isFree: false)
+        }
+    }
+}
+
+extension RetrySituation {
+    /// Exchanges of a request that surely were not processed and do not count.
+    private static let freeAttempts = 3
+
+    fileprivate var isFreeLeft: Bool { history.free < Self.freeAttempts }
+
+    fileprivate var refresh: RetryDecision {
+        guard request.canRefreshCredential, !history.hasRefreshed else { return .giveUp(.unauthorized) }
+        let obstacle = bodyGone ?? circuitOpen ?? outOfTime(after: .zero)
+        return obstacle.map { .giveUp($0) } ?? .refreshCredential
+    }
+
+    fileprivate func repetition(_ reason: RetryReason, isFree: Bool) -> RetryDecision {
+        let delay = delay(for: reason)
+        let obstacle =
+            bodyGone ?? attemptsUsed(isFree) ?? circuitOpen ?? budgetEmpty(isFree)
+            ?? tooLong(delay) ?? outOfTime(after: delay.total)
+        if let obstacle { return .giveUp(obstacle) }
+        return .retry(after: delay.total, isFree: isFree, reason: delay.pushBack.map { .retryAfter($0) } ?? reason)
+    }
+
+    // MARK: The delay
+
+    private struct Delay {
+        var own: Duration
+        var pushBack: Duration?
+        var total: Duration { max(own, pushBack ?? .zero) }
+    }
+
+    private func delay(for reason: RetryReason) -> Delay {
+        guard !reason.isAtOnce else { return Delay(own: .zero) }
+        let backoff = Backoff(policy, isThrottled: reason.code == .throttled)
+        return Delay(own: backoff.delay(history.exponent, draw: draw), pushBack: pushBack)
+    }
+
+    // MARK: What stands against it
+
+    private var bodyGone: RetryReason? { request.isBodyRebuildable ? nil : .bodyGone }
+
+    private var circuitOpen: RetryReason? { isCircuitOpen ? .circuitOpen : nil }
+
+    private func attemptsUsed(_ isFree: Bool) -> RetryReason? {
+        let used = history.counted + (isFree ? 0 : 1)
+        let isUsed = policy.attempts == 1 || used >= policy.attempts
+        return isUsed ? .attemptsUsed(policy.attempts) : nil
+    }
+
+    private func budgetEmpty(_ isFree: Bool) -> RetryReason? { isFree || hasBudget ? nil : .budgetEmpty }
+
+    private func tooLong(_ delay: Delay) -> RetryReason? {
+        guard let pushBack = delay.pushBack, pushBack > delay.own + policy.retryAfterLimit else { return nil }
+        return .retryAfterTooLong(pushBack, limit: policy.retryAfterLimit)
+    }
+
+    private func outOfTime(after delay: Duration) -> RetryReason? {
+        guard let end = policy.lastBegin, elapsed + delay >= end else { return nil }
+        return .outOfTime(end)
+    }
+}

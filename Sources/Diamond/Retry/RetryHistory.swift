@@ -1,0 +1,59 @@
+import Foundation
+
+/// The attempts of one request that have ended, and what of them counts for the next decision.
+///
+/// Empty, and without an allocation, as long as nothing was sent again: an answer to the first attempt carries no
+/// history.
+struct RetryHistory: Hashable, Sendable {
+    private(set) var attempts: [Attempt] = []
+    /// Attempts that count for ``RetryPolicy/attempts``.
+    var counted = 0
+    /// Attempts that did not, because the request surely was not processed.
+    var free = 0
+    /// Of the next delay: grows with each, and begins anew after the server has named the time (gRPC A6).
+    var exponent = 0
+    /// Whether a 421 was answered with another attempt.
+    var wasMisdirected = false
+    /// Whether the credential was made anew.
+    var hasRefreshed = false
+    /// Whether a connection that ended early was answered with another attempt.
+    var hasLostConnection = false
+
+    /// Keeps an attempt and what was decided after it.
+    mutating func record(_ decision: RetryDecision, after outcome: Attempt.Outcome, startedAt: Date) {
+        var attempt = Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome)
+        switch decision {
+        case .retry(let delay, let isFree, let reason):
+            (attempt.delay, attempt.reason) = (delay, reason)
+            count(reason, isFree)
+        case .refreshCredential:
+            (attempt.delay, attempt.reason) = (.zero, .credential)
+            hasRefreshed = true
+        case .giveUp(let reason):
+            attempt.reason = reason
+        }
+        attempts.append(attempt)
+    }
+
+    /// What was to follow the last attempt does not.
+    mutating func giveUp(_ reason: RetryReason) {
+        guard let last = attempts.indices.last else { return }
+        (attempts[last].delay, attempts[last].reason) = (nil, reason)
+    }
+
+    /// Keeps the attempt that brought what was asked for, where others were before it.
+    mutating func recordSuccess(_ outcome: Attempt.Outcome, startedAt: Date) {
+        guard !attempts.isEmpty else { return }
+        attempts.append(Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome))
+    }
+
+    private mutating func count(_ reason: RetryReason, _ isFree: Bool) {
+        if isFree { free += 1 } else { counted += 1 }
+        switch reason.code {
+        case .misdirected: wasMisdirected = true
+        case .connectionClosed: hasLostConnection = true
+        case .retryAfter: exponent = 0
+        default: exponent += 1
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import HTTPTypes
+
+extension RetryReason {
+    /// Another connection is all that it takes.
+    var isAtOnce: Bool { code == .misdirected || code == .connectionClosed }
+
+    static let misdirected = RetryReason(.misdirected, "421: the server does not answer for this origin here")
+    static let connectionClosed = RetryReason(.connectionClosed, "the connection ended before a byte of the answer")
+    static let throttled = RetryReason(.throttled, "429: the server wants fewer requests")
+    static let stillRunning = RetryReason(.stillRunning, "409: the first request with this idempotency key is at work")
+    static let credential = RetryReason(.credential, "401: the credential is made anew")
+    static let committed = RetryReason(.committed, "bytes of the answer are with the caller already")
+    static let bodyGone = RetryReason(.bodyGone, "the body cannot be made again: send bytes or a file")
+    static let circuitOpen = RetryReason(.circuitOpen, "most requests to this origin failed lately: try again later")
+    static let unauthorized = RetryReason(.unauthorized, "401, and there is no newer credential: sign in again")
+    static let budgetEmpty = RetryReason(
+        .budgetEmpty, "too many requests to this origin were sent again lately: try again later")
+
+    static func unprocessed(_ error: TransportError) -> RetryReason {
+        RetryReason(.unprocessed, "nothing was sent (\(error.code))")
+    }
+
+    static func interrupted(_ error: TransportError) -> RetryReason {
+        RetryReason(.interrupted, "the exchange broke (\(error.code)), and a repetition does no harm")
+    }
+
+    static func permanent(_ error: TransportError) -> RetryReason {
+        RetryReason(.permanent, "a repetition would not help (\(error.code))")
+    }
+
+    static func status(_ status: Int) -> RetryReason { RetryReason(.status, "status \(status) may pass") }
+
+    static func final(_ status: Int) -> RetryReason {
+        RetryReason(.final, "status \(status) is the same a second time")
+    }
+
+    static func retryAfter(_ time: Duration) -> RetryReason {
+        RetryReason(.retryAfter, "the server asks for it after \(time.inSeconds)")
+    }
+
+    static func retryAfterTooLong(_ time: Duration, limit: Duration) -> RetryReason {
+        let message =
+            "the server asks to wait \(time.inSeconds), more than \(limit.inSeconds) of patience: try again then"
+        return RetryReason(.retryAfterTooLong, message)
+    }
+
+    static func notIdempotent(_ method: HTTPRequest.Method) -> RetryReason {
+        RetryReason(
+            .notIdempotent,
+            "a second \(method.rawValue.printable) could act twice: give it an Idempotency-Key to repeat it")
+    }
+
+    static func attemptsUsed(_ count: Int) -> RetryReason {
+        RetryReason(.attemptsUsed, count == 1 ? "the policy allows one attempt" : "\(count) attempts were made")
+    }
+
+    static func outOfTime(_ end: Duration) -> RetryReason {
+        RetryReason(.outOfTime, "another attempt would begin later than \(end.inSeconds) after the first")
+    }
+}
+
+extension Duration {
+    /// For people: `0.05 s`, `120 s`.
+    fileprivate var inSeconds: String {
+        let milliseconds = milliseconds
+        return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(writtenSeconds) s"
+    }
+}

@@ -1,0 +1,57 @@
+import HTTPTypes
+
+/// All that the decision whether to send again depends on, at the end of an attempt.
+struct RetrySituation: Sendable {
+    /// What came of the attempt.
+    enum Outcome: Sendable {
+        case answered(HTTPResponse.Status, HTTPFields)
+        /// - Parameter afterHead: whether the head of an answer was there.
+        case failed(TransportError, afterHead: Bool = false)
+    }
+
+    var policy = RetryPolicy.default
+    var request: RetryableRequest
+    /// The attempts before this one.
+    var history = RetryHistory()
+    var outcome: Outcome
+    /// Whether bytes of the answer have reached the caller, who cannot give them back.
+    var isCommitted = false
+    /// Since the first attempt began.
+    var elapsed = Duration.zero
+    /// Milliseconds since 1970; only for answers without a `Date`.
+    var now: Int64
+    /// What ``RetryBudget/canWithdraw(at:)`` says of the origin.
+    var hasBudget = true
+    /// Whether the origin's ``CircuitBreaker`` lets nothing through.
+    var isCircuitOpen = false
+    /// From 0 up to 1.
+    var draw: Double
+}
+
+/// What of a request counts for sending it again.
+struct RetryableRequest: Hashable, Sendable {
+    var method: HTTPRequest.Method
+    /// draft-ietf-httpapi-idempotency-key-header: the server acts once for one key.
+    var hasIdempotencyKey = false
+    /// `false` for a stream that can be read only once.
+    var isBodyRebuildable = true
+    /// Whether there is somebody who can make the credential anew, and ``RefreshLimit`` allows it.
+    var canRefreshCredential = false
+
+    init(
+        _ method: HTTPRequest.Method,
+        headers: HTTPFields = [:],
+        isBodyRebuildable: Bool = true,
+        canRefreshCredential: Bool = false
+    ) {
+        self.method = method
+        hasIdempotencyKey = headers.contains { $0.name.canonicalName == "idempotency-key" && !$0.value.isEmpty }
+        self.isBodyRebuildable = isBodyRebuildable
+        self.canRefreshCredential = canRefreshCredential
+    }
+
+    /// Whether a second arrival does no harm.
+    func isRepeatable(by policy: RetryPolicy) -> Bool {
+        method.isIdempotent || hasIdempotencyKey || policy.retriesUnsafeMethods
+    }
+}

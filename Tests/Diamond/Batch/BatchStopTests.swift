@@ -1,0 +1,184 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A batch that does not go through` {
+    private let airport = Airport()
+
+    private func engine() -> Engine { .stub(airport.transport) }
+
+    private func requests(_ count: Int) -> [Request] { (0..<count).map { Request("http://h/\($0)") } }
+
+    private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
+
+    // MARK: Failing fast
+
+    @Test(arguments: [
+        (isFailingFast: false, isFailure: false, codes: ["200", "500", "200"]),
+        (false, true, ["200", "500", "200"]),
+        (true, false, ["200", "500", "200"]),
+        (true, true, ["cancelled", "500", "cancelled"]),
+    ]) func `is canceled by a status only where it fails fast, and that is a failure`(
+        isFailingFast: Bool,
+        isFailure: Bool,
+        codes: [String]
+    ) async {
+        let (gate, failed) = (Gate(), Gate())
+        let engine = Engine.stub(
+            StubTransport { request throws(TransportError) in
+                let isBad = request.url.hasSuffix("/1")
+                guard !isBad else { return .stub(status: 500) }
+                await withTaskCancellationHandler {
+                    await gate.wait()
+                } onCancel: {
+                    gate.open()
+                }
+                guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
+                return .stub()
+            }
+        )
+        var requests = requests(3)
+        requests[1].retry = .never
+        let batch = engine.batch(requests, isFailingFast: isFailingFast) { isFailure && $0.status.code >= 500 }
+        batch.connections[1].completionBlock = { failed.open() }
+        engine.enqueue(batch)
+        await failed.wait()
+        if !(isFailingFast && isFailure) { gate.open() }
+        let results = await batch.results
+        #expect(results.map(\.word) == codes)
+        #expect(await batch.progress.all.last?.failed == (isFailure ? (isFailingFast ? 3 : 1) : 0))
+    }
+
+    @Test func `fails fast also when it has been dropped, and is canceled by that alone`() async {
+        let engine = engine()
+        let connections = requests(3).map(engine.connection(for:))
+        engine.enqueue(Batch(connections, isFailingFast: true))
+        await flying(3)
+        #expect(connections.allSatisfy { !$0.isCancelled })
+        connections[1].cancel()
+        await untilTrue { connections.allSatisfy(\.isFinished) }
+        #expect(connections.allSatisfy { $0.isCancelled })
+    }
+
+    @Test func `is over when it was given connections that had failed`() async {
+        let engine = engine()
+        let connections = requests(3).map(engine.connection(for:))
+        connections[2].cancel()
+        let batch = Batch(connections, isFailingFast: true)
+        #expect(await batch.results.map(\.word) == ["cancelled", "cancelled", "cancelled"])
+        #expect(connections.allSatisfy { $0.isCancelled })
+    }
+
+    // MARK: Canceling
+
+    @Test(arguments: 0..<4) func `ends when it is canceled`(stage: Int) async {
+        let engine = engine()
+        let batch = engine.batch(requests(3))
+        let completions = Guarded(0)
+        for connection in batch.connections { connection.completionBlock = { completions.withLock { $0 += 1 } } }
+        if stage > 0 { engine.enqueue(batch) }
+        if stage > 1 { await flying(3) }
+        if stage > 2 { batch.pause() }
+        batch.cancel()
+        #expect(await batch.results.map(\.word) == ["cancelled", "cancelled", "cancelled"])
+        #expect(completions.withLock { $0 } == (stage > 0 ? 3 : 0))
+        engine.enqueue(batch)
+        await untilTrue { batch.connections.allSatisfy(\.isFinished) && completions.withLock { $0 } == 3 }
+        #expect(batch.completed == 3)
+    }
+
+    @Test(arguments: 0..<2) func `is canceled by its operation, and with the task that waits`(way: Int) async {
+        let engine = engine()
+        let batch = engine.batch(requests(2))
+        engine.enqueue(batch)
+        await flying(2)
+        let task = Task { await batch.results }
+        if way == 0 { task.cancel() } else { batch.operation.cancel() }
+        #expect(await task.value.map(\.word) == ["cancelled", "cancelled"])
+    }
+
+    @Test func `goes on when the task that looks at its items is canceled`() async {
+        let engine = engine()
+        let batch = engine.batch(requests(2))
+        engine.enqueue(batch)
+        await flying(2)
+        airport.land("http://h/0")
+        let task = Task { await batch.items.reduce(into: []) { $0.append($1.index) } }
+        await untilTrue { batch.completed == 1 }
+        task.cancel()
+        #expect(await [[], [0]].contains(task.value))
+        airport.landAll()
+        #expect(await batch.results.map(\.word) == ["200", "200"])
+    }
+
+    // MARK: Pausing
+
+    @Test func `is held until each pause is answered, and takes back no other's`() async {
+        let engine = engine()
+        let batch = engine.batch(requests(2))
+        batch.connections[1].pause()
+        batch.resume()
+        #expect(batch.connections.map(\.isPaused) == [false, true])
+        batch.pause()
+        batch.pause()
+        engine.enqueue(batch)
+        batch.resume()
+        #expect(batch.connections.map(\.isPaused) == [true, true])
+        batch.resume()
+        await flying(1)
+        #expect(batch.connections.map(\.isPaused) == [false, true])
+        batch.connections[1].resume()
+        await flying(2)
+        airport.landAll()
+        #expect(await batch.results.map(\.word) == ["200", "200"])
+    }
+
+    // MARK: Memory
+
+    @Test func `is freed when it is never run, and ends for who observes it`() async {
+        let leaked = Weak(nil)
+        let observers = { () -> (AsyncStream<BatchProgress>, AsyncStream<BatchProgress>) in
+            let batch = engine().batch(requests(2))
+            leaked.connection.withLock { $0.value = batch.connections[0] }
+            return (
+                batch.progress,
+                {
+                    _ = batch.foundationProgress; return batch.progress
+                }()
+            )
+        }()
+        #expect(leaked.isGone)
+        #expect(await observers.0.all.map(\.completed) == [0])
+        #expect(await observers.1.all.map(\.completed) == [0])
+    }
+
+    @Test func `is freed when it is over, whatever was asked of it`() async {
+        let leaked = Weak(nil)
+        await { () async in
+            let engine = engine()
+            let batch = engine.batch(requests(2))
+            leaked.connection.withLock { $0.value = batch.connections[0] }
+            let (operation, progress) = (batch.operation, batch.foundationProgress)
+            engine.enqueue(batch)
+            await flying(2)
+            airport.landAll()
+            _ = await batch.results
+            #expect(operation.isFinished && progress.isFinished)
+        }()
+        await untilTrue { leaked.isGone }
+    }
+}
+
+extension Result<Response, ConnectionError> {
+    /// The status, or what failed.
+    fileprivate var word: String {
+        switch self {
+        case .success(let response): "\(response.status.code)"
+        case .failure(let error): "\(error.code)"
+        }
+    }
+}

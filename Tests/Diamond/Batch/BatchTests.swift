@@ -1,0 +1,180 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A batch` {
+    private let airport = Airport()
+
+    private func engine() -> Engine { .stub(airport.transport) }
+
+    private func requests(_ count: Int) -> [Request] { (0..<count).map { Request("http://h/\($0)") } }
+
+    private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
+
+    // MARK: Results
+
+    @Test func `brings each result in the order given, and as they come`() async throws {
+        let engine = engine()
+        let batch = engine.batch(requests(3))
+        engine.enqueue(batch)
+        await flying(3)
+        var items = batch.items.makeAsyncIterator()
+        for index in [2, 0, 1] {
+            airport.land("http://h/\(index)")
+            let item = await items.next()
+            #expect(item?.index == index)
+            #expect(try item?.result.get().text == "http://h/\(index)")
+        }
+        #expect(await items.next() == nil)
+        #expect(try await batch.results.map { try $0.get().text } == ["http://h/0", "http://h/1", "http://h/2"])
+        #expect(await batch.items.reduce(into: []) { $0.append($1.index) } == [2, 0, 1])
+    }
+
+    @Test func `that is empty is over at once`() async {
+        let batch = Batch([])
+        #expect(await batch.results.isEmpty)
+        #expect(await batch.progress.all == [BatchProgress(completed: 0, failed: 0, count: 0)])
+        #expect(await batch.items.reduce(0) { count, _ in count + 1 } == 0)
+        #expect(batch.operation.isFinished && batch.foundationProgress.isFinished)
+    }
+
+    @Test func `tells how far it is, at first the present, at last the end`() async {
+        let engine = engine()
+        let batch = engine.batch(requests(3))
+        var progress = batch.progress.makeAsyncIterator()
+        #expect(await progress.next()?.completed == 0)
+        engine.enqueue(batch)
+        await flying(3)
+        airport.land("http://h/1")
+        #expect(await progress.next()?.fractionCompleted == 1.0 / 3)
+        batch.connections[0].cancel()
+        #expect(await progress.next() == BatchProgress(completed: 2, failed: 1, count: 3))
+        airport.landAll()
+        #expect(await progress.next() == BatchProgress(completed: 3, failed: 1, count: 3))
+        #expect(await progress.next() == nil)
+        #expect(batch.completed == 3 && batch.count == 3)
+        #expect(await batch.progress.all == [BatchProgress(completed: 3, failed: 1, count: 3)])
+    }
+
+    @Test func `takes connections of several engines, finished ones, and one twice`() async throws {
+        let engines = [engine(), engine()]
+        let connections = engines.map { $0.connection(for: Request("http://h/")) }
+        engines[0].enqueue(connections[0])
+        await flying(1)
+        airport.landAll()
+        _ = try await connections[0].response
+        let batches = [Batch(connections + connections), Batch(connections)]
+        engines[1].enqueue(batches[0])
+        await flying(1)
+        airport.landAll()
+        #expect(await batches[0].results.count == 4)
+        #expect(await batches[1].results.count == 2)
+        #expect(await batches[0].progress.all == [BatchProgress(completed: 4, failed: 0, count: 4)])
+    }
+
+    // MARK: The end
+
+    @Test func `is over when the last completion block has returned, also one that was replaced`() async {
+        let engine = engine()
+        let batch = engine.batch(requests(1))
+        let (entered, returned) = (Gate(), DispatchSemaphore(value: 0))
+        let calls = Guarded<[String]>([])
+        batch.connections[0].completionBlock = { calls.withLock { $0.append("replaced") } }
+        engine.enqueue(batch)
+        await flying(1)
+        batch.connections[0].completionBlock = { [former = batch.connections[0].completionBlock] in
+            former?()
+            entered.open()
+            returned.wait()
+            calls.withLock { $0.append("last") }
+        }
+        airport.landAll()
+        await entered.wait()
+        #expect(batch.connections[0].isFinished && batch.completed == 0)
+        #expect(!batch.operation.isFinished)
+        returned.signal()
+        #expect(await batch.results.count == 1)
+        #expect(calls.withLock { $0 } == ["replaced", "last"])
+    }
+
+    @Test func `is what operations and connections can wait for`() async throws {
+        let engine = engine()
+        let batch = engine.batch(requests(2))
+        let (queue, ran) = (OperationQueue(), Gate())
+        let (other, connection) = (BlockOperation { ran.open() }, engine.connection(for: Request("http://h/last")))
+        other.addDependency(batch.operation)
+        connection.addDependency(batch.operation)
+        queue.addOperation(other)
+        engine.enqueue(connection)
+        engine.enqueue(batch)
+        await flying(2)
+        airport.land("http://h/0")
+        await untilTrue { batch.completed == 1 }
+        #expect(!ran.isOpen && !connection.isExecuting && !batch.operation.isFinished)
+        airport.land("http://h/1")
+        await ran.wait()
+        await untilTrue { airport.flying == ["http://h/last"] }
+        airport.landAll()
+        #expect(try await connection.response.status == .ok)
+        #expect(batch.operation.isFinished)
+    }
+
+    @Test func `counts for Foundation, too, in another progress as well`() async {
+        let engine = engine()
+        let (batch, whole) = (engine.batch(requests(4)), Progress.discreteProgress(totalUnitCount: 1))
+        whole.addChild(batch.foundationProgress, withPendingUnitCount: 1)
+        #expect(batch.foundationProgress === batch.foundationProgress)
+        engine.enqueue(batch)
+        await flying(4)
+        airport.land("http://h/3")
+        await untilTrue { batch.foundationProgress.completedUnitCount == 1 }
+        #expect(batch.foundationProgress.totalUnitCount == 4 && whole.fractionCompleted == 0.25)
+        whole.cancel()
+        #expect(await batch.results.count { $0.isFailure } == 3)
+        #expect(batch.foundationProgress.completedUnitCount == 4)
+    }
+
+    // MARK: Types
+
+    @Test func `of typed calls brings what they answer, and a status that is none`() async {
+        let engine = Engine.stub(
+            StubTransport { request throws(TransportError) in
+                let number = request.url.split(separator: "/").last ?? ""
+                return .stub(status: number == "2" ? 404 : 200, body: number == "1" ? "none" : "[\(number)]")
+            }
+        )
+        let results = await engine.send(requests(4).map { $0.decode([Int].self) })
+        let codes: [ConnectionError.Code?] = [nil, .undecodable, .badStatus, nil]
+        #expect(results.map(\.code) == codes)
+        #expect(results.compactMap { try? $0.get() } == [[0], [3]])
+    }
+
+    @Test func `of many thousands costs no task for each`() async {
+        let count = Effort.rounds(5000, soaking: 100_000)
+        let engine = Engine.stub(StubTransport())
+        let batch = engine.batch(requests(count), isFailingFast: true) { $0.status != .ok }
+        var indices = Set<Int>()
+        engine.enqueue(batch)
+        for await item in batch.items { indices.insert(item.index) }
+        #expect(indices.count == count)
+        #expect(await batch.results.allSatisfy { !$0.isFailure })
+    }
+}
+
+extension AsyncStream where Element: Sendable {
+    var all: [Element] {
+        get async { await reduce(into: []) { $0.append($1) } }
+    }
+}
+
+extension Result where Failure == ConnectionError {
+    var code: ConnectionError.Code? {
+        if case .failure(let error) = self { error.code } else { nil }
+    }
+
+    var isFailure: Bool { code != nil }
+}

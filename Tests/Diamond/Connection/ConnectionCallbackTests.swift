@@ -1,0 +1,69 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `What a connection calls` {
+    private let engine = Engine.stub(StubTransport())
+
+    @Test(arguments: [false, true]) func `is its completion block once, then who waits for that`(isOnQueue: Bool) async
+    {
+        let connection = engine.connection(for: Request("http://h/"))
+        let (calls, last) = (Guarded<[String]>([]), Gate())
+        connection.afterCallbacks { _ in
+            calls.withLock { $0.append("follower") }
+            last.open()
+        }
+        connection.completionBlock = { calls.withLock { $0.append("block") } }
+        #expect(connection.completionBlock != nil)
+        if isOnQueue { OperationQueue().addOperation(connection) } else { engine.enqueue(connection) }
+        await last.wait()
+        #expect(calls.withLock { $0 } == ["block", "follower"])
+        connection.completionBlock = {}
+        #expect(connection.completionBlock == nil)
+        connection.afterCallbacks { _ in calls.withLock { $0.append("late") } }
+        #expect(calls.withLock { $0 } == ["block", "follower", "late"])
+    }
+
+    @Test func `is no block that was taken back`() async throws {
+        let connection = engine.connection(for: Request("http://h/"))
+        let (calls, last) = (Guarded(0), Gate())
+        connection.completionBlock = { calls.withLock { $0 += 1 } }
+        connection.completionBlock = nil
+        connection.afterCallbacks { _ in last.open() }
+        engine.enqueue(connection)
+        await last.wait()
+        #expect(calls.withLock { $0 } == 0)
+    }
+
+    @Test func `is told of a cancel at once where nobody has begun to run it, else when it has finished`() async {
+        let (alone, held) = (
+            engine.connection(for: Request("http://h/1")), engine.connection(for: Request("http://h/2"))
+        )
+        let (calls, last) = (Guarded<[String]>([]), Gate())
+        held.addDependency(engine.connection(for: Request("http://h/never")))
+        held.completionBlock = { calls.withLock { $0.append("block") } }
+        alone.afterCallbacks { _ in calls.withLock { $0.append("alone") } }
+        held.afterCallbacks { _ in
+            calls.withLock { $0.append("held") }
+            last.open()
+        }
+        alone.cancel()
+        #expect(calls.withLock { $0 } == ["alone"])
+        engine.enqueue(held)
+        held.cancel()
+        await last.wait()
+        #expect(calls.withLock { $0 } == ["alone", "block", "held"])
+    }
+}
+
+extension Engine {
+    static func stub(_ transport: any Transport) -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        configuration.originWidth = 64
+        return Engine(configuration)
+    }
+}

@@ -1,0 +1,207 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A paused connection` {
+    private let airport = Airport()
+    private let temporary = TemporaryStore()
+
+    private func engine(width: Int = 64, _ lanes: [Lane: LaneLimits] = [:]) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = airport.transport
+        configuration.width = width
+        configuration.lanes = lanes
+        return Engine(configuration)
+    }
+
+    private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
+
+    @Test func `is not started before it is resumed`() async throws {
+        let engine = engine()
+        let connection = engine.connection(for: Request("http://h/"))
+        connection.pause()
+        #expect(connection.state == .paused && !connection.isExecuting)
+        engine.enqueue(connection)
+        #expect(connection.state == .paused && connection.isExecuting)
+        connection.resume()
+        await flying("http://h/")
+        airport.land("http://h/")
+        #expect(try await connection.response.text == "http://h/")
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .put])
+    func `in flight has neither place nor exchange, and asks anew when it goes on`(
+        method: HTTPRequest.Method
+    ) async throws {
+        let engine = engine(width: 1)
+        let connection = engine.enqueue(Request("http://h/1", method: method))
+        await flying("http://h/1")
+        connection.pause()
+        #expect(connection.state == .paused)
+        let other = engine.enqueue(Request("http://h/2"))
+        await flying("http://h/2")
+        airport.land("http://h/2")
+        _ = try await other.response
+        #expect(connection.state == .paused)
+        connection.resume()
+        await flying("http://h/1")
+        airport.land("http://h/1")
+        #expect(try await connection.response.text == "http://h/1")
+        #expect(engine.activity.inFlight == 0 && engine.lanes.running == 0)
+    }
+
+    @Test func `that waits for its place gives up its turn`() async throws {
+        let engine = engine(width: 1)
+        let first = engine.enqueue(Request("http://h/1"))
+        await flying("http://h/1")
+        let connections = [engine.enqueue(Request("http://h/2", method: .post)), engine.enqueue(Request("http://h/3"))]
+        await untilTrue { engine.lanes.waiting == 2 }
+        for connection in connections { connection.pause() }
+        await untilTrue { engine.lanes.waiting == 0 }
+        airport.land("http://h/1")
+        _ = try await first.response
+        #expect(airport.flying.isEmpty)
+        for connection in connections { connection.resume() }
+        for _ in connections {
+            await untilTrue { airport.flying.count == 1 }
+            airport.landAll()
+            await untilTrue { airport.flying.isEmpty }
+        }
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+    }
+
+    @Test func `that must not be sent twice keeps its answer until it goes on`() async throws {
+        let engine = engine()
+        let connection = engine.enqueue(Request("http://h/", method: .post))
+        await flying("http://h/")
+        connection.pause()
+        airport.land("http://h/")
+        await untilTrue { engine.activity.inFlight == 0 }
+        #expect(connection.state == .paused)
+        connection.resume()
+        #expect(try await connection.response.text == "http://h/")
+        #expect(airport.flying.isEmpty)
+    }
+
+    @Test func `with an idempotency key may be sent twice`() async throws {
+        let engine = engine()
+        var request = Request("http://h/", method: .post)
+        request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "1"
+        let connection = engine.enqueue(request)
+        await flying("http://h/")
+        connection.pause()
+        await flying()
+        connection.resume()
+        await flying("http://h/")
+        airport.land("http://h/")
+        _ = try await connection.response
+    }
+
+    @Test func `wants a resume for every pause`() async throws {
+        let engine = engine()
+        let connection = engine.connection(for: Request("http://h/"))
+        connection.pause()
+        connection.pause()
+        engine.enqueue(connection)
+        connection.resume()
+        #expect(connection.isPaused)
+        connection.resume()
+        #expect(!connection.isPaused)
+        await flying("http://h/")
+        airport.land("http://h/")
+        _ = try await connection.response
+        connection.pause()
+        #expect(connection.state == .finished(.success))
+    }
+
+    @Test(arguments: [0, 1, 2]) func `is finished at once by a cancel`(stage: Int) async throws {
+        let engine = engine()
+        let connection = engine.connection(for: Request("http://h/"))
+        if stage == 0 { connection.pause() }
+        engine.enqueue(connection)
+        if stage > 0 {
+            await flying("http://h/")
+            connection.pause()
+        }
+        if stage == 2 {
+            connection.resume()
+            connection.pause()
+        }
+        connection.cancel()
+        await #expect(throws: ConnectionError.self) { try await connection.response }
+        await untilTrue { connection.isFinished }
+        connection.resume()
+        #expect(connection.state == .finished(.cancelled))
+        airport.landAll()
+        await untilTrue { engine.lanes.running == 0 && engine.activity.inFlight == 0 }
+    }
+
+    @Test func `leaves the others of its flight alone`() async throws {
+        let engine = engine()
+        let connections = [engine.enqueue(Request("http://h/")), engine.enqueue(Request("http://h/"))]
+        await flying("http://h/")
+        connections[0].pause()
+        airport.land("http://h/")
+        _ = try await connections[1].response
+        #expect(connections[0].isPaused)
+        connections[0].resume()
+        #expect(try await connections[0].response.text == "http://h/")
+    }
+
+    @Test func `holds up those behind it in a serial lane`() async throws {
+        let engine = engine(lanes: [.default: .serial])
+        let first = engine.enqueue(Request("http://h/1"))
+        let second = engine.enqueue(Request("http://h/2"))
+        await flying("http://h/1")
+        first.pause()
+        await untilTrue { engine.lanes.running == 0 }
+        #expect(airport.flying.isEmpty && second.state == .ready)
+        first.resume()
+        await flying("http://h/1")
+        airport.land("http://h/1")
+        await flying("http://h/2")
+        airport.land("http://h/2")
+        _ = try await (first.response, second.response)
+    }
+
+    private func engine(lanes: [Lane: LaneLimits]) -> Engine { engine(width: 64, lanes) }
+
+    /// Whatever is paused, resumed and canceled when, each connection finishes once, and nothing is left.
+    @Test(arguments: 0..<4) func `finishes once among many, whatever happens to them`(seed: UInt64) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            await Task.yield()
+            guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
+            return .stub(headers: [:], body: request.url)
+        }
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.width = 4
+        let engine = Engine(configuration)
+        var random = SplitMix(state: seed)
+        let finishes = Guarded(0)
+        let connections = (0..<40).map { _ in
+            let method: HTTPRequest.Method = random.next() % 3 == 0 ? .post : .get
+            let connection = engine.connection(for: Request("http://h/\(random.next() % 20)", method: method))
+            connection.completionBlock = { finishes.withLock { $0 += 1 } }
+            return connection
+        }
+        for connection in connections { engine.enqueue(connection) }
+        for _ in 0..<400 {
+            let connection = connections[Int(random.next() % 40)]
+            switch random.next() % 12 {
+            case 0: connection.cancel()
+            case 1...5: connection.pause()
+            case 6: await Task.yield()
+            default: connection.resume()
+            }
+        }
+        for connection in connections { while connection.isPaused { connection.resume() } }
+        for connection in connections { _ = try? await connection.response }
+        await untilTrue { connections.allSatisfy { $0.isFinished } && finishes.withLock { $0 } == 40 }
+        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 && engine.lanes.waiting == 0 }
+    }
+}

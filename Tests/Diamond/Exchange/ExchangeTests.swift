@@ -1,0 +1,209 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `An exchange` {
+    private let temporary = TemporaryStore()
+    private let clock = SteppingClock()
+    private let wall = ManualClock()
+
+    /// Answers one after another, the last one from then on.
+    private func transport(_ answers: Result<Int, TransportError>...) -> StubTransport {
+        let rest = Guarded(answers)
+        return StubTransport { _ throws(TransportError) in
+            let next = rest.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+            return .stub(status: try next.get(), headers: [:])
+        }
+    }
+
+    private func engine(
+        _ transport: any Transport,
+        _ change: (inout Engine.Configuration) -> Void = { _ in }
+    ) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.clock = clock
+        configuration.now = { [wall] in wall.now }
+        configuration.draw = { 0.5 }
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private func caught(_ body: () async throws -> Response) async -> ConnectionError? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return error as? ConnectionError
+        }
+    }
+
+    /// Wakes who waits, as often as is said.
+    private func pass(_ delays: Duration...) async {
+        for delay in delays {
+            await untilTrue { [clock] in clock.sleeping == [delay] }
+            clock.advance(by: delay)
+        }
+    }
+
+    private static let lost = TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+    private static let refused = TransportError(.cannotConnect, "refused")
+
+    @Test func `is repeated after a delay, and tells what led to its end`() async throws {
+        let transport = transport(.success(503), .failure(Self.refused), .success(200))
+        let engine = engine(transport)
+        let task = Task { try await engine.send(Request("http://h/")) }
+        await pass(.milliseconds(25), .milliseconds(50))
+        let response = try await task.value
+        #expect(response.status == .ok && transport.requests.count == 3)
+        #expect(response.attempts.map(\.delay) == [.milliseconds(25), .milliseconds(50), nil])
+        #expect(response.attempts.map(\.reason?.code) == [.status, .unprocessed, nil])
+        #expect(response.attempts.map(\.startedAt) == [wall.now, wall.now, wall.now])
+    }
+
+    @Test func `tells nothing of itself where the first attempt was all`() async throws {
+        let engine = engine(transport(.success(200), .success(404)))
+        #expect(try await engine.send(Request("http://h/1")).attempts.isEmpty)
+        #expect(try await engine.send(Request("http://h/2")).attempts.isEmpty)
+    }
+
+    @Test func `fails with the last error and all attempts when they are used up`() async throws {
+        let engine = engine(transport(.failure(Self.lost)))
+        let task = Task { await caught { try await engine.send(Request("http://h/")) } }
+        // Lost before an answer, it goes again at once the first time.
+        await pass(.milliseconds(25))
+        let error = try #require(await task.value)
+        #expect(error.code == .connectionLost)
+        #expect(error.attempts.map(\.reason?.code) == [.connectionClosed, .interrupted, .attemptsUsed])
+    }
+
+    @Test func `of a POST is repeated where nothing was sent, and not otherwise`() async throws {
+        let transport = transport(.failure(Self.refused), .failure(Self.lost))
+        let engine = engine(transport)
+        let task = Task { await caught { try await engine.send(Request("http://h/", method: .post)) } }
+        await pass(.milliseconds(25))
+        let error = try #require(await task.value)
+        #expect(error.attempts.map(\.reason?.code) == [.unprocessed, .notIdempotent])
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test(arguments: [Request("http://h/"), Request("http://h/", cache: .noStore)])
+    func `that waits has no place on the wire, and the connection says until when`(request: Request) async throws {
+        let engine = engine(transport(.success(503), .success(200))) { $0.width = 1 }
+        let connection = engine.enqueue(request)
+        await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
+        await untilTrue { engine.lanes.running == 0 }
+        #expect(connection.state == .waiting(until: Date(milliseconds: wall.milliseconds + 25)))
+        #expect(engine.activity.inFlight == 0)
+        #expect(try await engine.send(Request("http://other/")).status == .ok)
+        clock.advance(by: .milliseconds(25))
+        #expect(try await connection.response.attempts.count == 2)
+    }
+
+    @Test(arguments: [Request("http://h/"), Request("http://h/", cache: .noStore)])
+    func `that waits ends at once with a cancel, and goes on anew after a pause`(request: Request) async throws {
+        let transport = transport(.success(503))
+        let engine = engine(transport)
+        let connections = [engine.enqueue(request)]
+        await untilTrue { [clock] in clock.sleeping.count == 1 }
+        connections[0].pause()
+        await untilTrue { [clock] in clock.sleeping.isEmpty }
+        #expect(connections[0].isPaused)
+        connections[0].resume()
+        await untilTrue { [clock] in clock.sleeping.count == 1 }
+        connections[0].cancel()
+        await untilTrue { [clock] in clock.sleeping.isEmpty && connections[0].isFinished }
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `takes no longer than an attempt may, and not after the deadline`() async throws {
+        let transport = StubTransport.silent()
+        let engine = engine(transport)
+        var request = Request("http://h/")
+        request.retry = RetryPolicy(attemptTimeout: .seconds(10), deadline: .seconds(15))
+        let task = Task { await caught { try await engine.send(request) } }
+        await pass(.seconds(10), .milliseconds(25), .milliseconds(4975))
+        let error = try #require(await task.value)
+        #expect(error.code == .timedOut)
+        #expect(error.attempts.map(\.reason?.code) == [.interrupted, .outOfTime])
+    }
+
+    @Test func `is given up where its way back to the wire took too long`() async throws {
+        let transport = transport(.success(503))
+        let engine = engine(transport)
+        let task = Task { try await engine.send(Request("http://h/")) }
+        await untilTrue { [clock] in clock.sleeping.count == 1 }
+        engine.lanes.pauseAll()
+        await pass(.milliseconds(25))
+        await untilTrue { engine.lanes.waiting == 1 }
+        clock.advance(by: .seconds(30))
+        engine.lanes.resumeAll()
+        let response = try await task.value
+        #expect(response.status == .serviceUnavailable && transport.requests.count == 1)
+        #expect(response.attempts.map(\.reason?.code) == [.outOfTime])
+    }
+
+    @Test func `that is canceled between attempts tells of those before`() async throws {
+        let engine = engine(transport(.success(503)))
+        let task = Task { await caught { try await engine.send(Request("http://h/", cache: .noStore)) } }
+        await untilTrue { [clock] in clock.sleeping.count == 1 }
+        task.cancel()
+        let error = try #require(await task.value)
+        #expect(error.code == .cancelled && error.attempts.count == 1)
+    }
+
+    @Test func `waits as long as the server asks, and gives its answer back where that is too long`() async throws {
+        let answers = Guarded(["2", "60"])
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(status: 503, headers: [.retryAfter: answers.withLock { $0.removeFirst() }])
+        }
+        let engine = engine(transport)
+        let task = Task { try await engine.send(Request("http://h/", method: .post)) }
+        await pass(.seconds(2))
+        let response = try await task.value
+        #expect(response.status == .serviceUnavailable)
+        #expect(response.attempts.map(\.reason?.code) == [.retryAfter, .retryAfterTooLong])
+    }
+
+    @Test func `is repeated no more where too many were`() async throws {
+        let transport = transport(.success(503))
+        let engine = engine(transport) { $0.draw = { 0 } }
+        var reasons: [RetryReason.Code?] = []
+        for number in 0..<20 {
+            reasons.append(try await engine.send(Request("http://h/\(number)")).attempts.last?.reason?.code)
+        }
+        // 10 in reserve, and a tenth for each of the first requests.
+        #expect(reasons.prefix(5).allSatisfy { $0 == .attemptsUsed })
+        #expect(reasons.suffix(5).contains(.budgetEmpty))
+        #expect(transport.requests.count <= 20 + 12)
+        #expect(try await engine.send(Request("http://other/")).attempts.last?.reason?.code == .attemptsUsed)
+    }
+
+    @Test func `is not begun where most have failed, until one has proven the server well`() async throws {
+        let transport = transport(.failure(Self.refused))
+        let engine = engine(transport) { configuration in
+            configuration.circuit = CircuitPolicy(minimumCalls: 3)
+            configuration.retry = .never
+        }
+        for _ in 0..<3 { #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .cannotConnect) }
+        #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .circuitOpen)
+        #expect(transport.requests.count == 3)
+        clock.advance(by: .seconds(5))
+        #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .cannotConnect)
+    }
+
+    @Test func `goes by the policy of the request, through redirects too`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            request.url == "http://h/" ? .stub(status: 302, headers: [.location: "/b"]) : .stub(status: 503)
+        }
+        let engine = engine(transport)
+        var request = Request("http://h/")
+        request.retry = .never
+        #expect(try await engine.send(request).status == .serviceUnavailable)
+        #expect(transport.requests.map(\.url) == ["http://h/", "http://h/b"])
+    }
+}

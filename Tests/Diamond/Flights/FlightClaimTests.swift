@@ -1,0 +1,45 @@
+import DiamondSQLite
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A flight claim` {
+    private let lanes = Lanes(width: 1, originWidth: 10, limits: [:])
+    private let place = FlightPlace(lane: .default, origin: "http://h")
+
+    private func claim(run: @escaping @Sendable () -> Bool = { true }) -> FlightClaim {
+        FlightClaim(run: run, stepAside: { _ in })
+    }
+
+    @Test func `that is dropped while its place is on the way was waiting, and gives the place back`() {
+        let first = claim()
+        #expect(first.enter(place, .normal, lanes) == true)
+        let hasRun = Guarded(false)
+        let third = claim(run: {
+            hasRun.withLock { $0 = true }
+            return true
+        })
+        let wasWaiting = Guarded<Bool?>(nil)
+        // Both have their places at once; running the second drops the third, which has not heard of its own yet.
+        let second = claim(run: { [lanes] in
+            wasWaiting.withLock { $0 = third.drop(lanes) }
+            return true
+        })
+        #expect(second.enter(place, .normal, lanes) == false)
+        #expect(third.enter(place, .normal, lanes) == false)
+        lanes.width = 3
+        #expect(wasWaiting.withLock { $0 } == true)
+        #expect(!hasRun.withLock { $0 })
+        #expect(lanes.running == 2)
+    }
+
+    @Test func `waits for one thing at a time`() {
+        let claim = claim()
+        #expect(claim.enter(place, .normal, lanes) == true)
+        let flight = Flight(
+            at: place, lanes, course: { _, _ throws(ConnectionError) in throw .cancelled }, whenOver: {})
+        #expect(claim.board(flight, for: RequestKey(of: [1]), .normal) == nil)
+        #expect(claim.takeOutcome(for: nil) == nil)
+        #expect(!claim.drop(lanes))
+    }
+}

@@ -1,0 +1,202 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A flight` {
+    private let airport = Airport()
+    private let temporary = TemporaryStore()
+    private let misses = Guarded(0)
+
+    private func engine(width: Int = 64) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = airport.transport
+        configuration.width = width
+        return Engine(configuration)
+    }
+
+    /// Counts who has boarded: each is a miss of the cache.
+    private func observation(of engine: Engine) -> ActivityObservation {
+        engine.activity.observe { [misses] event in
+            if case .miss = event { misses.withLock { $0 += 1 } }
+        }
+    }
+
+    private func boarded(_ count: Int) async { await untilTrue { misses.withLock { $0 } == count } }
+
+    private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
+
+    @Test func `serves all who ask the same at the same time`() async throws {
+        let engine = engine()
+        let observation = observation(of: engine)
+        let tasks = (0..<5).map { _ in Task { try await engine.send(Request("http://h/")) } }
+        let connections = (0..<5).map { _ in engine.enqueue(Request("http://h/")) }
+        await boarded(10)
+        #expect(airport.flying == ["http://h/"])
+        #expect(engine.lanes.running == 1 && engine.lanes.waiting == 0)
+        airport.land("http://h/")
+        for task in tasks { #expect(try await task.value.source == .network) }
+        for connection in connections { #expect(try await connection.response.source == .network) }
+        #expect(try await engine.send(Request("http://h/")).source == .cache)
+        #expect(airport.flying.isEmpty && engine.activity.inFlight == 0)
+        _ = observation
+    }
+
+    @Test(arguments: [false, true])
+    func `goes on for the others where one cancels, the first or another`(isConnection: Bool) async throws {
+        let engine = engine()
+        let observation = observation(of: engine)
+        let connections = [engine.enqueue(Request("http://h/"))]
+        await boarded(1)
+        let tasks = (0..<2).map { _ in Task { try await engine.send(Request("http://h/")) } }
+        await boarded(3)
+        if isConnection { connections[0].cancel() } else { tasks[0].cancel() }
+        await #expect(throws: ConnectionError.self) {
+            _ = isConnection ? try await connections[0].response : try await tasks[0].value
+        }
+        #expect(airport.flying == ["http://h/"])
+        airport.land("http://h/")
+        #expect(try await tasks[1].value.text == "http://h/")
+        if !isConnection { #expect(try await connections[0].response.text == "http://h/") }
+        #expect(airport.flying.isEmpty)
+        _ = observation
+    }
+
+    @Test func `ends when the last one has left`() async throws {
+        let hasEnded = Gate()
+        let transport = StubTransport.silent { hasEnded.open() }
+        let engine = temporary.engine(transport, clock: ManualClock())
+        let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
+        await untilTrue { transport.requests.count == 1 }
+        for connection in connections {
+            #expect(!hasEnded.isOpen)
+            connection.cancel()
+        }
+        await hasEnded.wait()
+        for connection in connections { await #expect(throws: ConnectionError.self) { try await connection.response } }
+        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
+    }
+
+    /// Two requests that share nothing, though the cache may know them by one key.
+    static let pairs: [(String, Request, Request)] = {
+        let plain = Request("http://h/")
+        func changed(_ change: (inout Request) -> Void) -> Request {
+            var request = plain
+            change(&request)
+            return request
+        }
+        return [
+            ("credentials", changed { $0.headers[.authorization] = "a" }, changed { $0.headers[.authorization] = "b" }),
+            ("one of no credentials", plain, changed { $0.headers[.authorization] = "a" }),
+            ("identities", changed { $0.identity = "a" }, changed { $0.identity = "b" }),
+            ("an unsafe method", Request("http://h/", method: .post), Request("http://h/", method: .post)),
+            ("ranges", changed { $0.headers[.range] = "bytes=0-1" }, changed { $0.headers[.range] = "bytes=0-1" }),
+            ("reload", plain, Request("http://h/", cache: .reload)),
+            ("two reloads", Request("http://h/", cache: .reload), Request("http://h/", cache: .reload)),
+            ("noStore", plain, Request("http://h/", cache: .noStore)),
+            ("a header that does not select", plain, changed { $0.headers[.userAgent] = "other" }),
+            (
+                "bodies", changed { ($0.method, $0.body) = (.query, .json(1)) },
+                changed { ($0.method, $0.body) = (.query, .json(2)) }
+            ),
+            ("lanes", plain, changed { $0.lane = "other" }),
+            ("tags", plain, changed { $0.tags = ["other"] }),
+            ("timeouts", plain, changed { $0.timeout = .seconds(1) }),
+        ]
+    }()
+
+    @Test(arguments: pairs)
+    func `is not shared between`(name: String, one: Request, other: Request) async throws {
+        let engine = engine()
+        let connections = [engine.enqueue(one), engine.enqueue(other)]
+        await flying("http://h/", "http://h/")
+        airport.land("http://h/")
+        airport.land("http://h/")
+        for connection in connections { _ = try await connection.response }
+    }
+
+    @Test func `without conditions is not joined by one who has something to confirm`() async throws {
+        let engine = engine()
+        let observation = observation(of: engine)
+        airport.headers = [.eTag: "\"1\""]
+        let first = engine.enqueue(Request("http://h/"))
+        await flying("http://h/")
+        airport.land("http://h/")
+        _ = try await first.response
+        let asked = engine.enqueue(Request("http://h/", cache: .reload))
+        let confirmed = engine.enqueue(Request("http://h/", cache: .revalidate))
+        let joined = engine.enqueue(Request("http://h/", cache: .networkElseCache))
+        await boarded(4)
+        await flying("http://h/", "http://h/")
+        airport.land("http://h/")
+        airport.land("http://h/")
+        _ = observation
+        for connection in [asked, confirmed, joined] { _ = try await connection.response }
+    }
+
+    @Test func `waits for its place as urgently as the most urgent who waits for it`() async throws {
+        let engine = engine(width: 1)
+        let observation = observation(of: engine)
+        let first = engine.enqueue(Request("http://h/1"))
+        await boarded(1)
+        for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
+            engine.enqueue(Request(url))
+            await boarded(index + 2)
+        }
+        let urgent = engine.connection(for: Request("http://h/3"))
+        urgent.queuePriority = .high
+        engine.enqueue(urgent)
+        await boarded(4)
+        airport.land("http://h/1")
+        _ = try await first.response
+        await flying("http://h/3")
+        airport.land("http://h/3")
+        #expect(try await urgent.response.text == "http://h/3")
+        await flying("http://h/2")
+        airport.land("http://h/2")
+        _ = observation
+    }
+
+    @Test func `brings its failure to everybody, and is not joined after it`() async throws {
+        let gate = Gate()
+        let transport = StubTransport { _ throws(TransportError) in
+            await gate.wait()
+            throw TransportError(.badResponse, "no")
+        }
+        let engine = temporary.engine(transport, clock: ManualClock())
+        let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
+        await untilTrue { transport.requests.count == 1 }
+        gate.open()
+        for connection in connections {
+            await #expect(throws: ConnectionError.self) { try await connection.response }
+        }
+        await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `leaves nothing behind, however many come and go`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            await Task.yield()
+            return Task.isCancelled ? try Self.canceled() : .stub(headers: [:], body: request.url)
+        }
+        let engine = temporary.engine(transport)
+        var random = SplitMix(state: 5)
+        let requests = (0..<2_000).map { _ in Int(random.next() % 20) }
+        let connections = requests.map { engine.enqueue(Request("http://h/\($0)")) }
+        for connection in connections where random.next() % 3 == 0 { connection.cancel() }
+        for (number, connection) in zip(requests, connections) {
+            guard let response = try? await connection.response else { continue }
+            #expect(response.text == "http://h/\(number)")
+        }
+        await untilTrue { connections.allSatisfy { $0.isFinished } }
+        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 && engine.lanes.waiting == 0 }
+        #expect(transport.requests.count < 2_000)
+    }
+
+    private static func canceled() throws(TransportError) -> TransportResponse {
+        throw .cancelled(requestMayHaveBeenSent: true)
+    }
+}

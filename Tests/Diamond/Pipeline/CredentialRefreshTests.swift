@@ -1,0 +1,158 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A credential that the server no longer takes` {
+    /// Knows one token, and the next after each refresh.
+    private final class Login: RefreshableCredentialProvider {
+        struct Refused: Error {}
+
+        private struct State {
+            var number = 1
+            var refreshes = 0
+        }
+
+        private let state = Guarded(State())
+        private let gate: Gate
+        private let isRefusing: Bool
+
+        init(gate: Gate, isRefusing: Bool = false) {
+            self.gate = gate
+            self.isRefusing = isRefusing
+        }
+
+        var refreshes: Int { state.withLock { $0.refreshes } }
+
+        func secret(_ name: String, for identity: String?) async throws -> String? {
+            "t\(state.withLock { $0.number })"
+        }
+
+        func identity(for request: Request) async throws -> String? { "user" }
+
+        func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
+            state.withLock { $0.refreshes += 1 }
+            await gate.wait()
+            if isRefusing { throw Refused() }
+            state.withLock { $0.number += 1 }
+        }
+    }
+
+    private let temporary = TemporaryStore()
+    private let gate = Gate()
+
+    private func engine(_ login: Login, _ transport: StubTransport) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.credentials = login
+        // However long the machine takes, no time passes for the retry policy.
+        configuration.clock = SteppingClock()
+        return Engine(configuration)
+    }
+
+    /// Takes one token alone.
+    private func transport(taking token: String) -> StubTransport {
+        StubTransport { request throws(TransportError) in
+            .stub(status: request.headers[.authorization] == token ? 200 : 401, headers: [:])
+        }
+    }
+
+    private func request(_ number: Int) -> Request {
+        var request = Request("http://h/\(number)")
+        request.credentials = [.header(.authorization, .secret("token"))]
+        return request
+    }
+
+    @Test func `is made anew once for all who wait for it`() async throws {
+        let login = Login(gate: gate)
+        let transport = transport(taking: "t2")
+        let engine = engine(login, transport)
+        let connections = (0..<5).map { engine.enqueue(request($0)) }
+        await untilTrue { transport.requests.count == 5 && login.refreshes == 1 }
+        gate.open()
+        for connection in connections {
+            let response = try await connection.response
+            #expect(response.status == .ok)
+            #expect(response.attempts.map(\.reason?.code) == [.credential, nil])
+        }
+        #expect(login.refreshes == 1 && transport.requests.count == 10)
+    }
+
+    @Test func `is not made anew twice for one request, nor for one that was sent with an older one`() async throws {
+        gate.open()
+        let login = Login(gate: gate)
+        let hold = Gate()
+        let transport = StubTransport { request throws(TransportError) in
+            if request.url == "http://h/1", request.headers[.authorization] == "t1" { await hold.wait() }
+            return .stub(status: request.headers[.authorization] == "t2" ? 200 : 401, headers: [:])
+        }
+        let engine = engine(login, transport)
+        let late = engine.enqueue(request(1))
+        await untilTrue { transport.requests.count == 1 }
+        #expect(try await engine.send(request(2)).status == .ok)
+        hold.open()
+        #expect(try await late.response.status == .ok)
+        #expect(login.refreshes == 1)
+        let none = self.engine(login, self.transport(taking: "none"))
+        #expect(try await none.send(request(3)).status == .unauthorized)
+        #expect(login.refreshes == 2)
+    }
+
+    @Test func `is not made anew for those who were filled with it before they got their place`() async throws {
+        let login = Login(gate: gate)
+        let transport = transport(taking: "t2")
+        let engine = engine(login, transport)
+        var connections = [engine.enqueue(request(0))]
+        await untilTrue { login.refreshes == 1 }
+        engine.lanes.pauseAll()
+        connections += (1..<8).map { engine.enqueue(request($0)) }
+        await untilTrue { engine.lanes.waiting == 7 }
+        gate.open()
+        await untilTrue { engine.lanes.waiting == 8 }
+        engine.lanes.resumeAll()
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+        #expect(login.refreshes == 1)
+    }
+
+    @Test func `keeps no runner busy while it is made anew, which takes a request of the same engine`() async throws {
+        let (login, answered) = (Login(gate: gate), Guarded(0))
+        let transport = StubTransport { request throws(TransportError) in
+            if request.url == "http://h/login" { return .stub(status: 200, headers: [:]) }
+            answered.withLock { $0 += 1 }
+            return .stub(status: request.headers[.authorization] == "t2" ? 200 : 401, headers: [:])
+        }
+        let engine = engine(login, transport)
+        engine.lanes.width = 4
+        let connections = (0..<40).map { number in
+            var request = request(number)
+            request.method = .post
+            return engine.enqueue(request)
+        }
+        await untilTrue { login.refreshes == 1 && answered.withLock { $0 } > 20 }
+        let signedIn = engine.enqueue(Request("http://h/login", method: .post))
+        #expect(try await signedIn.response.status == .ok)
+        gate.open()
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+        #expect(login.refreshes == 1)
+    }
+
+    @Test func `fails its requests where it cannot be made anew, with the cause`() async throws {
+        gate.open()
+        let engine = engine(Login(gate: gate, isRefusing: true), transport(taking: "t2"))
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request(1)) }
+        #expect(error?.code == .noCredential && error?.cause is Login.Refused)
+    }
+
+    @Test func `holds no place on the wire while it is made anew`() async throws {
+        let login = Login(gate: gate)
+        let engine = engine(login, transport(taking: "t2"))
+        engine.lanes.width = 1
+        let connection = engine.enqueue(request(1))
+        await untilTrue { login.refreshes == 1 && engine.lanes.running == 0 }
+        gate.open()
+        #expect(try await connection.response.status == .ok)
+    }
+}

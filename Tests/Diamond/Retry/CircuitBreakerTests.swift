@@ -1,0 +1,125 @@
+import DiamondTestSupport
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A circuit breaker` {
+    /// Closed, with these outcomes behind it, one each hundred milliseconds.
+    static func after(_ outcomes: String) -> CircuitBreaker {
+        var circuit = CircuitBreaker()
+        for (number, outcome) in outcomes.enumerated() {
+            let health: ServerHealth = outcome == "b" ? .bad : outcome == "g" ? .good : .unknown
+            circuit.note(health, of: .pass, at: Int64(number) * 100)
+        }
+        return circuit
+    }
+
+    @Test(
+        arguments: [
+            ("bbbbbbbbb", false), ("bbbbbbbbbb", true), ("gbgbgbgbgb", true), ("ggggggbbbb", false),
+            ("gggggbbbbb", true), ("bbbbbggggg", false), ("bbbbbgggggb", true), ("bbbbbbbbbu", false),
+            ("uuuuuuuuuuu", false), ("uuuuubbbbbbbbbb", true), ("gggggggggg", false),
+        ] as [(String, Bool)])
+    func `opens where half of ten or more have failed`(outcomes: String, isOpen: Bool) {
+        #expect(Self.after(outcomes).isOpen(at: 2000) == isOpen)
+    }
+
+    @Test func `forgets what is older than its window`() {
+        var circuit = Self.after("bbbbbbbbb")
+        circuit.note(.bad, of: .pass, at: 33_000)
+        #expect(!circuit.isOpen(at: 33_000))
+    }
+
+    /// Open since 900, to be probed from 5900 on.
+    static let open = after("bbbbbbbbbb")
+
+    @Test func `refuses for five seconds, then lets one through`() {
+        var circuit = Self.open
+        #expect(circuit.admit(at: 900) == .refused(wait: .seconds(5)))
+        #expect(circuit.admit(at: 5899) == .refused(wait: .milliseconds(1)))
+        #expect(circuit.admit(at: 5900) == .probe)
+        #expect(circuit.isOpen(at: 5900))
+        #expect(circuit.admit(at: 5901) == .refused(wait: .milliseconds(4999)))
+    }
+
+    @Test func `closes when the probe is well, with a clean slate`() {
+        var circuit = Self.open
+        #expect(circuit.admit(at: 6000) == .probe)
+        circuit.note(.good, of: .probe, at: 6100)
+        #expect(circuit.admit(at: 6100) == .pass)
+        for _ in 0..<9 { circuit.note(.bad, of: .pass, at: 6200) }
+        #expect(circuit.admit(at: 6200) == .pass)
+    }
+
+    @Test func `stays open when the probe fails`() {
+        var circuit = Self.open
+        #expect(circuit.admit(at: 6000) == .probe)
+        circuit.note(.bad, of: .probe, at: 6100)
+        #expect(circuit.admit(at: 11_099) == .refused(wait: .milliseconds(1)))
+        #expect(circuit.admit(at: 11_100) == .probe)
+    }
+
+    @Test func `probes again where a probe says nothing, or is never heard of again`() {
+        var circuit = Self.open
+        #expect(circuit.admit(at: 6000) == .probe)
+        circuit.note(.unknown, of: .probe, at: 6100)
+        #expect(circuit.admit(at: 6100) == .probe)
+        #expect(circuit.admit(at: 11_100) == .probe)
+    }
+
+    @Test func `does not listen to what began before it opened`() {
+        var circuit = Self.open
+        circuit.note(.good, of: .pass, at: 1000)
+        #expect(circuit.isOpen(at: 1000))
+        #expect(circuit.admit(at: 6000) == .probe)
+        circuit.note(.good, of: .pass, at: 6001)
+        #expect(circuit.isOpen(at: 6001))
+    }
+
+    @Test(
+        arguments: [
+            (.status(200), .good), (.status(404), .good), (.status(401), .good), (.status(409), .good),
+            (.status(501), .good), (.status(408), .bad), (.status(429), .bad), (.status(500), .bad),
+            (.status(502), .bad), (.status(503), .bad), (.status(504), .bad), (.unsent(.cannotConnect), .bad),
+            (.sent(.timedOut), .bad), (.sent(.connectionLost), .bad), (.midway(.truncatedBody), .bad),
+            (.unsent(.tlsFailed), .bad), (.sent(.badResponse), .bad), (.unsent(.cannotResolveHost), .unknown),
+            (.unsent(.badURL), .unknown), (.sent(.cancelled), .unknown), (.sent(.closed), .unknown),
+            (.midway(.bodyTooLarge), .unknown), (.sent(.badRequestBody), .unknown),
+            (.unsent(.certificateRejected), .unknown), (.sent(.other), .unknown),
+        ] as [(RetrySituation.Outcome, ServerHealth)])
+    func `counts only what says something about the server`(outcome: RetrySituation.Outcome, health: ServerHealth) {
+        #expect(ServerHealth(outcome) == health)
+    }
+
+    @Test(arguments: 0..<20) func `keeps its promises over any course of events`(seed: Int) {
+        var random = SplitMix(state: UInt64(seed) + 1)
+        var circuit = CircuitBreaker()
+        var now: Int64 = 0
+        var out: [CircuitBreaker.Admission] = []
+        var lastProbe: Int64 = -1_000_000
+        for _ in 0..<5000 {
+            now += Int64(random.below(400))
+            if random.below(2) == 0 {
+                let isOpen = circuit.isOpen(at: now)
+                let admission = circuit.admit(at: now)
+                switch admission {
+                case .pass: #expect(!isOpen)
+                case .refused(let wait): #expect(isOpen && wait > .zero && wait <= .seconds(5))
+                case .probe:
+                    #expect(!isOpen)
+                    lastProbe = now
+                }
+                if admission == .probe || admission == .pass { out.append(admission) }
+            } else if !out.isEmpty {
+                let admission = out.remove(at: random.below(out.count))
+                let healths: [ServerHealth] = now / 60_000 % 2 == 0 ? [.bad, .bad, .good] : [.good, .unknown]
+                circuit.note(healths[random.below(healths.count)], of: admission, at: now)
+            }
+        }
+        #expect(lastProbe >= 0, "never opened: the run proves nothing")
+        // Whatever came before, one well probe closes it.
+        if circuit.admit(at: now + 10_000) == .probe { circuit.note(.good, of: .probe, at: now + 10_000) }
+        #expect(circuit.admit(at: now + 10_001) == .pass)
+    }
+}

@@ -1,0 +1,79 @@
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// A row of the table of decisions: what was asked for, what came of it, and what is to be done.
+///
+/// The draw is a half, so that every delay is half of its limit: 25 ms, 50 ms, 100 ms, or 500 ms, 1 s when throttled.
+struct RetryRow: Sendable, CustomTestStringConvertible {
+    enum Expected: Hashable, Sendable {
+        /// Milliseconds until a repetition that does not count.
+        case free(Int64, RetryReason.Code = .unprocessed)
+        /// Milliseconds until one that does.
+        case again(Int64, RetryReason.Code)
+        case refresh
+        case end(RetryReason.Code)
+
+        init(_ decision: RetryDecision) {
+            switch decision {
+            case .retry(let delay, true, let reason): self = .free(delay.milliseconds, reason.code)
+            case .retry(let delay, false, let reason): self = .again(delay.milliseconds, reason.code)
+            case .refreshCredential: self = .refresh
+            case .giveUp(let reason): self = .end(reason.code)
+            }
+        }
+    }
+
+    var situation: RetrySituation
+    var expected: Expected
+    var location: SourceLocation
+
+    init(
+        _ method: HTTPRequest.Method,
+        _ outcome: RetrySituation.Outcome,
+        _ expected: Expected,
+        at location: SourceLocation = #_sourceLocation,
+        where change: (inout RetrySituation) -> Void = { _ in }
+    ) {
+        situation = RetrySituation(request: RetryableRequest(method), outcome: outcome, now: Self.now, draw: 0.5)
+        change(&situation)
+        self.expected = expected
+        self.location = location
+    }
+
+    /// 2026-01-01T00:00:00Z, in milliseconds.
+    static let now: Int64 = 1_767_225_600_000
+
+    var testDescription: String {
+        let outcome =
+            switch situation.outcome {
+            case .answered(let status, _): "\(status.code)"
+            case .failed(let error, _): "\(error.code)"
+            }
+        return "line \(location.line): \(situation.request.method.rawValue) \(outcome) \(expected)"
+    }
+}
+
+extension RetrySituation.Outcome {
+    /// An error before a byte of the request has left.
+    static func unsent(_ code: TransportError.Code) -> Self { .failed(TransportError(code, "unsent")) }
+
+    /// An error after the request may have arrived, and before the head of an answer.
+    static func sent(_ code: TransportError.Code) -> Self {
+        .failed(TransportError(code, "sent", requestMayHaveBeenSent: true))
+    }
+
+    /// An error in the middle of the answer.
+    static func midway(_ code: TransportError.Code) -> Self {
+        .failed(TransportError(code, "midway", requestMayHaveBeenSent: true), afterHead: true)
+    }
+
+    /// An answer, with `Retry-After` and `Date` where given.
+    static func status(_ code: Int, after: String? = nil, date: String? = nil) -> Self {
+        var headers = HTTPFields()
+        headers[.retryAfter] = after
+        headers[.date] = date
+        return .answered(HTTPResponse.Status(code: code), headers)
+    }
+}
