@@ -40,9 +40,11 @@ final class Airport: Sendable {
 
     var flying: [String] { state.withLock { $0.waiting.map(\.url).sorted() } }
 
-    func land(_ url: String) {
+    /// - Parameter number: of those who ask the same, counted from 0 in the order in which they came.
+    func land(_ url: String, number: Int = 0) {
         let gate = state.withLock { state in
-            state.waiting.firstIndex { $0.url == url }.map { state.waiting.remove(at: $0).gate }
+            let places = state.waiting.indices.filter { state.waiting[$0].url == url }
+            return places.dropFirst(number).first.map { state.waiting.remove(at: $0).gate }
         }
         gate?.open()
     }

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// A door that stays shut until it is opened: tests wait at it instead of sleeping.
+/// A door that is shut until it is opened: tests wait at it instead of sleeping.
 package final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -19,6 +19,8 @@ package final class Gate: Sendable {
         }
         for waiter in waiters { waiter.resume() }
     }
+
+    package func close() { state.withLock { $0.isOpen = false } }
 
     package var isOpen: Bool { state.withLock { $0.isOpen } }
 

@@ -9,6 +9,7 @@ extension Cache {
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
         // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
+        revocations.add(selection)
         defer { forgetInMemory(selection) }
         let (file, eviction) = (file, eviction)
         return try await writer.alone { () throws(CacheError) in
@@ -32,11 +33,13 @@ extension Cache {
     }
 
     /// Marks what a selection names stale against every lifetime and `maxAge`, for every process of the store. The next
-    /// request asks the server, with the validators that are stored.
+    /// request asks the server, with the validators that are stored. What was asked for before and comes after is stored
+    /// as stale, too.
     ///
     /// - Returns: how many entries were not marked before.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
+        revocations.add(selection)
         defer { forgetInMemory(selection) }
         let file = file
         return try await writer.alone { () throws(CacheError) in

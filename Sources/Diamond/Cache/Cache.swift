@@ -14,6 +14,7 @@ public final class Cache: Sendable {
     let file: CacheFile
     let memory: MemoryTier
     let eviction: Eviction
+    let revocations = Revocations()
     let writer: CacheWriter
     private let neighbors: Neighbors
     private let pressure: MemoryPressure

@@ -23,10 +23,10 @@ extension Pipeline {
             ),
             cache: cache,
             lanes: lanes,
-            flights: Flights(lanes: lanes),
+            flights: Flights(),
             environment: configuration.environment(cache?.rules ?? KeyRules()),
             retry: configuration.retry,
-            credentialRefreshes: provider.map { CredentialRefreshes($0, repetitions) },
+            credentialRefreshes: provider.map { CredentialRefreshes($0, repetitions.clock) },
             redirectLimit: max(0, configuration.redirectLimit)
         )
     }

@@ -100,7 +100,7 @@ struct Exchange: Sendable {
             request: RetryableRequest(
                 order.request.method,
                 headers: order.request.headers,
-                canRefreshCredential: order.renew != nil && repetitions.allowsRefresh
+                canRefreshCredential: order.renewal?.isAllowed() ?? false
             ),
             history: history,
             outcome: outcome,
@@ -124,7 +124,7 @@ struct Exchange: Sendable {
             order.hear(.waiting(until: Date(milliseconds: wire.now() + delay.milliseconds)))
             guard (try? await repetitions.clock.sleep(delay)) != nil else { throw .cancelled }
         }
-        try await seat.retake(order.priority)
+        try await seat.retake()
     }
 
     // Who runs it is told even where it is for a moment only: the way back may be long, and others need the runner.
@@ -136,8 +136,8 @@ struct Exchange: Sendable {
     // Without its place: what makes the credential may send through the same engine.
     private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
         leave(&seat)
-        if let request = try await order.renew?() { order.request = request }
-        try await seat.retake(order.priority)
+        if let request = try await order.renewal?.request() { order.request = request }
+        try await seat.retake()
     }
 }
 

@@ -4,9 +4,15 @@ struct ExchangeOrder: Sendable {
     let policy: RetryPolicy
     /// Scheme, host and port, whose budget pays for repetitions.
     let origin: String
-    /// Of the way back to the wire.
-    let priority: FlightPriority
-    /// Makes the request with a credential that was made anew; `nil` where nobody can.
-    let renew: (@Sendable () async throws(ConnectionError) -> TransportRequest)?
+    /// `nil` where nobody can make its credentials anew.
+    let renewal: Renewal?
     let hear: @Sendable (ExchangeEvent) -> Void
+
+    /// How its request gets newer credentials.
+    struct Renewal: Sendable {
+        /// Whether they may be made anew at this time.
+        let isAllowed: @Sendable () -> Bool
+        /// The request with newer ones.
+        let request: @Sendable () async throws(ConnectionError) -> TransportRequest
+    }
 }

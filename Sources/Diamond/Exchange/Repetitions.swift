@@ -1,13 +1,12 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// What the exchanges of an engine have in common where they are repeated: budgets and circuits by origin, the limit of
-/// new credentials, the clock and the dice.
+/// What the exchanges of an engine have in common where they are repeated: budgets and circuits by origin, the clock and
+/// the dice.
 final class Repetitions: Sendable {
     private struct State {
-        var budgets = Origins { RetryBudget() }
-        var circuits: Origins<CircuitBreaker>?
-        var refreshes = RefreshLimit()
+        var budgets = RecentlyUsed<String, RetryBudget> { RetryBudget() }
+        var circuits: RecentlyUsed<String, CircuitBreaker>?
     }
 
     let clock: ExchangeClock
@@ -25,7 +24,7 @@ final class Repetitions: Sendable {
         self.clock = clock
         hasCircuits = circuit != nil
         self.draw = draw
-        state = Guarded(State(circuits: circuit.map { policy in Origins { CircuitBreaker(policy) } }))
+        state = Guarded(State(circuits: circuit.map { policy in RecentlyUsed { CircuitBreaker(policy) } }))
     }
 
     // MARK: Budgets
@@ -64,18 +63,5 @@ final class Repetitions: Sendable {
         guard hasCircuits else { return nil }
         let now = clock.uptime()
         return state.withLock { $0.circuits?.withValue(of: origin, at: now) { body(&$0, now) } }
-    }
-
-    // MARK: Credentials
-
-    var allowsRefresh: Bool {
-        let now = clock.uptime()
-        return state.withLock { $0.refreshes.allows(at: now) }
-    }
-
-    /// Counts one; `false` where there were too many.
-    func beginRefresh() -> Bool {
-        let now = clock.uptime()
-        return state.withLock { $0.refreshes.begin(at: now) }
     }
 }

@@ -2,12 +2,16 @@
 struct Seat: ~Copyable {
     private let place: FlightPlace
     private let lanes: Lanes
+    private let priority: @Sendable () -> FlightPriority
     private var isTaken = true
 
     /// Of a place that was entered.
-    init(_ place: FlightPlace, _ lanes: Lanes) {
+    ///
+    /// - Parameter priority: how urgent it is at the time when it is waited for again.
+    init(_ place: FlightPlace, _ lanes: Lanes, priority: @escaping @Sendable () -> FlightPriority) {
         self.place = place
         self.lanes = lanes
+        self.priority = priority
     }
 
     deinit { if isTaken { lanes.leave(place) } }
@@ -22,9 +26,9 @@ struct Seat: ~Copyable {
     /// Waits for it again.
     ///
     /// - Throws: `cancelled` with the waiting task.
-    mutating func retake(_ priority: FlightPriority) async throws(ConnectionError) {
+    mutating func retake() async throws(ConnectionError) {
         guard !isTaken else { return }
-        guard await lanes.enter(place, priority) else { throw .cancelled }
+        guard await lanes.enter(place, priority()) else { throw .cancelled }
         isTaken = true
     }
 }

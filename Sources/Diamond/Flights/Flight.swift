@@ -30,6 +30,8 @@ final class Flight: Sendable {
     }
 
     private let state = Guarded(State())
+    /// How many ``Revocations`` there were when it was made.
+    let revocations: Int
     private let place: FlightPlace
     private let lanes: Lanes
     private let course: Course
@@ -39,11 +41,13 @@ final class Flight: Sendable {
     init(
         at place: FlightPlace,
         _ lanes: Lanes,
+        revocations: Int = 0,
         course: @escaping Course,
         whenOver: @escaping @Sendable () -> Void
     ) {
         self.place = place
         self.lanes = lanes
+        self.revocations = revocations
         self.course = course
         self.whenOver = whenOver
     }
@@ -74,14 +78,12 @@ final class Flight: Sendable {
     /// - Parameter whenAboard: called before the wait.
     /// - Returns: `nil` where it was over before.
     func outcome(_ priority: FlightPriority, whenAboard: () -> Void) async -> Outcome? {
-        let passenger = Passenger()
+        let passenger = Awaited<Outcome>()
         guard let number = board(priority, tell: { passenger.tell($0) }) else { return nil }
         whenAboard()
-        return await withTaskCancellationHandler {
-            await passenger.outcome
-        } onCancel: {
+        return await passenger.value { [self] in
             leave(number)
-            passenger.tell(.failure(.cancelled))
+            return .failure(.cancelled)
         }
     }
 
@@ -111,6 +113,9 @@ final class Flight: Sendable {
         if let number { lanes.change(number, to: priority) }
     }
 
+    /// That of the most urgent passenger.
+    private var priority: FlightPriority { state.withLock { $0.priority } }
+
     // MARK: The flight
 
     private func begin(_ priority: FlightPriority) {
@@ -137,7 +142,7 @@ final class Flight: Sendable {
 
     private func task() -> Task<Void, Never> {
         Task { [self] in
-            var seat = Seat(place, lanes)
+            var seat = Seat(place, lanes) { [self] in priority }
             let outcome: Outcome
             do throws(ConnectionError) { outcome = .success(try await course(&seat, report)) } catch {
                 outcome = .failure(error)

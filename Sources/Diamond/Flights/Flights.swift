@@ -3,41 +3,51 @@ import DiamondSQLite
 /// The flights that an engine has under way for more than one to join (single flight).
 final class Flights: Sendable {
     private struct State {
-        var flights: [FlightKey: Flight] = [:]
-        var landings = 0
+        var flights: [FlightKey: (flight: Flight, number: Int)] = [:]
+        var count = 0
+        /// How many are over, by the first byte of the request's key: a bounded way to hear of one's own.
+        var landings = [Int](repeating: 0, count: 256)
     }
 
     private let state = Guarded(State())
-    private let lanes: Lanes
 
-    init(lanes: Lanes) { self.lanes = lanes }
-
-    /// How many are over. Read before the cache is asked, it tells whether one has brought something since.
-    var landings: Int { state.withLock { $0.landings } }
+    /// How many are over of those that ask what this does, and of one in 256 others. Read before the cache is asked, it
+    /// tells whether one has brought something since.
+    func landings(of key: RequestKey) -> Int { state.withLock { $0.landings[key.slot] } }
 
     /// The flight that asks a question, or a new one.
     ///
-    /// - Parameter landings: what was counted before the cache was asked.
+    /// - Parameters:
+    ///   - landings: what was counted before the cache was asked; `nil` where it does not matter.
+    ///   - isOutdated: whether what a flight brings is too old for one who asks now. That one keeps its passengers.
+    ///   - flight: makes a new one, which calls what it is given when it is over.
     /// - Returns: `nil` where there is none, and another has landed since: what it has brought may be the answer.
     func flight(
         for key: FlightKey,
-        at place: FlightPlace,
-        since landings: Int,
-        course: @escaping Flight.Course
+        since landings: Int?,
+        isOutdated: (Flight) -> Bool,
+        make flight: (_ whenOver: @escaping @Sendable () -> Void) -> Flight
     ) -> Flight? {
         state.withLock { state in
-            if let flight = state.flights[key] { return flight }
-            guard state.landings == landings else { return nil }
-            let flight = Flight(at: place, lanes, course: course) { [self] in end(key) }
-            state.flights[key] = flight
+            if let known = state.flights[key]?.flight, !isOutdated(known) { return known }
+            guard landings == nil || landings == state.landings[key.key.slot] else { return nil }
+            state.count += 1
+            let number = state.count
+            let flight = flight { [self] in end(key, number) }
+            state.flights[key] = (flight, number)
             return flight
         }
     }
 
-    private func end(_ key: FlightKey) {
+    // One that was outdated has made room for another.
+    private func end(_ key: FlightKey, _ number: Int) {
         state.withLock { state in
-            state.flights[key] = nil
-            state.landings += 1
+            if state.flights[key]?.number == number { state.flights[key] = nil }
+            state.landings[key.key.slot] += 1
         }
     }
+}
+
+extension RequestKey {
+    fileprivate var slot: Int { Int(withUnsafeBytes { $0.load(as: UInt8.self) }) }
 }

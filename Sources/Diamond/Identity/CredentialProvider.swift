@@ -19,8 +19,8 @@ extension CredentialProvider {
 public protocol RefreshableCredentialProvider: CredentialProvider {
     /// Makes secrets anew; ``CredentialProvider/secret(_:for:)`` is asked for them after it.
     ///
-    /// Called once for all requests that wait for the same, 5 times in 30 seconds at most, and with no place on the wire:
-    /// it may send through the same engine. What it sends must not itself name these secrets.
+    /// Called once for all requests that wait for a secret, 5 times in 30 seconds at most for each, and with no place on
+    /// the wire: it may send through the same engine. What it sends must not itself name these secrets.
     ///
     /// - Throws: whatever keeps it from it; the requests then fail with `noCredential`.
     func refreshSecrets(_ names: Set<String>, for identity: String?) async throws

@@ -1,73 +1,117 @@
 import DiamondSQLite
 
-/// Has credentials made anew after a 401: once for all who wait for the same, and not again for one who was sent with what
+/// Has credentials made anew after a 401: each once for all who wait for it, and not again for one who was sent with what
 /// has been replaced meanwhile.
 final class CredentialRefreshes: Sendable {
-    private struct Subject: Hashable {
-        var names: Set<String>
+    private typealias Run = Task<Void, any Error>
+
+    fileprivate struct Secret: Hashable {
+        var name: String
         var identity: String?
     }
 
+    private struct Record {
+        var limit = RefreshLimit()
+        /// The number of the refresh that has made it; 0 for none.
+        var refresh = 0
+        var run: Run?
+    }
+
     private struct State {
-        var running: [Subject: Task<Void, any Error>] = [:]
-        /// How often each was made anew.
-        var generations: [Subject: Int] = [:]
+        var records = RecentlyUsed<Secret, Record> { Record() }
+        /// How many refreshes have made something.
+        var count = 0
     }
 
     private let state = Guarded(State())
     private let provider: any RefreshableCredentialProvider
-    private let repetitions: Repetitions
+    private let clock: ExchangeClock
 
-    init(_ provider: any RefreshableCredentialProvider, _ repetitions: Repetitions) {
+    init(_ provider: any RefreshableCredentialProvider, _ clock: ExchangeClock) {
         self.provider = provider
-        self.repetitions = repetitions
+        self.clock = clock
     }
 
     /// What ``refresh(_:since:)`` wants to know of the time when the secrets were filled in.
-    func generation(of wire: WireRequest) -> Int { state.withLock { $0.generations[Self.subject(of: wire)] ?? 0 } }
+    var count: Int { state.withLock { $0.count } }
+
+    /// Whether each of a request's secrets is newer already, is being made, or may be made.
+    func allows(_ wire: WireRequest, since count: Int) -> Bool {
+        let now = clock.uptime()
+        return state.withLock { state in
+            wire.secrets.allSatisfy { secret in
+                state.records.withValue(of: secret, at: now) { record in
+                    record.refresh > count || record.run != nil || record.limit.allows(at: now)
+                }
+            }
+        }
+    }
 
     /// Returns when the request's secrets are newer than they were.
     ///
-    /// - Throws: `noCredential` where they cannot be made.
-    func refresh(_ wire: WireRequest, since generation: Int) async throws(ConnectionError) {
-        let subject = Self.subject(of: wire)
-        guard let task = task(for: subject, since: generation) else { return }
-        do { try await task.value } catch {
-            let message = "the credential could not be made anew after status 401: sign in again, or see the cause"
-            throw ConnectionError(.noCredential, message, cause: error)
-        }
-    }
-
-    private static func subject(of wire: WireRequest) -> Subject {
-        Subject(names: Set(wire.namedCredentials.compactMap(\.secret.name)), identity: wire.identity)
-    }
-
-    private func task(for subject: Subject, since generation: Int) -> Task<Void, any Error>? {
-        state.withLock { state in
-            guard state.generations[subject, default: 0] == generation else { return nil }
-            if let task = state.running[subject] { return task }
-            guard repetitions.beginRefresh() else { return nil }
-            // It takes the lock to remove itself, and so cannot before it is entered here.
-            let task = Task { [self] in
-                let outcome = await Result { try await provider.refreshSecrets(subject.names, for: subject.identity) }
-                end(subject, isNew: (try? outcome.get()) != nil)
-                try outcome.get()
+    /// - Throws: `noCredential` where they cannot be made, `cancelled` with the waiting task; they are made all the same.
+    func refresh(_ wire: WireRequest, since count: Int) async throws(ConnectionError) {
+        for run in runs(for: wire, since: count) {
+            let outcome = Awaited<Result<Void, any Error>?>()
+            Task { outcome.tell(await run.result) }
+            guard let outcome = await outcome.value(whenCanceled: { nil }) else { throw .cancelled }
+            do { try outcome.get() } catch {
+                let message = "the credential could not be made anew after status 401: sign in again, or see the cause"
+                throw ConnectionError(.noCredential, message, cause: error)
             }
-            state.running[subject] = task
-            return task
         }
     }
 
-    private func end(_ subject: Subject, isNew: Bool) {
+    /// Those that are under way for its secrets, and one for the rest.
+    private func runs(for wire: WireRequest, since count: Int) -> Set<Run> {
+        let now = clock.uptime()
+        return state.withLock { state in
+            var (runs, due) = (Set<Run>(), Set<Secret>())
+            for secret in wire.secrets {
+                state.records.withValue(of: secret, at: now) { record in
+                    guard record.refresh <= count else { return }
+                    if let run = record.run {
+                        runs.insert(run)
+                    } else if record.limit.begin(at: now) {
+                        due.insert(secret)
+                    }
+                }
+            }
+            if !due.isEmpty { runs.insert(begin(due, for: wire.identity, &state, at: now)) }
+            return runs
+        }
+    }
+
+    private func begin(_ due: Set<Secret>, for identity: String?, _ state: inout State, at now: Int64) -> Run {
+        // It takes the lock to end, and so cannot before it is entered here.
+        let run = Run { [self] in
+            do { try await provider.refreshSecrets(Set(due.map(\.name)), for: identity) } catch {
+                end(due, isNew: false)
+                throw error
+            }
+            end(due, isNew: true)
+        }
+        for secret in due { state.records.withValue(of: secret, at: now) { $0.run = run } }
+        return run
+    }
+
+    private func end(_ secrets: Set<Secret>, isNew: Bool) {
+        let now = clock.uptime()
         state.withLock { state in
-            state.running[subject] = nil
-            if isNew { state.generations[subject, default: 0] += 1 }
+            if isNew { state.count += 1 }
+            let count = state.count
+            for secret in secrets {
+                state.records.withValue(of: secret, at: now) { record in
+                    record.run = nil
+                    if isNew { record.refresh = count }
+                }
+            }
         }
     }
 }
 
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
+extension WireRequest {
+    fileprivate var secrets: Set<CredentialRefreshes.Secret> {
+        Set(namedCredentials.compactMap(\.secret.name).map { .init(name: $0, identity: identity) })
     }
 }

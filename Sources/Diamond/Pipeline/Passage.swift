@@ -81,6 +81,11 @@ struct Passage: Sendable {
     /// The answer where only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
     var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }
 
+    /// `nil` where nothing is stored for it.
+    var subject: CacheSubject? {
+        identity.map { CacheSubject(key: $0.key, url: $0.printableURL, tags: tags, identity: wire.identity) }
+    }
+
     func entry(_ stored: StoredResponse) -> CacheEntry? {
         guard let identity else { return nil }
         return CacheEntry(

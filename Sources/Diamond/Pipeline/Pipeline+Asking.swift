@@ -5,21 +5,34 @@ import HTTPTypes
 extension Pipeline {
     /// Asks together with all who ask the same at the same time, where others may.
     ///
-    /// - Parameter landings: what ``Flights/landings`` was before the cache was asked.
+    /// - Parameter landings: what ``Flights/landings(of:)`` was before the cache was asked; `nil` where it does not matter.
     /// - Returns: `nil` where the cache has to be asked again.
-    func ask(_ question: Question, since landings: Int) async throws(ConnectionError) -> Flight.Outcome? {
+    func ask(_ question: Question, since landings: Int?) async throws(ConnectionError) -> Flight.Outcome? {
         let question = dated(question)
         let request = try await request(for: question)
         guard let key = question.flightKey(request, question.passage.retry ?? retry) else {
             return .success(try await alone(question, request))
         }
-        let passage = question.passage
-        let flight = flights.flight(for: key, at: passage.place, since: landings) {
-            (seat, hear) async throws(ConnectionError) in
-            try await fly(question, request, &seat, hear)
-        }
-        guard let flight else { return nil }
+        guard let flight = flight(for: key, since: landings, question, request) else { return nil }
         return try await join(flight, for: key.key, question)
+    }
+
+    /// The one that is under way for what is asked, unless what it brings was invalidated since it began, or a new one.
+    private func flight(
+        for key: FlightKey,
+        since landings: Int?,
+        _ question: Question,
+        _ request: TransportRequest
+    ) -> Flight? {
+        flights.flight(for: key, since: landings) {
+            isRevoked(question.passage, since: $0.revocations)
+        } make: { whenOver in
+            let course: Flight.Course = { (seat, hear) async throws(ConnectionError) in
+                try await fly(question, request, &seat, hear)
+            }
+            let count = revocations
+            return Flight(at: question.passage.place, lanes, revocations: count, course: course, whenOver: whenOver)
+        }
     }
 
     private func join(
@@ -56,19 +69,19 @@ extension Pipeline {
         let (place, asker) = (passage.place, passage.asker)
         if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes) {
             guard isThere else { throw .parked }
-            return Seat(place, lanes)
+            return Seat(place, lanes) { asker.priority }
         }
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
         guard await lanes.enter(place, asker.priority) else { throw .cancelled }
-        return Seat(place, lanes)
+        return Seat(place, lanes) { asker.priority }
     }
 
     /// The question with the age of its credentials, known before they are filled in.
     func dated(_ question: Question) -> Question {
         guard let credentialRefreshes, question.passage.mayBeRenewed else { return question }
         var question = question
-        question.generation = credentialRefreshes.generation(of: question.passage.wire)
+        question.refreshes = credentialRefreshes.count
         return question
     }
 
@@ -85,13 +98,28 @@ extension Pipeline {
         _ seat: inout Seat,
         _ hear: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> Response {
-        var exchange = Exchange(order(for: question, request, hear), over: wire)
-        let arrival = try await exchange.arrival(&seat)
+        let asked = revocations
+        let arrival = try await arrival(of: question, request, &seat, hear)
         guard let stored = question.validators, arrival.status == .notModified else {
-            return await keep(arrival, question)
+            return await keep(arrival, question, since: asked)
         }
         guard stored.isConfirmed(by: arrival.headers) else { return try await replace(question, &seat, hear) }
-        return confirm(stored, by: arrival, question.passage)
+        return confirm(stored, by: arrival, question.passage, since: asked)
+    }
+
+    private func arrival(
+        of question: Question,
+        _ request: TransportRequest,
+        _ seat: inout Seat,
+        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+    ) async throws(ConnectionError) -> Arrival {
+        var exchange = Exchange(order(for: question, request, hear), over: wire)
+        do throws(ConnectionError) {
+            return try await exchange.arrival(&seat)
+        } catch {
+            await invalidate(after: error, question.passage)
+            throw error
+        }
     }
 
     private func order(
@@ -104,19 +132,20 @@ extension Pipeline {
             request: request,
             policy: passage.retry ?? retry,
             origin: passage.place.origin,
-            priority: passage.asker.priority,
-            renew: renewal(of: question),
+            renewal: renewal(of: question),
             hear: hear
         )
     }
 
     /// `nil` where the request has no secret that could be made anew.
-    private func renewal(of question: Question) -> (@Sendable () async throws(ConnectionError) -> TransportRequest)? {
-        let passage = question.passage
-        guard let credentialRefreshes, passage.mayBeRenewed else { return nil }
-        return { () async throws(ConnectionError) in
-            try await credentialRefreshes.refresh(passage.wire, since: question.generation)
-            return try await self.request(for: question)
+    private func renewal(of question: Question) -> ExchangeOrder.Renewal? {
+        let (wire, instant) = (question.passage.wire, question.refreshes)
+        guard let credentialRefreshes, question.passage.mayBeRenewed else { return nil }
+        return ExchangeOrder.Renewal {
+            credentialRefreshes.allows(wire, since: instant)
+        } request: { () async throws(ConnectionError) in
+            try await credentialRefreshes.refresh(wire, since: instant)
+            return try await request(for: question)
         }
     }
 

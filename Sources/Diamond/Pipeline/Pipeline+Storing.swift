@@ -1,13 +1,14 @@
 import Foundation
 import HTTPTypes
 
-/// What becomes of an answer: stored, confirmed, or a reason to invalidate.
+/// What becomes of an answer: stored or confirmed.
 extension Pipeline {
-    func keep(_ arrival: Arrival, _ question: Question) async -> Response {
+    /// - Parameter asked: how many ``revocations`` there were when it was asked for.
+    func keep(_ arrival: Arrival, _ question: Question, since asked: Int) async -> Response {
         if question.passage.identity == nil {
             await invalidate(after: arrival, question.passage)
         } else if !isWorse(arrival, than: question.stored) {
-            store(arrival, question.passage, replacing: question.stored != nil)
+            store(arrival, question.passage, since: asked, replacing: question.stored != nil)
         }
         return response(from: arrival, question.passage)
     }
@@ -19,7 +20,7 @@ extension Pipeline {
         return arrival.status.code >= 500 && stored.status < 500
     }
 
-    private func store(_ arrival: Arrival, _ passage: Passage, replacing isReplacing: Bool) {
+    private func store(_ arrival: Arrival, _ passage: Passage, since asked: Int, replacing isReplacing: Bool) {
         let decision = StoreDecision(
             method: passage.wire.method,
             status: arrival.status.code,
@@ -29,14 +30,31 @@ extension Pipeline {
             receivedAt: arrival.receivedAt,
             isSelecting: environment.rules.adding(passage.wire).isSelecting
         )
-        if let stored = decision.stored, let entry = passage.entry(stored), !forgotten.has(passage) {
-            cache?.store(entry, replacing: isReplacing)
-            // Forgotten between the look and the store, it would outlive the logout.
-            if forgotten.has(passage) { cache?.forget(entry.key) }
+        guard let stored = decision.stored, let entry = passage.entry(stored), !forgotten.has(passage) else { return }
+        put(entry, passage, since: asked) { cache?.store($0, replacing: isReplacing) }
+    }
+
+    /// Marked as stale where it was invalidated while it was on its way.
+    private func put(_ entry: CacheEntry, _ passage: Passage, since asked: Int, _ put: (CacheEntry) -> Void) {
+        var entry = entry
+        let isStale = isRevoked(passage, since: asked)
+        if isStale { entry.stored.flags.insert(.invalidated) }
+        put(entry)
+        // Between the look and the store, it would outlive the logout, or the change.
+        if forgotten.has(passage) {
+            cache?.forget(entry.key)
+        } else if !isStale, isRevoked(passage, since: asked) {
+            entry.stored.flags.insert(.invalidated)
+            cache?.store(entry, replacing: true)
         }
     }
 
-    func confirm(_ stored: StoredResponse, by arrival: Arrival, _ passage: Passage) -> Response {
+    func confirm(
+        _ stored: StoredResponse,
+        by arrival: Arrival,
+        _ passage: Passage,
+        since asked: Int
+    ) -> Response {
         let decision = StoreDecision(
             confirming: stored,
             by: arrival.headers,
@@ -47,28 +65,8 @@ extension Pipeline {
             if let key = passage.identity?.key { cache?.forget(key) }
             return serve(stored, from: .revalidated, passage, after: arrival.attempts)
         }
-        cache?.confirm(entry, replacing: stored)
+        put(entry, passage, since: asked) { cache?.confirm($0, replacing: stored) }
         return serve(confirmed, from: .revalidated, passage, after: arrival.attempts)
-    }
-
-    /// It has, or an attempt before it may have: a DELETE that is repeated is answered with 404.
-    private func mayHaveActed(_ arrival: Arrival) -> Bool {
-        (200..<400).contains(arrival.status.code) || arrival.attempts.count > 1
-    }
-
-    /// What an unsafe method has changed is stale (RFC 9111 section 4.4): its own URL, and those of the same origin that
-    /// the answer names.
-    private func invalidate(after arrival: Arrival, _ passage: Passage) async {
-        guard let cache, !passage.wire.method.isSafe, mayHaveActed(arrival) else { return }
-        let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
-        let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
-            .filter { $0.origin == passage.wire.url.origin }
-            .map { $0.text() }
-        for url in Set([passage.wire.printableURL(environment.rules)] + urls) {
-            do { try await cache.invalidate(.url(url)) } catch {
-                activity.report(.cacheFailed(reason: error.message))
-            }
-        }
     }
 
     private func response(from arrival: Arrival, _ passage: Passage) -> Response {

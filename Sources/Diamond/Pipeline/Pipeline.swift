@@ -87,14 +87,16 @@ struct Pipeline: Sendable {
     private func answer(_ passage: Passage) async throws(ConnectionError) -> Response {
         let brought = passage.asker.claim?.takeOutcome(for: passage.identity?.key)
         if let brought { return try settle(brought, passage) }
+        var landings = passage.identity.map { flights.landings(of: $0.key) }
         while true {
-            if let response = try await decide(passage) { return response }
+            if let response = try await decide(passage, since: landings) { return response }
+            // What has landed by now is stored, or cannot be.
+            landings = nil
         }
     }
 
-    private func decide(_ passage: Passage) async throws(ConnectionError) -> Response? {
+    private func decide(_ passage: Passage, since landings: Int?) async throws(ConnectionError) -> Response? {
         guard let identity = passage.identity, let cache else { return try await load(passage) }
-        let landings = flights.landings
         let stored = cache.find(identity.key, request: identity.canonicalForm)
         switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
         case (.serve(let source), let stored?): return serve(stored, from: source, passage)
@@ -112,7 +114,7 @@ struct Pipeline: Sendable {
 
     private func outcome(
         of question: Question,
-        since landings: Int
+        since landings: Int?
     ) async throws(ConnectionError) -> Flight.Outcome? {
         do throws(ConnectionError) {
             return try await ask(question, since: landings)
@@ -136,7 +138,7 @@ struct Pipeline: Sendable {
         passage.asker = Asker(priority: passage.asker.priority)
         let isConditional = stored.flags.contains(.hasValidator)
         let question = Question(passage: passage, stored: stored, isConditional: isConditional, isAwaited: false)
-        refreshes.add { [self] in _ = try? await ask(question, since: flights.landings) }
+        refreshes.add { [self] in _ = try? await ask(question, since: nil) }
     }
 
     private func load(_ passage: Passage) async throws(ConnectionError) -> Response {
@@ -172,7 +174,7 @@ extension Flight.Outcome {
     fileprivate var isFailure: Bool {
         switch self {
         case .success(let response): response.status.code >= 500
-        case .failure(let error): error.code != .cancelled
+        case .failure(let error): ![.cancelled, .badRequest, .noEngine].contains(error.code)
         }
     }
 }

@@ -10,8 +10,8 @@ struct Question: Sendable {
     var isConditional = false
     /// Whether somebody waits for the answer.
     var isAwaited = true
-    /// How often its credentials had been made anew when they were filled in.
-    var generation = 0
+    /// How often credentials had been made anew when its own were filled in.
+    var refreshes = 0
 
     var validators: StoredResponse? { isConditional ? stored : nil }
 

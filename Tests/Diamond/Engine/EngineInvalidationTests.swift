@@ -54,6 +54,25 @@ import Testing
         #expect(try await asked(temporary.engine(transport), after: request) == ["http://h/cities"])
     }
 
+    @Test(arguments: [(true, ["http://h/cities"]), (false, [])])
+    func `whose answer was lost, what is stored is asked for again where it may have been sent`(
+        isSent: Bool,
+        asked: [String]
+    ) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .post else { return .stub(headers: [.cacheControl: "max-age=60"]) }
+            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
+        }
+        let engine = temporary.engine(transport)
+        for url in Self.stored { _ = try await engine.send(Request(url)) }
+        await #expect(throws: ConnectionError.self) {
+            try await engine.send(Request("http://h/cities", method: .post))
+        }
+        var found: [String] = []
+        for url in Self.stored where try await engine.send(Request(url)).source == .network { found.append(url) }
+        #expect(found == asked)
+    }
+
     @Test func `the URL's parameters count, in whatever order`() async throws {
         var request = Request("http://h/cities?b=2", method: .post, parameters: ["a": 1], body: .json(1))
         request.destination = .query

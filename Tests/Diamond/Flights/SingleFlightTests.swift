@@ -11,9 +11,14 @@ import Testing
     private let temporary = TemporaryStore()
     private let misses = Guarded(0)
 
-    private func engine(width: Int = 64) -> Engine {
+    private func engine(
+        width: Int = 64,
+        _ transport: StubTransport? = nil,
+        _ clock: any Clock<Duration> = ContinuousClock()
+    ) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = airport.transport
+        configuration.transport = transport ?? airport.transport
+        configuration.clock = clock
         configuration.width = width
         return Engine(configuration)
     }
@@ -160,6 +165,70 @@ import Testing
         _ = observation
     }
 
+    @Test func `goes back to the wire as urgently as the most urgent who waits for it`() async throws {
+        let (gate, isLost) = (Gate(), Guarded(false))
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.url == "http://h/1" else { return try await airport.transport.send(request) }
+            await gate.wait()
+            let wasLost = isLost.withLock { isLost in
+                defer { isLost = true }
+                return isLost
+            }
+            if wasLost { return try await airport.transport.send(request) }
+            throw TransportError(.cannotConnect, "lost", requestMayHaveBeenSent: false)
+        }
+        let clock = SteppingClock()
+        let engine = engine(width: 1, transport, clock)
+        let observation = observation(of: engine)
+        var connections = [engine.enqueue(Request("http://h/1"))]
+        await untilTrue { transport.requests.count == 1 }
+        for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
+            connections.append(engine.enqueue(Request(url)))
+            await boarded(index + 2)
+        }
+        let urgent = engine.connection(for: Request("http://h/1"))
+        urgent.queuePriority = .high
+        engine.enqueue(urgent)
+        await boarded(4)
+        gate.open()
+        await flying("http://h/2")
+        await untilTrue {
+            clock.advance(by: .seconds(1))
+            return engine.lanes.waiting == 2
+        }
+        airport.land("http://h/2")
+        await flying("http://h/1")
+        airport.land("http://h/1")
+        await flying("http://h/3")
+        airport.land("http://h/3")
+        for connection in connections + [urgent] { _ = try await connection.response }
+        _ = observation
+    }
+
+    @Test func `that lands is no matter of those who ask something else`() async throws {
+        let (gate, secrets) = (Gate(), Guarded<[String]>([]))
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = airport.transport
+        configuration.credentials = SlowCredentials(gate: gate, asked: secrets)
+        let engine = Engine(configuration)
+        var request = Request("http://h/slow")
+        request.credentials = [.header(.authorization, .secret("slow"))]
+        request.identity = "anna"
+        let slow = engine.enqueue(request)
+        await untilTrue { secrets.withLock { $0 } == ["slow"] }
+        for number in 0..<20 {
+            let other = engine.enqueue(Request("http://h/\(number)"))
+            await flying("http://h/\(number)")
+            airport.land("http://h/\(number)")
+            _ = try await other.response
+        }
+        gate.open()
+        await flying("http://h/slow")
+        airport.landAll()
+        _ = try await slow.response
+        #expect(secrets.withLock { $0 } == ["slow"])
+    }
+
     @Test func `brings its failure to everybody, and is not joined after it`() async throws {
         let gate = Gate()
         let transport = StubTransport { _ throws(TransportError) in
@@ -198,5 +267,17 @@ import Testing
 
     private static func canceled() throws(TransportError) -> TransportResponse {
         throw .cancelled(requestMayHaveBeenSent: true)
+    }
+}
+
+/// Knows every secret, when its gate is open.
+private struct SlowCredentials: CredentialProvider {
+    let gate: Gate
+    let asked: Guarded<[String]>
+
+    func secret(_ name: String, for identity: String?) async throws -> String? {
+        asked.withLock { $0.append(name) }
+        await gate.wait()
+        return "s"
     }
 }

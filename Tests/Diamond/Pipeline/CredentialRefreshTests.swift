@@ -13,7 +13,7 @@ import Testing
 
         private struct State {
             var number = 1
-            var refreshes = 0
+            var refreshed: [Set<String>] = []
         }
 
         private let state = Guarded(State())
@@ -25,7 +25,10 @@ import Testing
             self.isRefusing = isRefusing
         }
 
-        var refreshes: Int { state.withLock { $0.refreshes } }
+        var refreshes: Int { refreshed.count }
+
+        /// What each was to make.
+        var refreshed: [Set<String>] { state.withLock { $0.refreshed } }
 
         func secret(_ name: String, for identity: String?) async throws -> String? {
             "t\(state.withLock { $0.number })"
@@ -34,7 +37,7 @@ import Testing
         func identity(for request: Request) async throws -> String? { "user" }
 
         func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
-            state.withLock { $0.refreshes += 1 }
+            state.withLock { $0.refreshed.append(names) }
             await gate.wait()
             if isRefusing { throw Refused() }
             state.withLock { $0.number += 1 }
@@ -154,5 +157,59 @@ import Testing
         await untilTrue { login.refreshes == 1 && engine.lanes.running == 0 }
         gate.open()
         #expect(try await connection.response.status == .ok)
+    }
+
+    @Test func `is made anew once, also where requests name others beside it`() async throws {
+        let login = Login(gate: gate)
+        let engine = engine(login, transport(taking: "t2"))
+        let first = engine.enqueue(request(1))
+        await untilTrue { login.refreshes == 1 }
+        var both = request(2)
+        both.credentials.append(.header(.init("X-Key") ?? .cookie, .secret("key")))
+        let second = engine.enqueue(both)
+        await untilTrue { login.refreshes == 2 }
+        #expect(login.refreshed == [["token"], ["key"]])
+        gate.open()
+        for connection in [first, second] { _ = try await connection.response }
+    }
+
+    @Test func `is waited for by those who come when it may not be made again`() async throws {
+        let login = Login(gate: gate)
+        let transport = transport(taking: "t6")
+        let engine = engine(login, transport)
+        gate.open()
+        for number in 0..<4 { #expect(try await engine.send(request(number)).status == .unauthorized) }
+        gate.close()
+        let connections = (4..<7).map { engine.enqueue(request($0)) }
+        await untilTrue { login.refreshes == 5 && transport.requests.count == 11 && engine.lanes.running == 0 }
+        gate.open()
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+        #expect(login.refreshes == 5)
+    }
+
+    @Test func `is made so often for each identity by itself`() async throws {
+        gate.open()
+        let login = Login(gate: gate)
+        let engine = engine(login, transport(taking: "none"))
+        for number in 0..<20 {
+            var request = request(number)
+            request.identity = number < 10 ? "anna" : "bert"
+            #expect(try await engine.send(request).status == .unauthorized)
+        }
+        #expect(login.refreshes == 10)
+    }
+
+    @Test func `is not waited for by one who is canceled`() async throws {
+        let login = Login(gate: gate)
+        let engine = engine(login, transport(taking: "t2"))
+        var request = request(1)
+        // In the task of the one who asks.
+        request.cache = .reload
+        let task = Task { [request] in try await engine.send(request) }
+        await untilTrue { login.refreshes == 1 }
+        task.cancel()
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        gate.open()
     }
 }

@@ -101,7 +101,7 @@ import Testing
 
 @Suite struct `Values of origins` {
     @Test func `begin with the initial one, and stay`() {
-        var origins = Origins(initial: { 0 })
+        var origins = RecentlyUsed<String, Int>(initial: { 0 })
         #expect(
             origins.withValue(of: "https://a", at: 0) {
                 $0 += 1; return $0
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func `are bounded, and those go that were not used for longest`() {
-        var origins = Origins(capacity: 100, initial: { 0 })
+        var origins = RecentlyUsed<String, Int>(capacity: 100, initial: { 0 })
         for number in 0..<100 { origins.withValue(of: "\(number)", at: Int64(number)) { $0 = 1 } }
         origins.withValue(of: "0", at: 100) { $0 = 2 }
         origins.withValue(of: "new", at: 101) { $0 = 3 }

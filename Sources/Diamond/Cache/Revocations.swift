@@ -1,0 +1,43 @@
+import DiamondSQLite
+
+/// What was invalidated or erased lately: an answer that was asked for before, and comes after, is as old as what was
+/// meant.
+final class Revocations: Sendable {
+    private let log = Guarded(RecentLog<CacheSelection>())
+
+    /// How many there were. Noted where a request is sent, for ``include(_:since:)``.
+    var count: Int { log.withLock { $0.count } }
+
+    func add(_ selection: CacheSelection) { log.withLock { $0.append(selection) } }
+
+    /// Whether one since then has meant a subject.
+    func include(_ subject: CacheSubject, since instant: Int) -> Bool {
+        log.withLock { log in log.contains(since: instant) { $0.includes(subject) } }
+    }
+}
+
+/// What an entry is known by, before there is one.
+struct CacheSubject: Sendable {
+    let key: RequestKey
+    /// In normal form, secrets masked.
+    let url: String
+    let tags: Set<String>
+    let identity: String?
+}
+
+extension CacheSelection {
+    /// Whether it names what is being asked for. What names by age means what is stored, not this.
+    fileprivate func includes(_ subject: CacheSubject) -> Bool {
+        switch content {
+        case .all, .sealedHost: true
+        case .key(let key): key == subject.key
+        case .keys(let keys): keys.contains(subject.key)
+        case .tag(let tag): subject.tags.contains(tag)
+        case .identity(let identity): identity == subject.identity
+        case .url(let url): url == subject.url
+        case .urlPrefix(let prefix): subject.url.hasPrefix(prefix)
+        case .host(let host): URLHost.of(subject.url).map { $0 == host } ?? false
+        case .storedBefore, .expired: false
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import HTTPTypes
+
+/// What an exchange makes stale, and what was made stale while it was on its way.
+extension Pipeline {
+    /// The instant now, for ``isRevoked(_:since:)``.
+    var revocations: Int { cache?.revocations.count ?? 0 }
+
+    /// Whether what a passage asks for was invalidated or erased since then.
+    func isRevoked(_ passage: Passage, since instant: Int) -> Bool {
+        guard let cache, let subject = passage.subject else { return false }
+        return cache.revocations.include(subject, since: instant)
+    }
+
+    /// It has, or an attempt before it may have: a DELETE that is repeated is answered with 404.
+    private func mayHaveActed(_ arrival: Arrival) -> Bool {
+        (200..<400).contains(arrival.status.code) || arrival.attempts.count > 1
+    }
+
+    /// What an unsafe method has changed is stale (RFC 9111 section 4.4): its own URL, and those of the same origin that
+    /// the answer names.
+    func invalidate(after arrival: Arrival, _ passage: Passage) async {
+        guard !passage.wire.method.isSafe, mayHaveActed(arrival) else { return }
+        let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
+        let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
+            .filter { $0.origin == passage.wire.url.origin }
+            .map { $0.text() }
+        await invalidate(urls, passage)
+    }
+
+    /// A request whose answer was lost may have acted: what it may have changed is asked for again.
+    func invalidate(after error: ConnectionError, _ passage: Passage) async {
+        let mayHaveActed = (error.cause as? TransportError)?.requestMayHaveBeenSent == true || error.attempts.count > 1
+        if !passage.wire.method.isSafe, mayHaveActed { await invalidate([], passage) }
+    }
+
+    /// - Parameter urls: beside the passage's own.
+    private func invalidate(_ urls: [String], _ passage: Passage) async {
+        guard let cache else { return }
+        for url in Set([passage.wire.printableURL(environment.rules)] + urls) {
+            do { try await cache.invalidate(.url(url)) } catch {
+                activity.report(.cacheFailed(reason: error.message))
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+/// A value for each key, bounded: beyond the bound the half goes that was not used for longest.
+///
+/// A key that comes back begins anew, as one that was never seen. Both lookup and change cost the same however many
+/// there are; the rare clearing sorts them.
+struct RecentlyUsed<Key: Hashable, Value> {
+    private struct Entry {
+        var value: Value
+        var lastUse: Int64
+    }
+
+    private let capacity: Int
+    private let initial: @Sendable () -> Value
+    private var entries: [Key: Entry] = [:]
+
+    /// - Parameters:
+    ///   - capacity: keys at most; 1,000.
+    ///   - initial: what a key begins with.
+    init(capacity: Int = 1000, initial: @escaping @Sendable () -> Value) {
+        self.capacity = max(1, capacity)
+        self.initial = initial
+    }
+
+    var count: Int { entries.count }
+
+    /// Uses, and may change, the value of a key.
+    ///
+    /// - Parameter now: milliseconds of a clock that only goes forward.
+    mutating func withValue<Result>(of key: Key, at now: Int64, _ body: (inout Value) -> Result) -> Result {
+        if entries[key] == nil { makeRoom() }
+        var entry = entries.removeValue(forKey: key) ?? Entry(value: initial(), lastUse: now)
+        defer { entries[key] = entry }
+        entry.lastUse = now
+        return body(&entry.value)
+    }
+
+    private mutating func makeRoom() {
+        guard entries.count >= capacity else { return }
+        let leaving = entries.sorted { $0.value.lastUse < $1.value.lastUse }.prefix((capacity + 1) / 2)
+        for (key, _) in leaving { entries[key] = nil }
+    }
+}

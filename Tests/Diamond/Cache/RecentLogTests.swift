@@ -1,0 +1,27 @@
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A log of what happened lately` {
+    private func log(capacity: Int = 4, _ count: Int) -> RecentLog<Int> {
+        var log = RecentLog<Int>(capacity: capacity)
+        for number in 0..<count { log.append(number) }
+        return log
+    }
+
+    @Test(arguments: [(0, true), (1, true), (2, false), (3, false), (9, false)])
+    func `knows what has happened since an instant`(instant: Int, isKnown: Bool) {
+        #expect(log(3).contains(since: instant) { $0 == 1 } == isKnown)
+        #expect(log(3).count == 3)
+    }
+
+    @Test(arguments: [(5, true), (6, false), (9, false), (10, false)])
+    func `takes for happened what it no longer knows`(instant: Int, isHappened: Bool) {
+        #expect(log(10).contains(since: instant) { $0 < 0 } == isHappened)
+    }
+
+    @Test(arguments: 6...10) func `goes round`(instant: Int) {
+        let log = log(10)
+        for number in 6..<10 { #expect(log.contains(since: instant) { $0 == number } == (number >= instant)) }
+    }
+}
