@@ -23,7 +23,11 @@ package final class StubTransport: Transport {
     package static func silent(whenCanceled: @escaping @Sendable () -> Void = {}) -> StubTransport {
         StubTransport { _ throws(TransportError) in
             let gate = Gate()
-            await withTaskCancellationHandler { await gate.wait() } onCancel: { gate.open() }
+            await withTaskCancellationHandler {
+                await gate.wait()
+            } onCancel: {
+                gate.open()
+            }
             whenCanceled()
             throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
         }
