@@ -8,7 +8,7 @@ import HTTPTypes
 final class Airport: Sendable {
     private struct State {
         var waiting: [(url: String, gate: Gate)] = []
-        var headers: HTTPFields = [.cacheControl: "max-age=60"]
+        var headers: HTTPFields = [.cacheControl: "max-age=3600"]
     }
 
     private let state = Guarded(State())

@@ -146,7 +146,7 @@ import Testing
         let text = String(decoding: Self.text(20_000), as: UTF8.self)
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = StubTransport(
-            headers: [.contentType: "application/json", .cacheControl: "max-age=60"], body: text)
+            headers: [.contentType: "application/json", .cacheControl: "max-age=3600"], body: text)
         configuration.compressesBodies = true
         let engine = Engine(configuration)
         _ = try await engine.send(Request("http://h/a"))

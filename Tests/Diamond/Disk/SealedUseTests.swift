@@ -122,7 +122,7 @@ import Testing
 
     @Test func `what an unsafe method has changed is stale`() async throws {
         var configuration = Engine.Configuration(store: temporary.store)
-        let transport = StubTransport(headers: [.cacheControl: "max-age=60", .eTag: "\"1\""])
+        let transport = StubTransport(headers: [.cacheControl: "max-age=3600", .eTag: "\"1\""])
         configuration.transport = transport
         configuration.seal = AESGCMSeal.first
         configuration.memoryCapacity = 0

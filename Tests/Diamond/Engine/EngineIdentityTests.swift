@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `An engine, for several users,` {
     private let temporary = TemporaryStore()
     private let transport = StubTransport { request throws(TransportError) in
-        .stub(headers: [.cacheControl: "max-age=60"], body: "for \(request.url) \(request.headers)")
+        .stub(headers: [.cacheControl: "max-age=3600"], body: "for \(request.url) \(request.headers)")
     }
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `keeps no byte of a secret in the store, its log or its answers' URLs`() async throws {
-        let quiet = StubTransport(headers: [.cacheControl: "max-age=60", .setCookie: "session=s3cret"])
+        let quiet = StubTransport(headers: [.cacheControl: "max-age=3600", .setCookie: "session=s3cret"])
         let engine = engine {
             $0.transport = quiet
             $0.credentials = KnownSecrets(["token": "s3cret-named"], identity: "user-42")
@@ -135,7 +135,7 @@ import Testing
     @Test func `keeps a secret without a name out of the store on every hop`() async throws {
         let redirecting = StubTransport { request throws(TransportError) in
             request.url == "http://h/a"
-                ? .stub(status: 301, headers: [.location: "/b"]) : .stub(headers: [.cacheControl: "max-age=60"])
+                ? .stub(status: 301, headers: [.location: "/b"]) : .stub(headers: [.cacheControl: "max-age=3600"])
         }
         let engine = engine { $0.transport = redirecting }
         var request = Request("http://h/a")
@@ -163,7 +163,7 @@ import Testing
         let slow = StubTransport { _ throws(TransportError) in
             hasCome.open()
             await mayGo.wait()
-            return .stub(headers: [.cacheControl: "max-age=60"])
+            return .stub(headers: [.cacheControl: "max-age=3600"])
         }
         let engine = engine { $0.transport = slow }
         var request = Request("http://h/me")
@@ -213,7 +213,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `An engine's environment` {
     private let temporary = TemporaryStore()
-    private let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+    private let transport = StubTransport(headers: [.cacheControl: "max-age=3600"])
 
     private func engine(_ change: (inout Engine.Configuration) -> Void) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
@@ -257,7 +257,7 @@ import Testing
 
     @Test func `stores nothing that varies by a header which does not select`() async throws {
         let trace = try #require(HTTPField.Name("X-Trace"))
-        let varying = StubTransport(headers: [.cacheControl: "max-age=60", .vary: "x-trace"])
+        let varying = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: "x-trace"])
         let engine = engine {
             $0.transport = varying
             $0.rules.nonSelecting = ["X-Trace"]

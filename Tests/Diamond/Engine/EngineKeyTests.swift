@@ -13,7 +13,7 @@ import Testing
         var plain = Engine.Configuration(store: temporary.store)
         plain.headers = [:]
         var configuration = configuration ?? plain
-        configuration.transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        configuration.transport = StubTransport(headers: [.cacheControl: "max-age=3600"])
         return Engine(configuration)
     }
 

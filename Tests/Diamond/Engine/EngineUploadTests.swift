@@ -127,7 +127,7 @@ import Testing
     @Test(arguments: [false, true])
     func `is looked at anew each time its request is sent`(isPart: Bool) async throws {
         let url = try file("data", Data("abc".utf8))
-        let stub = StubTransport(headers: [.cacheControl: "max-age=60"])
+        let stub = StubTransport(headers: [.cacheControl: "max-age=3600"])
         let engine = temporary.engine(stub)
         let body = isPart ? RequestBody.multipart([MultipartPart("a", file: url)]) : .file(url)
         let request = Request("http://h/", method: .query, body: body)

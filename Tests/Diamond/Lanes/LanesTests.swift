@@ -181,7 +181,7 @@ import Testing
     @Test func `that are serial keep their order, through answers from the cache and failures`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             if request.url.hasSuffix("3") { throw TransportError(.cannotConnect, "nobody there") }
-            return .stub(headers: [.cacheControl: "max-age=60"])
+            return .stub(headers: [.cacheControl: "max-age=3600"])
         }
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.retry = .never
