@@ -15,6 +15,7 @@ import AsyncHTTPClient
         "Sources/Diamond/Documentation.docc/CanonicalForm.md", "Sources/Diamond/Documentation.docc/Sealing.md",
         "Sources/Diamond/Documentation.docc/RunningConnections.md", "Sources/Diamond/Documentation.docc/Retrying.md",
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
+        "Sources/Diamond/Documentation.docc/Intercepting.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -116,6 +117,26 @@ import AsyncHTTPClient
         var report = Request("https://api.example.com/report")
         report.retry = .never
         print(order, report)
+    }
+
+    private func intercepting(sign: @escaping @Sendable (TransportRequest) async throws -> String) {
+        struct Signing: Interceptor {
+            let sign: @Sendable (TransportRequest) async throws -> String
+
+            func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+                request.headers[.authorization] = try await sign(request)
+            }
+
+            func transform(_ error: inout ConnectionError) async {
+                struct Problem: Decodable { let detail: String }
+                if let problem = try? error.response?.decode(Problem.self) { error.message = problem.detail }
+            }
+        }
+
+        var configuration = Engine.Configuration()
+        configuration.interceptors = [Signing(sign: sign), ResponseValidator.json]
+        let engine = Engine(configuration)
+        print(engine)
     }
 
     private func sealing(key: Data, keyOf2025: Data, keyOf2026: Data) async throws {

@@ -42,6 +42,8 @@ extension Engine {
         public var retry = RetryPolicy.default
         /// Keeps requests from origins where most exchanges fail; `nil`, the default, for none. They fail with `circuitOpen`.
         public var circuit: CircuitPolicy?
+        /// What adapts requests, validates responses and transforms both they and errors, in this order. None by default.
+        public var interceptors: [any Interceptor] = []
         /// What single lanes allow.
         public var lanes: [Lane: LaneLimits] = [:]
         /// The wall clock, which decides freshness.

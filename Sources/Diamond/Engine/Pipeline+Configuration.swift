@@ -19,7 +19,8 @@ extension Pipeline {
                 activity: activity,
                 now: { Int64(now().timeIntervalSince1970 * 1000) },
                 bodyLimit: configuration.bodyLimit,
-                repetitions: repetitions
+                repetitions: repetitions,
+                interceptors: configuration.interceptors
             ),
             cache: cache,
             lanes: lanes,

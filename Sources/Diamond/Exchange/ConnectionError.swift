@@ -16,8 +16,13 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let connectionLost = Code(description: "connectionLost")
         /// What the server sent is not HTTP, or leads nowhere (a redirect without an end).
         public static let badResponse = Code(description: "badResponse")
-        /// The server answered a call with a status other than 2xx; ``ConnectionError/response`` has it.
+        /// The server answered a call with a status other than 2xx, or one that a ``ResponseValidator`` does not take;
+        /// ``ConnectionError/response`` has it.
         public static let badStatus = Code(description: "badStatus")
+        /// The body is of a type that a ``ResponseValidator`` does not take; ``ConnectionError/response`` has it.
+        public static let badContentType = Code(description: "badContentType")
+        /// An ``Interceptor`` of the engine would not have the request or its response; ``ConnectionError/cause`` says why.
+        public static let intercepted = Code(description: "intercepted")
         /// The body is not what the call's `Output` is; ``ConnectionError/response`` has it.
         public static let undecodable = Code(description: "undecodable")
         /// A secret of the request is not known, or the engine's ``CredentialProvider`` failed.

@@ -14,6 +14,7 @@ struct Exchange: Sendable {
         /// Bytes of a body at most.
         let bodyLimit: Int
         let repetitions: Repetitions
+        var interceptors: [any Interceptor] = []
     }
 
     let wire: Wire
@@ -84,10 +85,11 @@ struct Exchange: Sendable {
     }
 
     private func attempt() async throws(ConnectionError) -> ExchangeAttempt {
+        let request = try await wire.interceptors.adapt(order.request, attempt: history.attempts.count + 1)
         let admission = repetitions.admit(to: order.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let limit = order.policy.attemptLimit(elapsed: elapsed)
-        let attempt = await ExchangeAttempt(order.request, over: wire, limit: limit)
+        let attempt = await ExchangeAttempt(request, over: wire, limit: limit)
         repetitions.note(attempt.outcome, of: admission, from: order.origin)
         return attempt
     }

@@ -101,7 +101,7 @@ extension Pipeline {
         let asked = revocations
         let arrival = try await arrival(of: question, request, &seat, hear)
         guard let stored = question.validators, arrival.status == .notModified else {
-            return await keep(arrival, question, since: asked)
+            return try await keep(arrival, question, since: asked)
         }
         guard stored.isConfirmed(by: arrival.headers) else { return try await replace(question, &seat, hear) }
         return confirm(stored, by: arrival, question.passage, since: asked)

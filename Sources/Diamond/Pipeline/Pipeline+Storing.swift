@@ -4,13 +4,17 @@ import HTTPTypes
 /// What becomes of an answer: stored or confirmed.
 extension Pipeline {
     /// - Parameter asked: how many ``revocations`` there were when it was asked for.
-    func keep(_ arrival: Arrival, _ question: Question, since asked: Int) async -> Response {
-        if question.passage.identity == nil {
-            await invalidate(after: arrival, question.passage)
-        } else if !isWorse(arrival, than: question.stored) {
-            store(arrival, question.passage, since: asked, replacing: question.stored != nil)
+    /// - Throws: what an interceptor has against it; then it is not stored.
+    func keep(_ arrival: Arrival, _ question: Question, since asked: Int) async throws(ConnectionError) -> Response {
+        let (passage, response) = (question.passage, response(from: arrival, question.passage))
+        if passage.identity == nil { await invalidate(after: arrival, passage) }
+        if !wire.interceptors.isEmpty, !Redirect.isFollowed(response, from: passage.wire, redirectLimit) {
+            try await wire.interceptors.validate(response)
         }
-        return response(from: arrival, question.passage)
+        if passage.identity != nil, !isWorse(arrival, than: question.stored) {
+            store(arrival, passage, since: asked, replacing: question.stored != nil)
+        }
+        return response
     }
 
     /// An error of the server never takes the place of a good answer, which may be asked for while the server fails (RFC

@@ -27,6 +27,18 @@ struct Pipeline: Sendable {
         to request: Request,
         asker: Asker = Asker()
     ) async throws(ConnectionError) -> Response {
+        guard !interceptors.isEmpty else { return try await untransformed(request, asker) }
+        do throws(ConnectionError) {
+            return try await interceptors.transform(try await untransformed(request, asker))
+        } catch {
+            guard error.code != .parked else { throw error }
+            throw await interceptors.transform(error)
+        }
+    }
+
+    private var interceptors: [any Interceptor] { wire.interceptors }
+
+    private func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         var request = request
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
         var passage = try await passage(of: request, asker)

@@ -14,9 +14,7 @@ enum Redirect {
         timeout: Duration?,
         response: Response
     ) -> Request? {
-        guard [301, 302, 303, 307, 308].contains(response.status.code), let location = response.headers[.location],
-            let target = absolute(location, from: request), let url = try? RequestURL(target)
-        else { return nil }
+        guard let (target, url) = target(of: response, from: request) else { return nil }
         var next = Request(
             target, method: request.method, headers: request.headers, body: request.body, cache: cache)
         next.timeout = timeout
@@ -34,6 +32,18 @@ enum Redirect {
         }
         if !isSameOrigin { next.headers.removeCredentials(rules.adding(request)) }
         return next
+    }
+
+    /// Whether an engine that follows so many goes on to another URL.
+    static func isFollowed(_ response: Response, from request: WireRequest, _ limit: Int) -> Bool {
+        limit > 0 && target(of: response, from: request) != nil
+    }
+
+    private static func target(of response: Response, from request: WireRequest) -> (String, RequestURL)? {
+        guard [301, 302, 303, 307, 308].contains(response.status.code), let location = response.headers[.location],
+            let target = absolute(location, from: request), let url = try? RequestURL(target)
+        else { return nil }
+        return (target, url)
     }
 
     /// Where a `Location` or `Content-Location` leads; `nil` where nowhere.

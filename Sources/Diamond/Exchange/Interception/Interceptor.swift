@@ -1,0 +1,86 @@
+/// What an app adds to every request of an engine on its way, and asks of every answer.
+///
+/// ```swift
+/// struct Language: Interceptor {
+///     func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+///         request.headers[.acceptLanguage] = Locale.current.identifier
+///     }
+/// }
+/// configuration.interceptors = [Language(), ResponseValidator.json]
+/// ```
+///
+/// All that an engine has are called in their order, each with what the one before has left. What one throws ends the
+/// request with ``ConnectionError/Code-swift.struct/intercepted`` and the error as its cause, or with that very error
+/// where it is a ``ConnectionError``. They are called by many tasks at once, on no particular thread.
+public protocol Interceptor: Sendable {
+    /// Changes what is about to be sent, such as to sign it: for each attempt, after the cache was asked, with secrets
+    /// filled in. What it adds is no part of the request's identity, and is asked of no redirect's target by itself.
+    ///
+    /// Called while the request has its place on the wire: be quick.
+    ///
+    /// - Parameter attempt: 1 for the first; counted anew for each hop of a redirect.
+    func adapt(_ request: inout TransportRequest, attempt: Int) async throws
+
+    /// Looks at what a server has answered, whatever the status, before it is stored: what is refused never is, and the
+    /// error has the ``ConnectionError/response``. Redirects that are followed and confirmations (304) are not shown.
+    func validate(_ response: Response) async throws
+
+    /// Changes what the caller gets, from a server or from the cache. What is stored stays as it came.
+    func transform(_ response: inout Response) async throws
+
+    /// Changes the error that the caller gets, such as to tell what the body of its response says. Not called for
+    /// canceled requests.
+    func transform(_ error: inout ConnectionError) async
+}
+
+extension Interceptor {
+    public func adapt(_ request: inout TransportRequest, attempt: Int) async throws {}
+    public func validate(_ response: Response) async throws {}
+    public func transform(_ response: inout Response) async throws {}
+    public func transform(_ error: inout ConnectionError) async {}
+}
+
+extension [any Interceptor] {
+    func adapt(_ request: TransportRequest, attempt: Int) async throws(ConnectionError) -> TransportRequest {
+        guard !isEmpty else { return request }
+        var request = request
+        for interceptor in self {
+            do { try await interceptor.adapt(&request, attempt: attempt) } catch {
+                throw ConnectionError(intercepted: error, "the request was not sent")
+            }
+        }
+        return request
+    }
+
+    func validate(_ response: Response) async throws(ConnectionError) {
+        for interceptor in self {
+            do { try await interceptor.validate(response) } catch {
+                throw ConnectionError(intercepted: error, "the response was refused", response)
+            }
+        }
+    }
+
+    func transform(_ response: Response) async throws(ConnectionError) -> Response {
+        var response = response
+        for interceptor in self {
+            do { try await interceptor.transform(&response) } catch {
+                throw ConnectionError(intercepted: error, "the response could not be transformed", response)
+            }
+        }
+        return response
+    }
+
+    func transform(_ error: ConnectionError) async -> ConnectionError {
+        guard error.code != .cancelled else { return error }
+        var error = error
+        for interceptor in self { await interceptor.transform(&error) }
+        return error
+    }
+}
+
+extension ConnectionError {
+    fileprivate init(intercepted error: any Error, _ what: String, _ response: Response? = nil) {
+        self = error as? ConnectionError ?? ConnectionError(.intercepted, "\(what): see the cause", cause: error)
+        self.response = self.response ?? response
+    }
+}

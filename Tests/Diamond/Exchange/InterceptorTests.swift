@@ -1,0 +1,168 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `An interceptor` {
+    private struct Refused: Error {}
+
+    /// Does what its closures say.
+    private struct Custom: Interceptor {
+        var adapting: @Sendable (inout TransportRequest, Int) async throws -> Void = { _, _ in }
+        var validating: @Sendable (Response) async throws -> Void = { _ in }
+        var transforming: @Sendable (inout Response) async throws -> Void = { _ in }
+        var failing: @Sendable (inout ConnectionError) async -> Void = { _ in }
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            try await adapting(&request, attempt)
+        }
+        func validate(_ response: Response) async throws { try await validating(response) }
+        func transform(_ response: inout Response) async throws { try await transforming(&response) }
+        func transform(_ error: inout ConnectionError) async { await failing(&error) }
+    }
+
+    private let temporary = TemporaryStore()
+
+    private func engine(_ transport: StubTransport, _ interceptors: [any Interceptor]) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.interceptors = interceptors
+        // No wait between attempts.
+        configuration.draw = { 0 }
+        return Engine(configuration)
+    }
+
+    private static let fresh: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
+
+    // MARK: What is sent
+
+    @Test func `changes what is sent, attempt by attempt, each after the one before`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.headers[.userAgent] == "1a" else { return .stub(headers: Self.fresh) }
+            throw TransportError(.cannotConnect, "away", requestMayHaveBeenSent: false)
+        }
+        let engine = engine(
+            transport,
+            [
+                Custom(adapting: { request, attempt in request.headers[.userAgent] = "\(attempt)" }),
+                Custom(adapting: { request, _ in request.headers[.userAgent]? += "a" }),
+            ])
+        #expect(try await engine.send(Request("http://h/")).status == .ok)
+        #expect(transport.requests.map { $0.headers[.userAgent] } == ["1a", "2a"])
+        #expect(try await engine.send(Request("http://h/")).source == .cache)
+    }
+
+    @Test func `that cannot adapt a request keeps it from being sent, and tells why`() async throws {
+        let transport = StubTransport()
+        let engine = engine(transport, [Custom(adapting: { _, _ in throw Refused() })])
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
+        #expect(error?.code == .intercepted && error?.cause is Refused)
+        #expect(transport.requests.isEmpty && engine.lanes.running == 0)
+    }
+
+    // MARK: What comes
+
+    @Test func `keeps what it refuses out of the cache, and hands it over with the error`() async throws {
+        let transport = StubTransport(headers: Self.fresh, body: "no")
+        let refusals = Guarded(0)
+        let engine = engine(
+            transport,
+            [
+                Custom(validating: { response in
+                    refusals.withLock { $0 += 1 }
+                    if response.text == "no" { throw Refused() }
+                })
+            ])
+        for _ in 0..<2 {
+            let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
+            #expect(error?.code == .intercepted && error?.cause is Refused && error?.response?.text == "no")
+        }
+        #expect(transport.requests.count == 2 && refusals.withLock { $0 } == 2)
+    }
+
+    @Test func `leaves what is stored in place where it refuses what is newer`() async throws {
+        let body = Guarded("good")
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: Self.fresh, body: body.withLock { $0 })
+        }
+        let engine = engine(transport, [Custom(validating: { if $0.text == "bad" { throw Refused() } })])
+        _ = try await engine.send(Request("http://h/"))
+        body.withLock { $0 = "bad" }
+        await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/", cache: .reload)) }
+        let response = try await engine.send(Request("http://h/", cache: .networkElseCache))
+        #expect(response.text == "good" && response.source == .stale)
+    }
+
+    @Test func `is shown no redirect that is followed, but one that leads nowhere`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            switch request.url {
+            case "http://h/1": .stub(status: 302, headers: [.location: "/2"])
+            case "http://h/3": .stub(status: 302)
+            default: .stub()
+            }
+        }
+        let engine = engine(transport, [ResponseValidator()])
+        #expect(try await engine.send(Request("http://h/1")).status == .ok)
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/3")) }
+        #expect(error?.code == .badStatus)
+    }
+
+    @Test func `invalidates what an unsafe request has changed, also where it refuses its answer`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            request.method == .get ? .stub(headers: Self.fresh) : .stub(body: "no")
+        }
+        let engine = engine(transport, [Custom(validating: { if $0.text == "no" { throw Refused() } })])
+        _ = try await engine.send(Request("http://h/"))
+        await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/", method: .post)) }
+        #expect(try await engine.send(Request("http://h/")).source == .network)
+    }
+
+    // MARK: What the caller gets
+
+    @Test func `changes what the caller gets, each time, and not what is stored`() async throws {
+        let engine = engine(
+            StubTransport(headers: Self.fresh, body: "b"),
+            [
+                Custom(transforming: { $0.body += Data("1".utf8) }),
+                Custom(transforming: { $0.body += Data("2".utf8) }),
+            ])
+        for source in [Response.Source.network, .cache, .cache] {
+            let response = try await engine.enqueue(Request("http://h/")).response
+            #expect(response.text == "b12" && response.source == source)
+        }
+    }
+
+    @Test func `that fails to transform a response says so, with it`() async throws {
+        let engine = engine(StubTransport(body: "b"), [Custom(transforming: { _ in throw Refused() })])
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
+        #expect(error?.code == .intercepted && error?.response?.text == "b")
+    }
+
+    @Test func `changes the error that the caller gets, such as by what its response says`() async throws {
+        let engine = engine(
+            StubTransport(status: 422, body: "name is missing"),
+            [
+                ResponseValidator(),
+                Custom(failing: { error in error.message = error.response?.text ?? error.message }),
+            ])
+        let error = await #expect(throws: ConnectionError.self) {
+            try await engine.enqueue(Request("http://h/")).response
+        }
+        #expect(error?.code == .badStatus && error?.message == "name is missing")
+    }
+
+    @Test func `hears of no canceled request`() async throws {
+        let (count, gate) = (Guarded(0), Gate())
+        let transport = StubTransport.silent { gate.open() }
+        let engine = engine(transport, [Custom(failing: { _ in count.withLock { $0 += 1 } })])
+        let task = Task { try await engine.send(Request("http://h/")) }
+        await untilTrue { transport.requests.count == 1 }
+        task.cancel()
+        await #expect(throws: ConnectionError.self) { try await task.value }
+        await gate.wait()
+        #expect(count.withLock { $0 } == 0)
+    }
+}
