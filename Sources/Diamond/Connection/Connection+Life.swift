@@ -58,19 +58,11 @@ extension Connection {
 
     /// Breaks every tie of a finished connection.
     private func letGo() {
-        let (observers, whenFinished) = core.withLock { core in
-            defer {
-                core.observers = [:]
-                core.handed = nil
-                core.runner = nil
-                core.claim = nil
-                core.crew = nil
-                core.pipeline = nil
-                core.whenFinished = nil
-            }
-            return (core.observers.values, core.whenFinished)
+        let (observers, home) = core.withLock { core in
+            defer { (core.observers, core.handed, core.runner, core.claim, core.home) = ([:], .none, nil, nil, nil) }
+            return (core.observers.values, core.isEnqueued ? core.home : nil)
         }
-        whenFinished?()
+        home?.remove(self)
         for observer in observers { observer.finish() }
         callBack()
     }

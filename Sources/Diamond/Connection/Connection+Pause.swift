@@ -14,7 +14,7 @@ extension Connection {
     /// Pauses nest: each wants a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it holds
     /// up those behind it. Without effect once it has finished.
     public func pause() {
-        let isRepeatable = (core.withLock { $0.handed } ?? request).isRepeatable
+        let isRepeatable = (core.withLock { $0.handed.value } ?? request).isRepeatable
         let isWithdrawn = !isRepeatable && isWithdrawnFromLine()
         perform(announcing: false) { $0.pause(isRepeatable: isRepeatable, isWithdrawn: isWithdrawn) }
         // Canceled just after it was withdrawn, it would wait for nothing.
@@ -33,7 +33,7 @@ extension Connection {
     private func isWithdrawnFromLine() -> Bool {
         let (claim, lanes) = core.withLock { core -> (FlightClaim?, Lanes?) in
             guard core.life.state != .paused, core.runner == nil else { return (nil, nil) }
-            return (core.claim, core.pipeline?.lanes)
+            return (core.claim, core.home?.lanes)
         }
         guard let claim, let lanes, claim.drop(lanes) else { return false }
         core.withLock { if $0.claim === claim { $0.claim = nil } }

@@ -17,8 +17,8 @@ public import Foundation
 open class Connection: Operation, @unchecked Sendable {
     struct Core {
         var life = ConnectionLife()
-        var pipeline: Pipeline?
-        var crew: Crew?
+        /// The engine that runs it, until it has finished.
+        var home: Members?
         /// Who takes it to its response now.
         var runner: Runner?
         var claim: FlightClaim?
@@ -26,14 +26,12 @@ open class Connection: Operation, @unchecked Sendable {
         var observers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
         var nextObserver = 0
         var isEnqueued = false
-        /// What the engine that runs it is told when it has finished.
-        var whenFinished: (@Sendable () -> Void)?
         var callbacks = ConnectionCallbacks()
         var failedDependencies = FailedDependencies.cancel
         /// Why it cannot be run.
         var fault: ConnectionError?
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
-        var handed: Request?
+        var handed = Boxed<Request>.none
     }
 
     /// What was asked. Sending does not change it.
@@ -123,7 +121,7 @@ open class Connection: Operation, @unchecked Sendable {
         get { super.queuePriority }
         set {
             super.queuePriority = newValue
-            let (claim, lanes) = core.withLock { ($0.claim, $0.pipeline?.lanes) }
+            let (claim, lanes) = core.withLock { ($0.claim, $0.home?.lanes) }
             if let lanes { claim?.change(to: FlightPriority(newValue), lanes) }
         }
     }
@@ -176,16 +174,19 @@ open class Connection: Operation, @unchecked Sendable {
             .filter { known.insert(ObjectIdentifier($0)).inserted }
     }
 
-    /// Takes an engine's pipeline.
-    func adopt(_ pipeline: Pipeline, _ crew: Crew) { core.withLock { ($0.pipeline, $0.crew) = (pipeline, crew) } }
+    // MARK: The engine
 
-    /// Takes the pipeline of the engine that runs it; `false` when the connection is run by one already.
-    func adopt(_ pipeline: Pipeline, _ crew: Crew, whenFinished: @escaping @Sendable () -> Void) -> Bool {
+    /// Belongs to an engine from now on, which does not run it yet.
+    func belong(to home: Members) {
+        core.withLock { $0.home = home }
+    }
+
+    /// Is run by an engine from now on; `false` when it is run by one already, or has finished.
+    func join(_ home: Members) -> Bool {
         core.withLock { core in
             guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.isEnqueued = true
-            (core.pipeline, core.crew) = (pipeline, crew)
-            core.whenFinished = whenFinished
+            core.home = home
             return true
         }
     }

@@ -43,13 +43,18 @@ struct ConnectionLife {
     /// Whether the run is about to be taken up.
     private var awaitsRunner = false
     /// What arrived while it was paused.
-    private var held: Outcome?
-    /// Known before the operation is finished when it was canceled.
-    private(set) var outcome: Outcome?
+    private var held = Boxed<Outcome>.none
+    private var settled = Boxed<Outcome>.none
     /// Tells the run whose end counts from those that a pause has ended.
     private(set) var run = 0
     private var attempt = 1
     private var waitsUntil: Date?
+
+    /// Known before the operation is finished when it was canceled.
+    private(set) var outcome: Outcome? {
+        get { settled.value }
+        set { settled = Boxed(newValue) }
+    }
 
     var isExecuting: Bool { phase == .started }
     var isFinished: Bool { phase == .finished }
@@ -113,7 +118,7 @@ struct ConnectionLife {
         guard pauses > 0 else { return .nothing }
         pauses -= 1
         guard pauses == 0, phase == .started, outcome == nil else { return .nothing }
-        if let held {
+        if let held = held.value {
             outcome = held
             return finish()
         }
@@ -157,7 +162,7 @@ struct ConnectionLife {
         guard phase == .started, number == run, isUnderWay || self.outcome != nil else { return .nothing }
         isUnderWay = false
         guard pauses == 0 || self.outcome != nil else {
-            held = outcome
+            held = .some(outcome)
             return .nothing
         }
         self.outcome = self.outcome ?? outcome

@@ -18,9 +18,7 @@ public final class Engine: Sendable {
     public let lanes: Lanes
 
     private let transport: any Transport
-    private let pipeline: Pipeline
     private let members: Members
-    private let crew: Crew
     let decoder: any ResponseDecoder
 
     /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
@@ -34,9 +32,7 @@ public final class Engine: Sendable {
             originWidth: configuration.originWidth,
             limits: configuration.lanes
         )
-        pipeline = Pipeline(configuration, transport, cache, lanes, activity)
-        crew = Crew(lanes: lanes)
-        members = Members(pipeline, crew)
+        members = Members(Pipeline(configuration, transport, cache, lanes, activity))
         self.activity = activity
         decoder = configuration.decoder
     }
@@ -59,6 +55,8 @@ public final class Engine: Sendable {
             return (nil, error)
         }
     }
+
+    private var pipeline: Pipeline { members.pipeline }
 
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///
@@ -98,20 +96,16 @@ public final class Engine: Sendable {
     /// Makes a connection of a request, ready to be given dependencies and enqueued.
     public func connection(for request: Request) -> Connection {
         let connection = Connection(request)
-        connection.adopt(pipeline, crew)
+        connection.belong(to: members)
         return connection
     }
 
     /// Runs a connection when its dependencies have finished, whichever engine made it. Enqueued again, it is left where
     /// it is.
-    public func enqueue(_ connection: Connection) {
-        if add(connection) { connection.start() }
-    }
+    public func enqueue(_ connection: Connection) { members.enqueue(connection) }
 
     /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
-    func add(_ connection: Connection) -> Bool {
-        members.add(connection, inOrder: lanes[connection.request.lane].isSerial)
-    }
+    func add(_ connection: Connection) -> Bool { members.add(connection) }
 
     /// Runs a request as a connection, and returns it.
     @discardableResult

@@ -49,9 +49,13 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     /// The ``RequestError``, ``TransportError`` or `DecodingError` behind it.
     public var cause: (any Error)?
     /// The response, whole, where there is one that is not what was asked for.
-    public var response: Response?
+    public var response: Response? {
+        get { boxedResponse.value }
+        set { boxedResponse = Boxed(newValue) }
+    }
     /// The exchanges that failed, in order, with the reasons why another followed or none did; empty where there was none.
     public var attempts: [Attempt] = []
+    private var boxedResponse = Boxed<Response>.none
 
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code

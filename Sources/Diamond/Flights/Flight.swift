@@ -12,7 +12,8 @@ final class Flight: Sendable {
         /// Waits, by the number that the lanes know.
         case waiting(Int)
         case flying(Task<Void, Never>)
-        case landed(Outcome)
+        // Indirect, because it is large, and nobody keeps a flight that has landed.
+        indirect case landed(Outcome)
     }
 
     fileprivate struct Aboard {

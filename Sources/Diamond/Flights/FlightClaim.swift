@@ -12,7 +12,8 @@ final class FlightClaim: Sendable {
         case held(FlightPlace)
         /// By the number that the flight knows.
         case aboard(Flight, Int, RequestKey)
-        case landed(Flight.Outcome, RequestKey)
+        // Indirect, because few have landed of those that wait, and all take the room.
+        indirect case landed(Flight.Outcome, RequestKey)
         /// Taken; every further question of the run waits in its task, because what was sent is not sent again.
         case used
         /// Nobody wants it any more.

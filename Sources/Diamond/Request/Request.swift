@@ -41,9 +41,9 @@ public struct Request: Hashable, Sendable {
     public var lane = Lane.default { didSet { forget() } }
     /// How often it is sent again when it fails; `nil`, the default, is as the engine does. No part of the identity.
     public var retry: RetryPolicy? {
-        get { ownRetry.policy }
+        get { ownRetry.value }
         set {
-            ownRetry = OwnRetry(newValue)
+            ownRetry = Boxed(newValue)
             forget()
         }
     }
@@ -58,7 +58,7 @@ public struct Request: Hashable, Sendable {
         }
     }
 
-    private var ownRetry = OwnRetry.none
+    private var ownRetry = Boxed<RetryPolicy>.none
 
     /// What engines have worked out about it.
     private(set) var memory = RequestMemory()
@@ -98,18 +98,6 @@ public struct Request: Hashable, Sendable {
     ) {
         let text = url.absoluteString
         self.init(text, method: method, parameters: parameters, headers: headers, body: body, cache: cache)
-    }
-}
-
-// Indirect, because most requests have none, and all are copied.
-private indirect enum OwnRetry: Hashable, Sendable {
-    case none
-    case some(RetryPolicy)
-
-    init(_ policy: RetryPolicy?) { self = policy.map(OwnRetry.some) ?? .none }
-
-    var policy: RetryPolicy? {
-        if case .some(let policy) = self { policy } else { nil }
     }
 }
 

@@ -30,7 +30,7 @@ extension Connection {
 
     /// The request with what the responses of its dependencies have brought.
     func handedRequest() throws(ConnectionError) -> Request {
-        let (handed, policy, fault) = core.withLock { ($0.handed, $0.failedDependencies, $0.fault) }
+        let (handed, policy, fault) = core.withLock { ($0.handed.value, $0.failedDependencies, $0.fault) }
         if let handed { return handed }
         if let fault { throw fault }
         var request = request
@@ -45,7 +45,7 @@ extension Connection {
                 throw error.code == .dependencyFailed ? error : ConnectionError(failed: dependency, error)
             }
         }
-        core.withLock { [request] in $0.handed = request }
+        core.withLock { [request] in $0.handed = .some(request) }
         return request
     }
 

@@ -28,7 +28,7 @@ final class Crew: Sendable {
     private static let lookups = 8
 
     private let state = Guarded(State())
-    private let lanes: Lanes
+    let lanes: Lanes
 
     init(lanes: Lanes) { self.lanes = lanes }
 

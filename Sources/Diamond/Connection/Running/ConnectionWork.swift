@@ -14,6 +14,6 @@ extension Connection.Core {
     /// - Returns: what a run that counts no more has left.
     mutating func takeWork() -> ConnectionWork {
         defer { (runner, claim) = (nil, nil) }
-        return ConnectionWork(runner: runner, claim: claim, lanes: pipeline?.lanes)
+        return ConnectionWork(runner: runner, claim: claim, lanes: home?.lanes)
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 /// Running, with a task and without one.
 extension Connection {
     func begin() {
-        guard let crew = core.withLock({ $0.crew }) else {
+        guard let crew = core.withLock({ $0.home?.crew }) else {
             let message = "\(request) has no engine: use Engine.enqueue or Engine.connection(for:)"
             return arrive(.failure(ConnectionError(.noEngine, message)))
         }
@@ -25,7 +25,7 @@ extension Connection {
             guard let run = core.life.takeRun() else { return (nil, core.life.isUnderWay ? nil : core.takeWork()) }
             let claim = core.claim ?? newClaim(in: run)
             (core.runner, core.claim) = (runner, claim)
-            return ((run, claim, core.life.wants(run) ? core.pipeline : nil), nil)
+            return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil), nil)
         }
         left?.stop(for: self)
         guard let (run, claim, pipeline) = taken else { return runner.letGo() }
@@ -41,7 +41,7 @@ extension Connection {
         FlightClaim(
             run: { [self] in
                 let crew = core.withLock { core -> Crew? in
-                    if core.life.takeUp(run) { return core.crew }
+                    if core.life.takeUp(run) { return core.home?.crew }
                     // The next run has a claim of its own.
                     if !core.life.isUnderWay { core.claim = nil }
                     return nil
@@ -69,7 +69,7 @@ extension Connection {
         forget(runner)
         // Canceled or paused before this, it found a runner that had it no more.
         let (isWanted, isCanceled, lanes) = core.withLock { core in
-            (core.life.wants(run), core.life.outcome != nil, core.pipeline?.lanes)
+            (core.life.wants(run), core.life.outcome != nil, core.home?.lanes)
         }
         guard !isWanted else { return }
         if let lanes { claim.drop(lanes) }
@@ -83,14 +83,14 @@ extension Connection {
 
     /// Ends the wait of one that was canceled.
     func leaveLine() {
-        let (claim, lanes) = core.withLock { ($0.runner == nil ? $0.claim : nil, $0.pipeline?.lanes) }
+        let (claim, lanes) = core.withLock { ($0.runner == nil ? $0.claim : nil, $0.home?.lanes) }
         guard let claim, let lanes, claim.drop(lanes) else { return }
         arrive(.failure(.cancelled))
     }
 
     private func arrive(_ outcome: ConnectionLife.Outcome, at run: Int, _ claim: FlightClaim, from runner: Runner) {
         forget(runner)
-        if let lanes = core.withLock({ $0.pipeline?.lanes }) { claim.drop(lanes) }
+        if let lanes = core.withLock({ $0.home?.lanes }) { claim.drop(lanes) }
         perform(announcing: true) { $0.arrive(outcome, from: run) }
     }
 }
