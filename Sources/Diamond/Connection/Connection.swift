@@ -14,11 +14,13 @@ public import Foundation
 /// runs, while it is paused, or twice. A finished connection is not started again.
 ///
 /// `@unchecked Sendable`: all its own state is in `core`, behind a lock; `Operation` guards its own.
-open class Connection: Operation, @unchecked Sendable {
+open class Connection: Operation, NSCopying, @unchecked Sendable {
     struct Core {
         var life = ConnectionLife()
         /// The engine that runs it, until it has finished.
         var home: Members?
+        /// The same, for the copies of one that has finished.
+        weak var maker: Members?
         /// Who takes it to its response now.
         var runner: Runner?
         var claim: FlightClaim?
@@ -41,7 +43,7 @@ open class Connection: Operation, @unchecked Sendable {
     let node = DependencyNode()
 
     /// Makes a connection without an engine; it gets one when it is enqueued.
-    public init(_ request: Request) {
+    public required init(_ request: Request) {
         self.request = request
         super.init()
         name = request.description
@@ -135,6 +137,28 @@ open class Connection: Operation, @unchecked Sendable {
     /// For one that nobody has canceled, but what it depends on has failed.
     final func markCanceled() { super.cancel() }
 
+    // MARK: Copies
+
+    /// A connection of the same class that is ready to ask for the same, from whatever has become of this one.
+    ///
+    /// | copied | not copied |
+    /// |---|---|
+    /// | ``request``, as it was given: not what dependencies have changed in it | dependencies, and what they have brought |
+    /// | the engine, for ``retry()`` and for queues of your own | the response or the error, and the attempts |
+    /// | `name`, `queuePriority`, `qualityOfService` | pauses, a cancel, and whether it was enqueued |
+    /// | ``failedDependencies`` | `completionBlock`, observers of ``states``, and the batches that it is in |
+    ///
+    /// A dependency that is added to the copy hands its response over also when it has finished. A subclass that has more to
+    /// copy overrides this, and adds it to what `super` returns.
+    open func copied() -> Self {
+        let copy = Self(request)
+        copy.takeSettings(of: self)
+        return copy
+    }
+
+    /// ``copied()``, for Foundation.
+    public final func copy(with zone: NSZone?) -> Any { copied() }
+
     // MARK: Dependencies
 
     /// Makes the connection wait for another, of any engine, or for an operation of any queue, to finish.
@@ -178,7 +202,10 @@ open class Connection: Operation, @unchecked Sendable {
 
     /// Belongs to an engine from now on, which does not run it yet.
     func belong(to home: Members) {
-        core.withLock { $0.home = home }
+        core.withLock { core in
+            core.maker = home
+            if !core.life.isFinished { core.home = home }
+        }
     }
 
     /// Is run by an engine from now on; `false` when it is run by one already, or has finished.
@@ -186,7 +213,7 @@ open class Connection: Operation, @unchecked Sendable {
         core.withLock { core in
             guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.isEnqueued = true
-            core.home = home
+            (core.home, core.maker) = (home, home)
             return true
         }
     }

@@ -1,0 +1,25 @@
+import DiamondSQLite
+import Foundation
+
+/// Doing the same once more.
+extension Connection {
+    /// Runs a copy, as ``copied()`` makes it, by the same engine, and returns it. The connection itself stays as it is: one
+    /// that has not finished goes on beside its copy.
+    ///
+    /// Without an engine, or once that is gone, the copy fails with `noEngine`.
+    @discardableResult
+    public func retry() -> Self {
+        let copy = copied()
+        if let maker = copy.core.withLock({ $0.home }) { maker.enqueue(copy) } else { copy.start() }
+        return copy
+    }
+
+    /// What ``copied()`` takes along of its own accord.
+    func takeSettings(of other: Connection) {
+        let (maker, failedDependencies) = other.core.withLock { ($0.maker, $0.failedDependencies) }
+        if let maker { belong(to: maker) }
+        self.failedDependencies = failedDependencies
+        (name, qualityOfService) = (other.name, other.qualityOfService)
+        queuePriority = other.queuePriority
+    }
+}

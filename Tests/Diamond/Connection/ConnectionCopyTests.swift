@@ -1,0 +1,106 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `A copy of a connection` {
+    private let transport = StubTransport()
+
+    private func engine() -> Engine { .stub(transport) }
+
+    private final class Counted: Connection, @unchecked Sendable {
+        let count = Guarded(0)
+
+        override func copied() -> Self {
+            let copy = super.copied()
+            copy.count.withLock { $0 = count.withLock { $0 } + 1 }
+            return copy
+        }
+    }
+
+    @Test func `is ready, of the same request, class, name and priority, with nothing of what has happened`()
+        async throws
+    {
+        let engine = engine()
+        let connection = engine.connection(for: Request("http://h/"))
+        (connection.name, connection.queuePriority, connection.failedDependencies) = ("cities", .high, .ignore)
+        let calls = Guarded(0)
+        connection.completionBlock = { calls.withLock { $0 += 1 } }
+        connection.addDependency(engine.enqueue(Request("http://h/first")))
+        engine.enqueue(connection)
+        _ = try await connection.response
+        let copy = connection.copied()
+        #expect(copy !== connection && copy.request == connection.request && copy.state == .ready)
+        #expect(copy.name == "cities" && copy.queuePriority == .high)
+        #expect(copy.dependencies.isEmpty && copy.completionBlock == nil)
+        if case .ignore = copy.failedDependencies {} else { Issue.record("another policy") }
+        engine.enqueue(copy)
+        #expect(try await copy.response.status == .ok)
+        #expect(transport.requests.count == 3)
+        await untilTrue { calls.withLock { $0 } == 1 }
+    }
+
+    @Test func `is what Foundation copies, and takes along what a subclass adds`() async throws {
+        let connection = Counted(Request("http://h/"))
+        let copies = [
+            connection.copied(), connection.copy() as? Counted,
+            (connection as any NSCopying).copy(with: nil) as? Counted,
+        ]
+        #expect(copies.map { $0?.count.withLock { $0 } } == [1, 1, 1])
+    }
+
+    @Test func `does not have what dependencies have changed in the request`() async throws {
+        let engine = engine()
+        let login = engine.enqueue(Request("http://h/login"))
+        let connection = engine.connection(for: Request("http://h/"))
+        let hand: @Sendable (inout Request, Response) throws -> Void = { $0.headers[.authorization] = $1.text }
+        connection.addDependency(login, handing: hand)
+        engine.enqueue(connection)
+        _ = try await connection.response
+        _ = try await connection.retry().response
+        let copy = connection.copied()
+        copy.addDependency(login, handing: hand)
+        engine.enqueue(copy)
+        _ = try await copy.response
+        #expect(transport.requests.map { $0.headers[.authorization] } == [nil, "body", nil, "body"])
+    }
+
+    @Test(arguments: [false, true]) func `is run by the same engine`(isCanceled: Bool) async throws {
+        let engine = engine()
+        let connection = engine.connection(for: Request("http://h/"))
+        if isCanceled { connection.cancel() }
+        engine.enqueue(connection)
+        await untilTrue { connection.isFinished }
+        let again = connection.retry()
+        #expect(try await again.response.text == "body")
+        #expect(try await again.retry().response.text == "body")
+        #expect(transport.requests.count == (isCanceled ? 2 : 3))
+    }
+
+    @Test func `is on its way beside one that has not finished`() async throws {
+        let airport = Airport()
+        let engine = Engine.stub(airport.transport)
+        let connection = engine.enqueue(Request("http://h/", method: .post))
+        await untilTrue { airport.flying.count == 1 }
+        let again = connection.retry()
+        await untilTrue { airport.flying.count == 2 }
+        airport.landAll()
+        _ = try await (connection.response, again.response)
+    }
+
+    @Test func `fails where there is no engine, or none any more`() async throws {
+        let connection = try await { () async throws in
+            let connection = engine().enqueue(Request("http://h/"))
+            _ = try await connection.response
+            return connection
+        }()
+        await untilTrue { connection.core.withLock { $0.maker == nil } }
+        for connection in [connection, Connection(Request("http://h/"))] {
+            let error = await #expect(throws: ConnectionError.self) { try await connection.retry().response }
+            #expect(error?.code == .noEngine)
+        }
+    }
+}
