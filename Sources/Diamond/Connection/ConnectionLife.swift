@@ -69,6 +69,16 @@ struct ConnectionLife {
         }
     }
 
+    /// The outcome, or what will be one when the last pause has ended.
+    var known: Outcome? { outcome ?? held.value }
+
+    /// Ends before it has begun, with what another has come to.
+    mutating func restore(_ outcome: Outcome) -> Action {
+        guard phase == .ready else { return .nothing }
+        self.outcome = outcome
+        return finish()
+    }
+
     mutating func start() -> Action {
         guard phase == .ready else { return .nothing }
         guard outcome == nil else { return finish() }
@@ -174,7 +184,7 @@ struct ConnectionLife {
 }
 
 extension ConnectionLife.Outcome {
-    fileprivate var ending: ConnectionState.Ending {
+    var ending: ConnectionState.Ending {
         switch self {
         case .success: .success
         case .failure(let error): error.code == .cancelled ? .cancelled : .failure

@@ -100,6 +100,13 @@ public final class Engine: Sendable {
         return connection
     }
 
+    /// Makes a connection of what another was, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for this engine.
+    public func connection(from snapshot: ConnectionSnapshot) -> Connection {
+        let connection = Connection(snapshot)
+        connection.belong(to: members)
+        return connection
+    }
+
     /// Runs a connection when its dependencies have finished, whichever engine made it. Enqueued again, it is left where
     /// it is.
     public func enqueue(_ connection: Connection) { members.enqueue(connection) }

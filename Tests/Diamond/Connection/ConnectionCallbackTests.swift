@@ -60,9 +60,10 @@ import Testing
 }
 
 extension Engine {
-    static func stub(_ transport: any Transport) -> Engine {
+    static func stub(_ transport: any Transport, _ credentials: (any CredentialProvider)? = nil) -> Engine {
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = transport
+        configuration.credentials = credentials
         configuration.originWidth = 64
         return Engine(configuration)
     }

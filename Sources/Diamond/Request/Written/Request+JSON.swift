@@ -37,10 +37,10 @@ extension Request {
         Data(try written().written())
     }
 
-    private init(written: JSONValue) throws(RequestError) {
+    init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the request")
         guard let url = try form.string("url") else { throw form.failure("url", "is missing: give the URL to call") }
-        try Self.checkVersion(&form)
+        try form.checkVersion()
         self.init(url)
         if let method = try form.string("method") { self.method = try Self.method(method, form) }
         if let value = form.take("parameters") { parameters = try Parameters(written: value, key: "parameters") }
@@ -68,13 +68,6 @@ extension Request {
         rules.secrets = try form.strings("secrets")
     }
 
-    private static func checkVersion(_ form: inout WrittenObject) throws(RequestError) {
-        let version = form.take("version") ?? 1
-        guard version == 1 else {
-            throw form.failure("version", "is not 1: a newer Diamond wrote it; update this program")
-        }
-    }
-
     private static func method(_ token: String, _ form: WrittenObject) throws(RequestError) -> HTTPRequest.Method {
         guard let method = HTTPRequest.Method(token) else {
             throw form.failure("method", "'\(token)' is not a method: write one word such as GET")
@@ -82,7 +75,7 @@ extension Request {
         return method
     }
 
-    private func written() throws(RequestError) -> JSONValue {
+    func written() throws(RequestError) -> JSONValue {
         var members: [String: JSONValue] = ["version": 1, "method": .string(method.rawValue), "url": .string(url)]
         if !parameters.isEmpty { members["parameters"] = parameters.written }
         if destination != .automatic { members["destination"] = .string(destination.rawValue) }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// An object of the written form, taken apart key by key, so that none is overlooked.
 struct WrittenObject {
     private var members: [String: JSONValue]
@@ -50,6 +52,42 @@ struct WrittenObject {
             throw failure(key, "is no time: write seconds, from 0 to a hundred years")
         }
         return .milliseconds(Int64(milliseconds))
+    }
+
+    /// A whole number; `nil` where the key is absent.
+    mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
+        guard let value = take(key) else { return nil }
+        guard case .integer(let integer) = value.normalized, let number = Int(exactly: integer), range.contains(number)
+        else {
+            let end = range.upperBound == .max ? "on" : "to \(range.upperBound)"
+            throw failure(key, "is no such number: write a whole one from \(range.lowerBound) \(end)")
+        }
+        return number
+    }
+
+    /// A time, in seconds since 1970; `nil` where the key is absent.
+    mutating func date(_ key: String) throws(RequestError) -> Date? {
+        switch take(key) {
+        case nil: return nil
+        case .integer(let seconds): return Date(timeIntervalSince1970: Double(seconds))
+        case .number(let seconds): return Date(timeIntervalSince1970: seconds)
+        case let value?: throw failure(key, "is \(value.kind): write seconds since 1970")
+        }
+    }
+
+    /// What `text` or `base64` holds; `nil` where both keys are absent.
+    mutating func bytes() throws(RequestError) -> Data? {
+        if let text = try string("text") { return Data(text.utf8) }
+        guard let text = try string("base64") else { return nil }
+        guard let data = Data(base64Encoded: text) else { throw failure("base64", "is not base64: mend it") }
+        return data
+    }
+
+    /// Takes the version of the form; there is one.
+    mutating func checkVersion() throws(RequestError) {
+        guard take("version") ?? 1 == 1 else {
+            throw failure("version", "is not 1: a newer Diamond wrote it; update this program")
+        }
     }
 
     func choice<Choice: RawRepresentable & CaseIterable>(

@@ -74,16 +74,13 @@ extension RequestBody {
             self = .json(value)
         } else if let value = form.take("form") {
             self = .form(try Parameters(written: value, key: "form"))
-        } else if let text = try form.string("text") {
-            self = .bytes(Data(text.utf8), contentType: contentType)
+        } else if let data = try form.bytes() {
+            self = .bytes(data, contentType: contentType)
         } else if let path = try form.string("file") {
             self = .file(URL(filePath: path), contentType: contentType)
         } else if let value = form.take("multipart") {
             guard case .array(let parts) = value else { throw form.failure("multipart", "is no array: write […]") }
             self = .multipart(try parts.map { part throws(RequestError) in try MultipartPart(written: part) })
-        } else if let text = try form.string("base64") {
-            guard let data = Data(base64Encoded: text) else { throw form.failure("base64", "is not base64: mend it") }
-            self = .bytes(data, contentType: contentType)
         } else {
             throw RequestError(
                 .malformedRequest, "the body holds none of json, form, multipart, text, base64 and file: give one")
@@ -111,10 +108,23 @@ extension RequestBody {
             if let contentType { members["contentType"] = .string(contentType) }
             return .object(members)
         case .bytes(let data, let contentType):
-            let text = String(validating: data, as: UTF8.self)
-            var members = [text == nil ? "base64" : "text": JSONValue.string(text ?? data.base64EncodedString())]
+            var members = data.written
             if let contentType { members["contentType"] = .string(contentType) }
             return .object(members)
         }
     }
+}
+
+extension Data {
+    /// Bytes as they stand in a body: as `text` where they are UTF-8, else as `base64`.
+    var written: [String: JSONValue] {
+        String(validating: self, as: UTF8.self).map { ["text": .string($0)] } ?? [
+            "base64": .string(base64EncodedString())
+        ]
+    }
+}
+
+extension Date {
+    /// Seconds since 1970, to the millisecond.
+    var written: JSONValue { .number((timeIntervalSince1970 * 1000).rounded() / 1000) }
 }

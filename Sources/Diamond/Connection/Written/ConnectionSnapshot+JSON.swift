@@ -1,0 +1,100 @@
+public import Foundation
+
+/// The written form of a connection, version 1:
+///
+/// ```json
+/// {"version": 1, "request": {"url": "https://api.example.com/cities"}, "state": "finished", "response": {"status": 200}}
+/// ```
+///
+/// `request` is a ``Request``'s written form, `response` a ``Response``'s; in place of it there may be `error`, with `code` and
+/// `message`, and with `response` and `attempts` where there are such. `state` is `ready`, `executing` with the number of the
+/// `attempt`, `waiting` with `until`, in seconds since 1970, `paused` or `finished`. Bodies of files are written as their paths,
+/// secrets as their names. An unknown key is an error.
+extension ConnectionSnapshot {
+    /// Reads the written form.
+    ///
+    /// - Throws: ``RequestError`` with line and column where the text is not JSON, and with the key that is wrong where it is
+    ///   not a connection.
+    public init(json: Data) throws(RequestError) {
+        try self.init(written: try JSONValue.read(json))
+    }
+
+    /// The written form, keys sorted.
+    ///
+    /// - Throws: ``RequestError`` for a request that has no written form: with a secret without a name, or a number that is
+    ///   not finite.
+    public func json() throws(RequestError) -> Data { Data(try written().written()) }
+
+    private init(written: JSONValue) throws(RequestError) {
+        var form = try WrittenObject(written, in: "the connection")
+        try form.checkVersion()
+        guard let value = form.take("request") else { throw form.failure("request", "is missing: give the request") }
+        let request = try Request(written: value)
+        let result = try Self.result(&form)
+        self.init(request: request, state: try Self.state(&form, result), result: result)
+        try form.finish()
+    }
+
+    private static func result(_ form: inout WrittenObject) throws(RequestError) -> ConnectionLife.Outcome? {
+        if let value = form.take("response") { return .success(try Response(written: value)) }
+        return try form.take("error").map { value throws(RequestError) in .failure(try ConnectionError(written: value))
+        }
+    }
+
+    private static func state(
+        _ form: inout WrittenObject,
+        _ result: ConnectionLife.Outcome?
+    ) throws(RequestError) -> ConnectionState {
+        let word: Word = try form.choice(try form.string("state") ?? "ready", for: "state")
+        switch word {
+        case .ready: return .ready
+        case .executing: return .executing(attempt: try form.integer("attempt", in: 1...Int.max) ?? 1)
+        case .waiting:
+            guard let date = try form.date("until") else { throw form.failure("until", "is missing: write seconds") }
+            return .waiting(until: date)
+        case .paused: return .paused
+        case .finished:
+            guard let result else { throw form.failure("state", "is finished without response or error: give one") }
+            return .finished(result.ending)
+        }
+    }
+
+    private func written() throws(RequestError) -> JSONValue {
+        var members: [String: JSONValue] = ["version": 1, "request": try request.written()]
+        switch state {
+        case .ready: members["state"] = Word.ready.written
+        case .executing(let attempt):
+            members["state"] = Word.executing.written
+            members["attempt"] = JSONValue(attempt)
+        case .waiting(let date):
+            members["state"] = Word.waiting.written
+            members["until"] = date.written
+        case .paused: members["state"] = Word.paused.written
+        case .finished: members["state"] = Word.finished.written
+        }
+        switch result {
+        case .success(let response): members["response"] = response.written
+        case .failure(let error): members["error"] = error.written
+        case nil: break
+        }
+        return .object(members)
+    }
+
+    private enum Word: String, CaseIterable {
+        case ready, executing, waiting, paused, finished
+
+        var written: JSONValue { .string(rawValue) }
+    }
+}
+
+extension ConnectionSnapshot: Codable {
+    /// Reads the written form with any decoder.
+    public init(from decoder: any Decoder) throws {
+        try self.init(written: try JSONValue(from: decoder))
+    }
+
+    /// Writes the written form with any encoder.
+    public func encode(to encoder: any Encoder) throws {
+        try written().encode(to: encoder)
+    }
+}

@@ -1,0 +1,43 @@
+import DiamondSQLite
+
+/// A connection as it stood at one moment, as a value: to be kept, shown, sent elsewhere, and made a connection of again.
+///
+/// ```swift
+/// let kept = try connection.snapshot.json()
+/// let again = engine.connection(from: try ConnectionSnapshot(json: kept))
+/// ```
+public struct ConnectionSnapshot: Sendable {
+    /// As it was given: not what dependencies have changed in it.
+    public let request: Request
+    public let state: ConnectionState
+    /// The response or the error, where it is known: also of a connection that is paused and was answered meanwhile, and of
+    /// one that is canceled and has not finished.
+    public let result: Result<Response, ConnectionError>?
+}
+
+extension Connection {
+    /// How it stands now. Taken on any thread; the connection does not notice.
+    public var snapshot: ConnectionSnapshot {
+        core.withLock { ConnectionSnapshot(request: request, state: $0.life.state, result: $0.life.known) }
+    }
+
+    /// Makes a connection of what another was, without an engine.
+    ///
+    /// Where the snapshot has a result, the connection has finished with it, and is not enqueued. Else it is ready, or paused
+    /// where the other was: what was under way begins anew when it is enqueued, with its first attempt. Whether the server
+    /// has acted already, nobody knows then: before you enqueue one whose method is not idempotent (RFC 9110 section 9.2.2),
+    /// look at ``ConnectionSnapshot/state``.
+    public convenience init(_ snapshot: ConnectionSnapshot) {
+        self.init(snapshot.request)
+        if let outcome = snapshot.result {
+            restore(outcome)
+        } else if snapshot.state == .paused {
+            pause()
+        }
+    }
+
+    private func restore(_ outcome: ConnectionLife.Outcome) {
+        if outcome.ending == .cancelled { markCanceled() }
+        perform(announcing: true) { $0.restore(outcome) }
+    }
+}

@@ -1,0 +1,19 @@
+/// The written form of an error, as it stands under `error` of a connection's: `code`, `message`, and, where there are such,
+/// `response` and `attempts`. The cause is not written: it may be anything, and hold what is secret.
+extension ConnectionError {
+    init(written: JSONValue) throws(RequestError) {
+        var form = try WrittenObject(written, in: "the error")
+        guard let code = try form.string("code") else { throw form.failure("code", "is missing: write a word") }
+        self.init(Code(description: code), try form.string("message") ?? "")
+        if let value = form.take("response") { response = try Response(written: value) }
+        attempts = try form.array("attempts").map { value throws(RequestError) in try Attempt(written: value) }
+        try form.finish()
+    }
+
+    var written: JSONValue {
+        var members: [String: JSONValue] = ["code": .string(code.description), "message": .string(message)]
+        if let response { members["response"] = response.written }
+        if !attempts.isEmpty { members["attempts"] = .array(attempts.map(\.written)) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import HTTPTypes
+
+/// The written form of a response, as it stands under `response` of a connection's:
+///
+/// ```json
+/// {"status": 200, "headers": [["Content-Type", "application/json"]], "body": {"text": "{}"}, "source": "cache",
+///  "url": "https://api.example.com/cities",
+///  "attempts": [{"number": 1, "startedAt": 1767225600.25, "status": 503, "delay": 0.05,
+///                "reason": {"code": "status", "message": "status 503 may pass"}},
+///               {"number": 2, "startedAt": 1767225600.3, "status": 200}]}
+/// ```
+///
+/// Only `status` is needed. `body` is `{"text": …}` or `{"base64": …}`; an attempt without an answer has `error` with `code`
+/// and `message` in place of `status`. Times are seconds since 1970, delays seconds, both to the millisecond. `Set-Cookie` is
+/// not written, as it is not stored. An unknown key is an error.
+extension Response: Codable {
+    /// Reads the written form with any decoder.
+    public init(from decoder: any Decoder) throws {
+        try self.init(written: try JSONValue(from: decoder))
+    }
+
+    /// Writes the written form with any encoder, what stands at its default left out.
+    public func encode(to encoder: any Encoder) throws {
+        try written.encode(to: encoder)
+    }
+}
+
+extension Response {
+    init(written: JSONValue) throws(RequestError) {
+        var form = try WrittenObject(written, in: "the response")
+        guard let code = try form.integer("status", in: 100...999) else {
+            throw form.failure("status", "is missing: write a number such as 200")
+        }
+        self.init(status: HTTPResponse.Status(code: code))
+        if let value = form.take("headers") { headers = try HTTPFields(written: value, key: "headers") }
+        if let value = form.take("body") { body = try Self.body(value) }
+        if let name = try form.string("source") { source = try form.choice(name, for: "source") }
+        url = try form.string("url") ?? ""
+        attempts = try form.array("attempts").map { value throws(RequestError) in try Attempt(written: value) }
+        try form.finish()
+    }
+
+    private static func body(_ value: JSONValue) throws(RequestError) -> Data {
+        var form = try WrittenObject(value, in: "the body")
+        guard let body = try form.bytes() else {
+            throw RequestError(.malformedRequest, "the body holds none of text and base64: give one")
+        }
+        try form.finish()
+        return body
+    }
+
+    var written: JSONValue {
+        var members: [String: JSONValue] = ["status": JSONValue(status.code)]
+        let headers = headers.filter { !Self.unwritten.contains($0.name.canonicalName) }
+        if !headers.isEmpty { members["headers"] = HTTPFields(headers).written }
+        if !body.isEmpty { members["body"] = .object(body.written) }
+        if source != .network { members["source"] = .string(source.rawValue) }
+        if !url.isEmpty { members["url"] = .string(url) }
+        if !attempts.isEmpty { members["attempts"] = .array(attempts.map(\.written)) }
+        return .object(members)
+    }
+
+    private static let unwritten: Set<String> = ["set-cookie", "set-cookie2"]
+}

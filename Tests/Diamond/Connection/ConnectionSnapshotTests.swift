@@ -1,0 +1,210 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `A snapshot of a connection` {
+    private let airport = Airport()
+
+    private func engine() -> Engine { .stub(airport.transport) }
+
+    /// By way of its written form.
+    private func restored(_ connection: Connection) throws -> Connection {
+        Connection(try ConnectionSnapshot(json: connection.snapshot.json()))
+    }
+
+    @Test func `of one that has finished gives its response without sending, to whoever waits in whatever way`()
+        async throws
+    {
+        let transport = StubTransport(status: 404, body: "none")
+        let engine = Engine.stub(transport)
+        let connection = engine.enqueue(Request("http://h/"))
+        _ = try await connection.response
+        await untilTrue { connection.isFinished }
+        let kept = try restored(connection)
+        #expect(kept.isFinished && !kept.isCancelled && kept.state == .finished(.success))
+        #expect(try await kept.response == connection.response)
+        #expect(await kept.states.reduce(into: []) { $0.append($1) } == [.finished(.success)])
+        let (dependent, foreign) = (engine.connection(for: Request("http://h/2")), BlockOperation {})
+        dependent.addDependency(kept)
+        foreign.addDependency(kept)
+        engine.enqueue(dependent)
+        engine.enqueue(kept)
+        #expect(try await dependent.response.text == "none")
+        await OperationQueue().finish([foreign])
+        let batch = Batch([kept])
+        #expect(try await batch.results[0].get().status == .notFound)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `of one that has failed gives its error, without its cause`() async throws {
+        let transport = StubTransport { _ throws(TransportError) in
+            throw TransportError(.certificateRejected, "no", cause: CocoaError(.fileNoSuchFile))
+        }
+        let connection = Engine.stub(transport).enqueue(Request("http://h/"))
+        await #expect(throws: ConnectionError.self) { try await connection.response }
+        let error = await #expect(throws: ConnectionError.self) { try await restored(connection).response }
+        #expect(error?.code == .tlsFailed && error?.message == "no" && error?.cause == nil)
+        #expect(connection.snapshot.error?.cause != nil)
+    }
+
+    @Test func `keeps the response and the attempts that an error has`() throws {
+        var error = ConnectionError(.badStatus, "no", cause: CocoaError(.fileNoSuchFile))
+        (error.response, error.attempts) = (`A response's written form`.full, `A response's written form`.full.attempts)
+        let snapshot = ConnectionSnapshot(
+            request: Request("http://h/"), state: .finished(.failure), result: .failure(error))
+        let read = try #require(try ConnectionSnapshot(json: snapshot.json()).error)
+        #expect(read.response == error.response && read.attempts == error.attempts)
+    }
+
+    @Test func `of one that is canceled is a canceled one, finished or not`() async throws {
+        let connection = engine().connection(for: Request("http://h/"))
+        connection.cancel()
+        #expect(connection.snapshot.state == .ready)
+        let kept = try restored(connection)
+        #expect(kept.isFinished && kept.isCancelled && kept.state == .finished(.cancelled))
+        let error = await #expect(throws: ConnectionError.self) { try await kept.response }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func `of one on its way is taken without a trace, and begins anew`() async throws {
+        let engine = engine()
+        let connection = engine.enqueue(Request("http://h/"))
+        await untilTrue { airport.flying.count == 1 }
+        let snapshot = connection.snapshot
+        #expect(snapshot.state == .executing(attempt: 1) && connection.state == .executing(attempt: 1))
+        let again = engine.connection(from: try ConnectionSnapshot(json: snapshot.json()))
+        #expect(again.state == .ready)
+        airport.landAll()
+        _ = try await connection.response
+        engine.enqueue(again)
+        await untilTrue { airport.flying.count == 1 }
+        airport.landAll()
+        #expect(try await again.response.text == "http://h/")
+    }
+
+    @Test func `of a paused one is paused, and wants one resume`() async throws {
+        let engine = engine()
+        let connection = engine.connection(for: Request("http://h/"))
+        connection.pause()
+        connection.pause()
+        let again = engine.connection(from: try ConnectionSnapshot(json: connection.snapshot.json()))
+        engine.enqueue(again)
+        #expect(again.isPaused && airport.flying.isEmpty)
+        again.resume()
+        await untilTrue { airport.flying.count == 1 }
+        airport.landAll()
+        _ = try await again.response
+    }
+
+    @Test func `of a paused one that was answered meanwhile has the answer, so that nothing is sent twice`()
+        async throws
+    {
+        let engine = engine()
+        let connection = engine.enqueue(Request("http://h/", method: .post))
+        await untilTrue { airport.flying.count == 1 }
+        connection.pause()
+        airport.landAll()
+        await untilTrue { connection.core.withLock { $0.life.known != nil } }
+        #expect(connection.state == .paused && connection.snapshot.state == .paused)
+        let kept = try restored(connection)
+        #expect(try await kept.response.text == "http://h/" && kept.isFinished)
+        connection.resume()
+        _ = try await connection.response
+    }
+
+    @Test func `can be retried by the engine that takes it`() async throws {
+        let engine = Engine.stub(StubTransport())
+        let connection = engine.enqueue(Request("http://h/"))
+        _ = try await connection.response
+        await untilTrue { connection.isFinished }
+        #expect(try await engine.connection(from: connection.snapshot).retry().response.text == "body")
+    }
+
+    // MARK: Written
+
+    static let rows: [(ConnectionState, ConnectionLife.Outcome?, String)] = [
+        (.ready, nil, #""state":"ready""#), (.paused, nil, #""state":"paused""#),
+        (.executing(attempt: 3), nil, #""state":"executing""#),
+        (.waiting(until: Date(timeIntervalSince1970: 1_767_225_600.125)), nil, #""until":1767225600.125"#),
+        (.finished(.success), .success(Response(status: .ok)), #""response":{"status":200}"#),
+        (
+            .finished(.failure), .failure(ConnectionError(.timedOut, "late")),
+            #""error":{"code":"timedOut","message":"late"}"#
+        ),
+        (.finished(.cancelled), .failure(.cancelled), #""code":"cancelled""#),
+    ]
+
+    @Test(arguments: rows.indices) func `reads back as it was, with any coder`(index: Int) throws {
+        let (state, result, part) = Self.rows[index]
+        let snapshot = ConnectionSnapshot(request: `A request's written form`.full, state: state, result: result)
+        let text = try snapshot.json()
+        #expect(String(decoding: text, as: UTF8.self).contains(part))
+        let coded = try JSONDecoder().decode(ConnectionSnapshot.self, from: JSONEncoder().encode(snapshot))
+        for read in [try ConnectionSnapshot(json: text), coded] {
+            #expect(read.request == snapshot.request && read.state == state)
+            #expect(try read.json() == text)
+        }
+    }
+
+    @Test func `is a text that never changes`() throws {
+        let snapshot = ConnectionSnapshot(
+            request: Request("http://h/"), state: .executing(attempt: 2), result: nil)
+        let text = #"""
+            {"attempt":2,"request":{"method":"GET","url":"http://h/","version":1},"state":"executing","version":1}
+            """#
+        #expect(String(decoding: try snapshot.json(), as: UTF8.self) == text)
+    }
+
+    @Test func `has secrets by their names alone`() async throws {
+        var request = Request("http://h/", method: .post, body: .file(URL(filePath: "/tmp/report.pdf")))
+        request.credentials = [.bearer(.secret("token"))]
+        let engine = Engine.stub(StubTransport(), KnownSecrets(["token": "s3cret"]))
+        let connection = engine.enqueue(request)
+        // The file is not there.
+        await #expect(throws: ConnectionError.self) { try await connection.response }
+        let text = String(decoding: try connection.snapshot.json(), as: UTF8.self)
+        #expect(text.contains(#""secret":"token""#) && text.contains(#""file":"/tmp/report.pdf""#))
+        #expect(!text.contains("s3cret"))
+    }
+
+    @Test func `is not written where a secret has no name`() {
+        var request = Request("http://h/")
+        request.credentials = [.bearer(.unnamed("s3cret"))]
+        let connection = Connection(request)
+        let error = #expect(throws: RequestError.self) { try connection.snapshot.json() }
+        #expect(error?.code == .unnamedSecret && error?.message.contains("s3cret") == false)
+    }
+
+    @Test(arguments: [
+        ("{}", #"key "request""#), (#"{"request":{}}"#, #"key "url""#),
+        (#"{"request":{"url":"http://h"},"version":2}"#, "a newer Diamond"),
+        (#"{"request":{"url":"http://h"},"extra":1}"#, #"key "extra""#),
+        (#"{"request":{"url":"http://h"},"state":"x"}"#, "write one of ready"),
+        (#"{"request":{"url":"http://h"},"state":"waiting"}"#, #"key "until""#),
+        (#"{"request":{"url":"http://h"},"state":"ready","attempt":1}"#, #"key "attempt""#),
+        (#"{"request":{"url":"http://h"},"state":"executing","attempt":0}"#, "from 1 on"),
+        (#"{"request":{"url":"http://h"},"state":"finished"}"#, "without response or error"),
+        (#"{"request":{"url":"http://h"},"error":{}}"#, #"key "code" of the error"#),
+        (#"{"request":{"url":"http://h"},"error":{"code":"x"},"response":{"status":200}}"#, #"key "error""#),
+    ]) func `that is wrong is refused with the key and the remedy`(text: String, part: String) {
+        let error = #expect(throws: RequestError.self) { try ConnectionSnapshot(json: Data(text.utf8)) }
+        #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    }
+}
+
+extension ConnectionSnapshot {
+    fileprivate var error: ConnectionError? {
+        if case .failure(let error) = result { error } else { nil }
+    }
+}
+
+extension OperationQueue {
+    fileprivate func finish(_ operations: [Operation]) async {
+        for operation in operations { addOperation(operation) }
+        await withCheckedContinuation { waiter in addBarrierBlock { waiter.resume() } }
+    }
+}
