@@ -46,7 +46,6 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     public required init(_ request: Request) {
         self.request = request
         super.init()
-        name = request.description
     }
 
     deinit { DependencyGraph.free(node) }
@@ -94,6 +93,12 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     }
 
     // MARK: Operation
+
+    /// For people; the request's description where nobody has given it one.
+    public final override var name: String? {
+        get { super.name ?? request.description }
+        set { super.name = newValue }
+    }
 
     public final override var isAsynchronous: Bool { true }
     public final override var isExecuting: Bool { core.withLock { $0.life.isExecuting } }

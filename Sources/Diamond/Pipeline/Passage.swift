@@ -15,7 +15,8 @@ struct Passage: Sendable {
     let policy: CachePolicy
     let timeout: Duration?
     /// The request's own.
-    let retry: RetryPolicy?
+    var retry: RetryPolicy? { ownRetry.value }
+    private let ownRetry: Boxed<RetryPolicy>
     let tags: Set<String>
     /// Where it stands in line for the wire.
     let place: FlightPlace
@@ -34,7 +35,7 @@ struct Passage: Sendable {
             wire = try WireRequest(request)
             policy = Self.policy(of: request)
             timeout = request.timeout
-            retry = request.retry
+            ownRetry = Boxed(request.retry)
             tags = request.tags
             place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)

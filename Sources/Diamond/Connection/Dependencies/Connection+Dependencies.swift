@@ -33,8 +33,10 @@ extension Connection {
         let (handed, policy, fault) = core.withLock { ($0.handed.value, $0.failedDependencies, $0.fault) }
         if let handed { return handed }
         if let fault { throw fault }
+        let dependencies = DependencyGraph.dependencies(of: self)
+        guard !dependencies.isEmpty else { return request }
         var request = request
-        for edge in DependencyGraph.dependencies(of: self) {
+        for edge in dependencies {
             guard let dependency = edge.connection, let outcome = dependency.outcome else { continue }
             switch outcome {
             case .success(let response): try edge.hand(response, of: dependency, to: &request)
