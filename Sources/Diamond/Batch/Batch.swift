@@ -9,9 +9,9 @@ import Foundation
 /// for await item in batch.items { show(item.result, at: item.index) }
 /// ```
 ///
-/// An item has ended when its response or error is known and its connection's `completionBlock` has returned; the batch
-/// is over when every item has ended. An empty one is over at once. A connection may be in several batches, and twice in
-/// one; its end counts in each. The batch runs nothing by itself, and dropping it cancels nothing.
+/// An item has ended when its response or error is known and its connection's callbacks have returned, `completionBlock`
+/// included; the batch is over when every item has ended. An empty one is over at once. A connection may be in several
+/// batches, and twice in one; its end counts in each. The batch runs nothing by itself, and dropping it cancels nothing.
 ///
 /// It costs no task, and per item some hundred bytes beside the connection.
 public final class Batch: Sendable {

@@ -10,13 +10,15 @@ extension Connection {
     ///   the post is ignored.
     func perform(announcing: Bool, _ step: (inout ConnectionLife) -> ConnectionLife.Action) {
         if announcing { Self.watched.forEach(willChangeValue(forKey:)) }
-        let (action, work) = core.withLock { core in
+        let (action, work, callbacks) = core.withLock { core in
             let before = core.life.state
             defer { if core.life.state != before { core.announce() } }
             let action = step(&core.life)
             // With the step: a run that is begun behind it has its own.
-            return (action, action == .suspend ? core.takeWork() : nil)
+            return (action, action == .suspend ? core.takeWork() : nil, core.takeCallbacks())
         }
+        handOver(callbacks)
+        if action == .finish { core.withLock { $0.hasFinished = true } }
         if announcing { Self.watched.forEach(didChangeValue(forKey:)) }
         work?.stop(for: self)
         obey(action)
@@ -69,6 +71,10 @@ extension Connection {
 }
 
 extension Connection.Core {
+    fileprivate mutating func takeCallbacks() -> [ConnectionCallbacks.Callback] {
+        life.isSettled ? callbacks.take() : []
+    }
+
     /// Tells the observers where the connection stands; yielding never calls out.
     func announce() {
         for observer in observers.values { observer.yield(life.state) }

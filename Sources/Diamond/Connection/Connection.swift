@@ -29,6 +29,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var nextObserver = 0
         var isEnqueued = false
         var callbacks = ConnectionCallbacks()
+        /// Whether the operation has finished: its life has, and the callbacks are with their executors.
+        var hasFinished = false
         var failedDependencies = FailedDependencies.cancel
         /// Why it cannot be run.
         var fault: ConnectionError?
@@ -50,48 +52,6 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     deinit { DependencyGraph.free(node) }
 
-    // MARK: The response
-
-    /// The response, when it is here. Canceling the waiting task cancels the connection.
-    ///
-    /// - Throws: ``ConnectionError``; `cancelled` at once when the connection was canceled, started or not.
-    public var response: Response {
-        get async throws(ConnectionError) {
-            let outcome = await withTaskCancellationHandler {
-                await withCheckedContinuation { waiter in
-                    let known = core.withLock { core -> ConnectionLife.Outcome? in
-                        if core.life.outcome == nil { core.waiters.append(waiter) }
-                        return core.life.outcome
-                    }
-                    if let known { waiter.resume(returning: known) }
-                }
-            } onCancel: {
-                cancel()
-            }
-            return try outcome.get()
-        }
-    }
-
-    /// Where it stands now.
-    public var state: ConnectionState { core.withLock { $0.life.state } }
-
-    /// Where it stands, first now, then at every change; ends when it has finished.
-    public var states: AsyncStream<ConnectionState> {
-        AsyncStream(bufferingPolicy: .unbounded) { continuation in
-            let number = core.withLock { core -> Int? in
-                continuation.yield(core.life.state)
-                guard !core.life.isFinished else { return nil }
-                core.nextObserver += 1
-                core.observers[core.nextObserver] = continuation
-                return core.nextObserver
-            }
-            guard let number else { return continuation.finish() }
-            continuation.onTermination = { [weak self] _ in
-                _ = self?.core.withLock { $0.observers.removeValue(forKey: number) }
-            }
-        }
-    }
-
     // MARK: Operation
 
     /// For people; the request's description where nobody has given it one.
@@ -101,8 +61,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     }
 
     public final override var isAsynchronous: Bool { true }
-    public final override var isExecuting: Bool { core.withLock { $0.life.isExecuting } }
-    public final override var isFinished: Bool { core.withLock { $0.life.isFinished } }
+    public final override var isExecuting: Bool {
+        core.withLock { $0.life.isExecuting || ($0.life.isFinished && !$0.hasFinished) }
+    }
+    public final override var isFinished: Bool { core.withLock { $0.hasFinished } }
 
     /// Called by the queue or the engine that runs the connection, not by you. Started before its dependencies have
     /// finished, it waits for them.
@@ -151,7 +113,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// | ``request``, as it was given: not what dependencies have changed in it | dependencies, and what they have brought |
     /// | the engine, for ``retry()`` and for queues of your own | the response or the error, and the attempts |
     /// | `name`, `queuePriority`, `qualityOfService` | pauses, a cancel, and whether it was enqueued |
-    /// | ``failedDependencies`` | `completionBlock`, observers of ``states``, and the batches that it is in |
+    /// | ``failedDependencies`` | callbacks, `completionBlock`, observers, and the batches that it is in |
     ///
     /// A dependency that is added to the copy hands its response over also when it has finished. A subclass that has more to
     /// copy overrides this, and adds it to what `super` returns.
@@ -201,25 +163,5 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var known: Set<ObjectIdentifier> = []
         return DependencyGraph.dependencies(of: self).compactMap(\.operation)
             .filter { known.insert(ObjectIdentifier($0)).inserted }
-    }
-
-    // MARK: The engine
-
-    /// Belongs to an engine from now on, which does not run it yet.
-    func belong(to home: Members) {
-        core.withLock { core in
-            core.maker = home
-            if !core.life.isFinished { core.home = home }
-        }
-    }
-
-    /// Is run by an engine from now on; `false` when it is run by one already, or has finished.
-    func join(_ home: Members) -> Bool {
-        core.withLock { core in
-            guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
-            core.isEnqueued = true
-            (core.home, core.maker) = (home, home)
-            return true
-        }
     }
 }

@@ -69,6 +69,11 @@ struct ConnectionLife {
         }
     }
 
+    /// Whether the outcome is known.
+    var isSettled: Bool {
+        if case .some = settled { true } else { false }
+    }
+
     /// The outcome, or what will be one when the last pause has ended.
     var known: Outcome? { outcome ?? held.value }
 

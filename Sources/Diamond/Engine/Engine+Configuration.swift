@@ -46,6 +46,9 @@ extension Engine {
         public var interceptors: [any Interceptor] = []
         /// What single lanes allow.
         public var lanes: [Lane: LaneLimits] = [:]
+        /// Where callbacks are called that do not say; ``CallbackExecutor/platform``: the main thread on Apple platforms, the
+        /// system's threads elsewhere.
+        public var callbackExecutor = CallbackExecutor.platform
         /// The wall clock, which decides freshness.
         public var now: @Sendable () -> Date = { Date() }
         /// What delays and limits of time go by, such as those between two attempts.

@@ -32,7 +32,10 @@ public final class Engine: Sendable {
             originWidth: configuration.originWidth,
             limits: configuration.lanes
         )
-        members = Members(Pipeline(configuration, transport, cache, lanes, activity))
+        members = Members(
+            Pipeline(configuration, transport, cache, lanes, activity),
+            callbackExecutor: configuration.callbackExecutor
+        )
         self.activity = activity
         decoder = configuration.decoder
     }
@@ -118,6 +121,31 @@ public final class Engine: Sendable {
     @discardableResult
     public func enqueue(_ request: Request) -> Connection {
         let connection = connection(for: request)
+        enqueue(connection)
+        return connection
+    }
+
+    /// Sends a request and calls back with its response, from the cache where the policy allows, or with the error: once,
+    /// never before this has returned. For programs that do not `await`.
+    ///
+    /// ```swift
+    /// engine.send(request) { result in
+    ///     show(result)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - request: in a serial lane, those behind it wait until `callback` has returned.
+    ///   - executor: where `callback` is called; `nil` for ``Configuration/callbackExecutor``.
+    ///   - callback: called also when the connection is canceled.
+    /// - Returns: the connection, to be canceled or paused.
+    @discardableResult
+    public func send(
+        _ request: Request,
+        on executor: CallbackExecutor? = nil,
+        then callback: @escaping @Sendable (Result<Response, ConnectionError>) -> Void
+    ) -> Connection {
+        let connection = connection(for: request).onResult(on: executor, callback)
         enqueue(connection)
         return connection
     }

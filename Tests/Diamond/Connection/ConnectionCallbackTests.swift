@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `What a connection calls` {
+@Suite(.timeLimit(.minutes(10))) struct `What a connection calls` {
     private let engine = Engine.stub(StubTransport())
 
     @Test(arguments: [false, true]) func `is its completion block once, then who waits for that`(isOnQueue: Bool) async

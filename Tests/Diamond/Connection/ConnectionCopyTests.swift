@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `A copy of a connection` {
+@Suite(.timeLimit(.minutes(10))) struct `A copy of a connection` {
     private let transport = StubTransport()
 
     private func engine() -> Engine { .stub(transport) }

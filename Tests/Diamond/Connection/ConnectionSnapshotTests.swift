@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `A snapshot of a connection` {
+@Suite(.timeLimit(.minutes(10))) struct `A snapshot of a connection` {
     private let airport = Airport()
 
     private func engine() -> Engine { .stub(airport.transport) }

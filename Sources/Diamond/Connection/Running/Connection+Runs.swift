@@ -3,6 +3,26 @@ import Foundation
 
 /// Running, with a task and without one.
 extension Connection {
+    /// Belongs to an engine from now on, which does not run it yet.
+    func belong(to home: Members) {
+        core.withLock { core in
+            core.maker = home
+            if !core.life.isFinished { core.home = home }
+        }
+    }
+
+    /// Is run by an engine from now on; `false` when it is run by one already, or has finished.
+    func join(_ home: Members) -> Bool {
+        core.withLock { core in
+            guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
+            core.isEnqueued = true
+            (core.home, core.maker) = (home, home)
+            return true
+        }
+    }
+
+    // MARK: Runs
+
     func begin() {
         guard let crew = core.withLock({ $0.home?.crew }) else {
             let message = "\(request) has no engine: use Engine.enqueue or Engine.connection(for:)"

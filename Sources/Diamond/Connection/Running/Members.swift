@@ -10,10 +10,13 @@ final class Members: Sendable {
 
     let pipeline: Pipeline
     let crew: Crew
+    /// Of callbacks that do not say where.
+    let callbackExecutor: CallbackExecutor
     private let state = Guarded(State())
 
-    init(_ pipeline: Pipeline) {
+    init(_ pipeline: Pipeline, callbackExecutor: CallbackExecutor) {
         self.pipeline = pipeline
+        self.callbackExecutor = callbackExecutor
         crew = Crew(lanes: pipeline.lanes)
     }
 
@@ -33,29 +36,37 @@ final class Members: Sendable {
     func add(_ connection: Connection) -> Bool {
         let lane = connection.request.lane
         let isInOrder = lanes[lane].isSerial
-        return state.withLock { state in
-            guard connection.join(self) else { return false }
+        let (isNew, isInLine) = state.withLock { state in
+            guard connection.join(self) else { return (false, false) }
             state.connections[ObjectIdentifier(connection)] = connection
-            guard isInOrder else { return true }
-            let line = state.lines[lane] ?? SerialLine()
-            guard !DependencyGraph.isAwaited(connection, by: line.contains) else { return true }
-            state.lines[lane, default: line].append(connection) { $0.hold() }
-            return true
+            return (true, isInOrder && state.enterLine(connection, lane))
         }
+        if isInLine {
+            let number = ObjectIdentifier(connection)
+            connection.afterCallbacks { [self] _ in leaveLine(number, lane) }
+        }
+        return isNew
+    }
+
+    private func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) {
+        if let next = state.withLock({ $0.leaveLine(number, lane) }) { DependencyGraph.end(next) }
     }
 
     /// The connection has finished.
     func remove(_ connection: Connection) {
-        let number = ObjectIdentifier(connection)
-        let next = state.withLock { state in
-            state.connections[number] = nil
-            return state.leaveLine(number, connection.request.lane)
-        }
-        if let next { DependencyGraph.end(next) }
+        state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
     }
 }
 
 extension Members.State {
+    /// - Returns: `false` where it need not wait for the line, which waits for it.
+    fileprivate mutating func enterLine(_ connection: Connection, _ lane: Lane) -> Bool {
+        let line = lines[lane] ?? SerialLine()
+        guard !DependencyGraph.isAwaited(connection, by: line.contains) else { return false }
+        lines[lane, default: line].append(connection) { $0.hold() }
+        return true
+    }
+
     fileprivate mutating func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) -> Dependency? {
         let next = lines[lane]?.remove(number)
         if lines[lane]?.isEmpty == true { lines[lane] = nil }

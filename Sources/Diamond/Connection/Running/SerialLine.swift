@@ -1,4 +1,5 @@
-/// The order of a serial lane: the first runs, the others are held until it is their turn.
+/// The order of a serial lane: the first runs, the others are held until it is their turn: when it has finished, and its
+/// callbacks have returned.
 struct SerialLine {
     private var first: ObjectIdentifier?
     private var others = FirstInFirstOut<ObjectIdentifier>()

@@ -1,0 +1,43 @@
+public import Dispatch
+public import Foundation
+
+/// Where callbacks are called.
+///
+/// Each is called once, and later: never before what leads to it has returned.
+public struct CallbackExecutor: Sendable {
+    private let hand: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    /// An executor of your own.
+    ///
+    /// - Parameter hand: has to see to it that what it is given is called, once, and after it has returned. Called on any
+    ///   thread; be short.
+    public init(_ hand: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+        self.hand = hand
+    }
+
+    /// The main thread, by the main queue.
+    public static let main = CallbackExecutor { DispatchQueue.main.async(execute: $0) }
+
+    /// The system's threads, by the global queue: several callbacks may run at the same time.
+    public static let global = CallbackExecutor { DispatchQueue.global().async(execute: $0) }
+
+    /// ``main`` on Apple platforms, else ``global``: on Linux many programs never serve their main queue, and would wait for
+    /// their callbacks for ever.
+    public static var platform: CallbackExecutor {
+        #if canImport(Darwin)
+        main
+        #else
+        global
+        #endif
+    }
+
+    public static func queue(_ queue: DispatchQueue) -> CallbackExecutor {
+        CallbackExecutor { queue.async(execute: $0) }
+    }
+
+    public static func queue(_ queue: OperationQueue) -> CallbackExecutor {
+        CallbackExecutor { queue.addOperation($0) }
+    }
+
+    func call(_ callback: @escaping @Sendable () -> Void) { hand(callback) }
+}

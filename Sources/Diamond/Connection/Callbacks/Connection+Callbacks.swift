@@ -1,0 +1,96 @@
+import DiamondSQLite
+import Foundation
+
+/// Telling that a connection is over, without a task that waits for it.
+extension Connection {
+    /// Calls once with the response or the error, whatever happens: when it is known, which a cancel makes it, too. Called late,
+    /// it is called all the same.
+    ///
+    /// ```swift
+    /// engine.connection(for: request).onResult { result in show(result) }
+    /// ```
+    ///
+    /// It is handed to the executor before the connection has finished and what depends on it starts; neither waits until it
+    /// has returned, so that `waitUntilFinished` may be called on the thread that is to run it. A serial lane and a ``Batch``
+    /// do wait. Those of one connection are handed over in the order in which they were added.
+    ///
+    /// - Parameters:
+    ///   - executor: where it is called; `nil` for the engine's ``Engine/Configuration/callbackExecutor``.
+    ///   - callback: kept until it is called. One that captures the connection keeps it, and is kept by it, for as long.
+    /// - Returns: the connection.
+    @discardableResult
+    public func onResult(
+        on executor: CallbackExecutor? = nil,
+        _ callback: @escaping @Sendable (Result<Response, ConnectionError>) -> Void
+    ) -> Self {
+        let callback = ConnectionCallbacks.Callback(executor: executor, call: callback)
+        let isDue = core.withLock { $0.callbacks.add(callback, isDue: $0.life.isSettled) }
+        if isDue { handOver([callback]) }
+        return self
+    }
+
+    /// Calls once, when the outcome is known, and the callbacks and the completion block have returned; at once where that has
+    /// been. A connection that is canceled and that nobody has begun to run is over, too, though it has not finished.
+    ///
+    /// - Parameter follower: called on any thread; be short.
+    func afterCallbacks(_ follower: @escaping ConnectionCallbacks.Follower) {
+        let outcome = core.withLock { core -> ConnectionLife.Outcome? in
+            if !core.callbacks.isOver { core.callbacks.add(follower) }
+            return core.callbacks.isOver ? core.life.outcome : nil
+        }
+        if let outcome { follower(outcome) }
+    }
+
+    // MARK: Handing over
+
+    /// The result is known.
+    func handOver(_ callbacks: [ConnectionCallbacks.Callback]) {
+        guard !callbacks.isEmpty else { return }
+        let (outcome, standard) = core.withLock { ($0.life.outcome, $0.maker?.callbackExecutor ?? .platform) }
+        guard let outcome else { return }
+        for callback in callbacks {
+            (callback.executor ?? standard).call { [self] in
+                callback.call(outcome)
+                hasReturned()
+            }
+        }
+    }
+
+    /// The connection has finished.
+    func callBack() {
+        if let block = core.withLock({ $0.callbacks.takeBlock() }) {
+            CallbackExecutor.global.call { [self] in
+                block()
+                hasReturned()
+            }
+        }
+        close()
+    }
+
+    /// Canceled, and enqueued by nobody, it may never be run: those who follow it are not kept waiting. A queue of the
+    /// user's own may still run it, and call the completion block then.
+    func callOffIfNotRun() {
+        let isCalledOff = core.withLock { core in
+            core.life.isSettled && !core.isEnqueued && !core.life.isExecuting && !core.life.isFinished
+        }
+        if isCalledOff { close() }
+    }
+
+    private func hasReturned() { tell { $0.hasReturned() } }
+
+    private func close() { tell { $0.close() } }
+
+    private func tell(_ step: (inout ConnectionCallbacks) -> [ConnectionCallbacks.Follower]) {
+        let (outcome, followers) = core.withLock { ($0.life.outcome, step(&$0.callbacks)) }
+        guard let outcome else { return }
+        for follower in followers { follower(outcome) }
+    }
+
+    // MARK: What is called
+
+    /// Sets what ``callBack()`` will call.
+    func setCompletionBlock(_ block: (@Sendable () -> Void)?) {
+        let former = core.withLock { core in core.life.isFinished ? nil : core.callbacks.replace(block) }
+        withExtendedLifetime(former) {}
+    }
+}

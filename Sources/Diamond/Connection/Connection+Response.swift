@@ -1,0 +1,44 @@
+import DiamondSQLite
+
+/// What a connection comes to, and where it stands.
+extension Connection {
+    /// The response, when it is here. Canceling the waiting task cancels the connection.
+    ///
+    /// - Throws: ``ConnectionError``; `cancelled` at once when the connection was canceled, started or not.
+    public var response: Response {
+        get async throws(ConnectionError) {
+            let outcome = await withTaskCancellationHandler {
+                await withCheckedContinuation { waiter in
+                    let known = core.withLock { core -> ConnectionLife.Outcome? in
+                        if core.life.outcome == nil { core.waiters.append(waiter) }
+                        return core.life.outcome
+                    }
+                    if let known { waiter.resume(returning: known) }
+                }
+            } onCancel: {
+                cancel()
+            }
+            return try outcome.get()
+        }
+    }
+
+    /// Where it stands now.
+    public var state: ConnectionState { core.withLock { $0.life.state } }
+
+    /// Where it stands, first now, then at every change; ends when it has finished.
+    public var states: AsyncStream<ConnectionState> {
+        AsyncStream(bufferingPolicy: .unbounded) { continuation in
+            let number = core.withLock { core -> Int? in
+                continuation.yield(core.life.state)
+                guard !core.life.isFinished else { return nil }
+                core.nextObserver += 1
+                core.observers[core.nextObserver] = continuation
+                return core.nextObserver
+            }
+            guard let number else { return continuation.finish() }
+            continuation.onTermination = { [weak self] _ in
+                _ = self?.core.withLock { $0.observers.removeValue(forKey: number) }
+            }
+        }
+    }
+}
