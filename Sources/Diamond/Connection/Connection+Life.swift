@@ -60,12 +60,13 @@ extension Connection {
 
     /// Breaks every tie of a finished connection.
     private func letGo() {
-        let (observers, home) = core.withLock { core in
+        let (observers, watch, home) = core.withLock { core in
             defer { (core.observers, core.handed, core.runner, core.claim, core.home) = ([:], .none, nil, nil, nil) }
-            return (core.observers.values, core.isEnqueued ? core.home : nil)
+            return (core.observers.values, core.watch, core.isEnqueued ? core.home : nil)
         }
         home?.remove(self)
         for observer in observers { observer.finish() }
+        watch?.close()
         callBack()
     }
 }

@@ -32,6 +32,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// Whether the operation has finished: its life has, and the callbacks are with their executors.
         var hasFinished = false
         var failedDependencies = FailedDependencies.cancel
+        /// What measures the attempt that goes on, or has been the last.
+        var meter: TransferMeter?
+        /// Who wants to know what it measures.
+        var watch: TransferWatch?
         /// Why it cannot be run.
         var fault: ConnectionError?
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.

@@ -89,7 +89,9 @@ struct Exchange: Sendable {
         let admission = repetitions.admit(to: order.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let limit = order.policy.attemptLimit(elapsed: elapsed)
-        let attempt = await ExchangeAttempt(request, over: wire, limit: limit)
+        let meter = TransferMeter(request)
+        order.hear(.began(meter))
+        let attempt = await ExchangeAttempt(request, over: wire, limit: limit, meter)
         repetitions.note(attempt.outcome, of: admission, from: order.origin)
         return attempt
     }

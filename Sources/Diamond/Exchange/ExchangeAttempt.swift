@@ -14,38 +14,58 @@ struct ExchangeAttempt: Sendable {
     /// Sends the request, and takes the whole response; counted meanwhile.
     ///
     /// - Parameter limit: how long it may take; `nil` for ever.
-    init(_ request: TransportRequest, over wire: Exchange.Wire, limit: Duration?) async {
+    init(
+        _ request: TransportRequest,
+        over wire: Exchange.Wire,
+        limit: Duration?,
+        _ meter: TransferMeter
+    ) async {
         startedAt = Date(milliseconds: wire.now())
-        end = await Self.end(of: request, wire, limit)
+        end = await Self.end(of: request, wire, limit, meter)
     }
 
-    private static func end(of request: TransportRequest, _ wire: Exchange.Wire, _ limit: Duration?) async -> End {
-        guard let limit else { return await send(request, wire) }
-        let (end, isLate) = await wire.repetitions.clock.limit(limit) { await send(request, wire) }
+    private static func end(
+        of request: TransportRequest,
+        _ wire: Exchange.Wire,
+        _ limit: Duration?,
+        _ meter: TransferMeter
+    ) async -> End {
+        guard let limit else { return await send(request, wire, meter) }
+        let (end, isLate) = await wire.repetitions.clock.limit(limit) { await send(request, wire, meter) }
         guard isLate, case .failed(let error, let isAfterHead) = end, error.code == .cancelled else { return end }
         return .failed(TransportError(late: error, limit), afterHead: isAfterHead)
     }
 
-    private static func send(_ request: TransportRequest, _ wire: Exchange.Wire) async -> End {
+    private static func send(
+        _ request: TransportRequest,
+        _ wire: Exchange.Wire,
+        _ meter: TransferMeter
+    ) async -> End {
         let token = wire.activity.begin()
         defer { token.end() }
         let sentAt = wire.now()
         do throws(TransportError) {
-            let response = try await wire.transport.send(request)
-            return await receive(response, sentAt, wire)
+            let response = try await wire.transport.send(meter.measured(request))
+            meter.arrive(response, to: request)
+            return await receive(response, sentAt, wire, meter)
         } catch {
             return .failed(error, afterHead: false)
         }
     }
 
-    private static func receive(_ response: TransportResponse, _ sentAt: Int64, _ wire: Exchange.Wire) async -> End {
+    private static func receive(
+        _ response: TransportResponse,
+        _ sentAt: Int64,
+        _ wire: Exchange.Wire,
+        _ meter: TransferMeter
+    ) async -> End {
         let receivedAt = wire.now()
         do throws(TransportError) {
             return .arrived(
                 Arrival(
                     status: response.status,
                     headers: response.headers,
-                    body: try await response.body.collect(limit: wire.bodyLimit),
+                    body: try await response.body.collect(limit: wire.bodyLimit) { meter.receive($0) },
                     sentAt: sentAt,
                     receivedAt: receivedAt
                 ))

@@ -1,7 +1,9 @@
 import Foundation
 
 /// What those who wait for an exchange hear of it.
-enum ExchangeEvent: Hashable, Sendable {
+enum ExchangeEvent: Sendable {
+    /// An attempt begins, and is measured.
+    case began(TransferMeter)
     /// It is about to be sent for the n-th time; told from the second on.
     case attempt(Int)
     /// It has given its place on the wire up, and waits for something else.

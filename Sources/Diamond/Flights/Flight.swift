@@ -28,6 +28,7 @@ final class Flight: Sendable {
         var count = 0
         /// What a passenger who comes later has missed.
         var lastEvent: ExchangeEvent?
+        var meter: TransferMeter?
     }
 
     private let state = Guarded(State())
@@ -70,6 +71,7 @@ final class Flight: Sendable {
         guard let boarding else { return nil }
         if boarding.number == 1 { begin(priority) }
         if let number = boarding.raised { lanes.change(number, to: priority) }
+        if let meter = boarding.meter { hear?(.began(meter)) }
         if let event = boarding.missed { hear?(event) }
         return boarding.number
     }
@@ -155,7 +157,7 @@ final class Flight: Sendable {
 
     @Sendable private func report(_ event: ExchangeEvent) {
         let passengers = state.withLock { state in
-            state.lastEvent = event
+            if case .began(let meter) = event { state.meter = meter } else { state.lastEvent = event }
             return Array(state.passengers.values)
         }
         for passenger in passengers { passenger.hear?(event) }
@@ -181,6 +183,7 @@ extension Flight.State {
         /// What waits in line, where it has become more urgent.
         var raised: Int?
         var missed: ExchangeEvent?
+        var meter: TransferMeter?
     }
 
     /// - Returns: `nil` where it is over.
@@ -188,7 +191,7 @@ extension Flight.State {
         if case .landed = phase { return nil }
         count += 1
         passengers[count] = passenger
-        return Boarding(number: count, raised: raise(to: priority), missed: lastEvent)
+        return Boarding(number: count, raised: raise(to: priority), missed: lastEvent, meter: meter)
     }
 
     /// - Returns: the number that waits, where it has become more urgent.

@@ -41,7 +41,11 @@ final class FlightClaim: Sendable {
 
     /// Something has happened to an exchange in the connection's own task.
     func hear(_ event: ExchangeEvent) {
-        if case .attempt = event { step(aside: false) } else { step(aside: true) }
+        switch event {
+        case .began: break
+        case .attempt: step(aside: false)
+        case .aside, .waiting: step(aside: true)
+        }
         told(event)
     }
 

@@ -15,6 +15,8 @@ struct BodyPipe: Sendable {
         var waiter: Waiter?
         /// Set once the whole body is wanted: the waiter is woken at its end only, and nothing pauses.
         var limit: Int?
+        /// Called with how many bytes there are, while the whole body is waited for.
+        var whenMore: (@Sendable (Int) -> Void)?
         var isPaused = false
         var onResume: (@Sendable () -> Void)?
         var onStop: (@Sendable () -> Void)?
@@ -52,18 +54,20 @@ struct BodyPipe: Sendable {
 
     /// Takes a piece, whatever it returns; `pause` and `stop` are about the next one.
     func yield(bytes: UnsafeRawBufferPointer) -> Demand {
-        let (demand, waiter) = state.withLock { state -> (Demand, Waiter?) in
-            guard state.end == nil else { return (.stop, nil) }
+        let (demand, waiter, news) = state.withLock { state -> (Demand, Waiter?, State.News?) in
+            guard state.end == nil else { return (.stop, nil, nil) }
             if let start = bytes.baseAddress {
                 state.buffer.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
             }
             if let limit = state.limit {
-                return state.buffer.count > limit ? (.stop, state.takeWaiter()) : (.more, nil)
+                return state.buffer.count > limit
+                    ? (.stop, state.takeWaiter(), nil) : (.more, nil, state.news)
             }
             state.isPaused = state.buffer.count >= highWater
-            return (state.isPaused ? .pause : .more, state.takeWaiter())
+            return (state.isPaused ? .pause : .more, state.takeWaiter(), nil)
         }
         waiter?.resume()
+        news?.tell(news?.count ?? 0)
         return demand
     }
 
@@ -95,12 +99,16 @@ struct BodyPipe: Sendable {
         }
     }
 
-    func collect(limit: Int) async throws(TransportError) -> Data {
-        let onResume = state.withLock { state in
-            state.limit = limit
-            return state.unpause()
+    func collect(
+        limit: Int,
+        whenMore: (@Sendable (Int) -> Void)? = nil
+    ) async throws(TransportError) -> Data {
+        let (onResume, count) = state.withLock { state in
+            (state.limit, state.whenMore) = (limit, whenMore)
+            return (state.unpause(), state.buffer.count)
         }
         onResume?()
+        whenMore?(count)
         while true {
             let outcome = state.withLock { state in state.takeAll(limit: limit) }
             if let outcome {
@@ -147,6 +155,11 @@ struct BodyPipe: Sendable {
 }
 
 extension BodyPipe.State {
+    fileprivate typealias News = (count: Int, tell: @Sendable (Int) -> Void)
+
+    /// How many bytes there are, and who wants to know.
+    fileprivate var news: News? { whenMore.map { (buffer.count, $0) } }
+
     fileprivate typealias Outcome<Value> = Result<Value, TransportError>
 
     fileprivate mutating func takeWaiter() -> BodyPipe.Waiter? {

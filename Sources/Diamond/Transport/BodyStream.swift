@@ -46,4 +46,12 @@ public struct BodyStream: AsyncSequence, Sendable {
     public func collect(limit: Int = .max) async throws(TransportError) -> Data {
         try await consumer.pipe.collect(limit: limit)
     }
+
+    /// - Parameter whenMore: called with how many bytes have come in all, as they come, on the producer's thread.
+    func collect(
+        limit: Int,
+        whenMore: @escaping @Sendable (Int) -> Void
+    ) async throws(TransportError) -> Data {
+        try await consumer.pipe.collect(limit: limit, whenMore: whenMore)
+    }
 }

@@ -72,7 +72,7 @@ extension Connection {
             stepAside: { [self] isAside in
                 core.withLock { $0.life.wants(run) ? $0.runner : nil }?.step(aside: isAside)
             },
-            hear: { [self] event in perform(announcing: false) { $0.proceed(run, event) } }
+            hear: { [self] event in hear(event, of: run) }
         )
     }
 

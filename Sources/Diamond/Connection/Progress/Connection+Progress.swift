@@ -1,0 +1,44 @@
+import DiamondSQLite
+public import Foundation
+
+/// How far a transfer is.
+extension Connection {
+    /// How far it is over the wire, first now, then as it goes on; ends when the connection has finished. A connection that
+    /// shares its exchange with others tells how far that is; one that is answered from the cache stays where it began.
+    ///
+    /// Coalesced: who looks seldom sees the last only, and that always. Where nobody asks, nothing is told.
+    public var progress: AsyncStream<TransferProgress> { watch.observe() }
+
+    /// The same for Foundation, in bytes of both bodies: for a progress bar, or as part of another `Progress`. Canceling it
+    /// cancels the connection. Made when first asked for, and always the same.
+    ///
+    /// Indeterminate while nothing is known of a length; an answer of unknown length behind a body that is sent counts as one
+    /// byte. Complete when the connection has finished, whatever has become of it. Changed on any thread.
+    public var foundationProgress: Progress {
+        watch.foundationProgress { [weak self] in self?.cancel() }
+    }
+
+    private var watch: TransferWatch {
+        let (watch, meter, isOver) = core.withLock { core in
+            let watch = core.watch ?? TransferWatch()
+            defer { core.watch = watch }
+            return (watch, core.watch == nil ? core.meter : nil, core.life.isFinished)
+        }
+        if let meter { watch.follow(meter) }
+        if isOver { watch.close() }
+        return watch
+    }
+
+    /// Something has happened to the exchange of a run.
+    func hear(_ event: ExchangeEvent, of run: Int) {
+        guard case .began(let meter) = event else {
+            return perform(announcing: false) { $0.proceed(run, event) }
+        }
+        let watch = core.withLock { core -> TransferWatch? in
+            guard core.life.wants(run) else { return nil }
+            core.meter = meter
+            return core.watch
+        }
+        watch?.follow(meter)
+    }
+}

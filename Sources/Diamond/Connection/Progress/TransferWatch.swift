@@ -1,0 +1,132 @@
+import DiamondSQLite
+import Foundation
+
+/// Those who want to know how far a connection is, and what they are told; made when the first one asks.
+///
+/// Foundation's `Progress` is changed by one thread at a time, and never where it could come back: those who observe it may
+/// call whatever they like.
+final class TransferWatch: Sendable {
+    fileprivate struct State {
+        var meter: TransferMeter?
+        var progress = TransferProgress()
+        var observers: [Int: AsyncStream<TransferProgress>.Continuation] = [:]
+        var nextObserver = 0
+        var isOver = false
+        var foundationProgress: Progress?
+        /// Whether what Foundation was told last is not the last.
+        var hasNews = false
+        var isTelling = false
+    }
+
+    private let state = Guarded(State())
+
+    // MARK: The transfer
+
+    /// The next attempt.
+    func follow(_ meter: TransferMeter) {
+        state.withLock { $0.meter = meter }
+        meter.listen { [weak self] in self?.look() }
+        look()
+    }
+
+    /// Under the lock: of two that look, the second must not tell what the first has seen.
+    private func look() {
+        let mustTell = state.withLock { state in
+            guard !state.isOver, let progress = state.meter?.progress, progress != state.progress else {
+                return false
+            }
+            state.progress = progress
+            for observer in state.observers.values { observer.yield(progress) }
+            return state.announce()
+        }
+        if mustTell { tell() }
+    }
+
+    /// The connection has finished.
+    func close() {
+        look()
+        let (observers, mustTell) = state.withLock { state in
+            defer { (state.observers, state.meter, state.isOver) = ([:], nil, true) }
+            return (state.observers.values, state.isOver ? false : state.announce())
+        }
+        for observer in observers { observer.finish() }
+        if mustTell { tell() }
+    }
+
+    // MARK: Observers
+
+    func observe() -> AsyncStream<TransferProgress> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            guard let number = add(continuation) else { return continuation.finish() }
+            continuation.onTermination = { [weak self] _ in
+                _ = self?.state.withLock { $0.observers.removeValue(forKey: number) }
+            }
+        }
+    }
+
+    /// - Returns: `nil` where there is nothing more to be told.
+    private func add(_ observer: AsyncStream<TransferProgress>.Continuation) -> Int? {
+        state.withLock { state in
+            observer.yield(state.progress)
+            guard !state.isOver else { return nil }
+            state.nextObserver += 1
+            state.observers[state.nextObserver] = observer
+            return state.nextObserver
+        }
+    }
+
+    // MARK: Foundation
+
+    /// - Parameter cancel: what canceling it does.
+    func foundationProgress(cancel: @escaping @Sendable () -> Void) -> Progress {
+        state.withLock { state in
+            if let progress = state.foundationProgress { return progress }
+            let progress = Progress.discreteProgress(totalUnitCount: -1)
+            progress.cancellationHandler = cancel
+            (progress.totalUnitCount, progress.completedUnitCount) = state.units
+            state.foundationProgress = progress
+            return progress
+        }
+    }
+
+    private func tell() {
+        CallbackExecutor.global.call { [self] in
+            while let (progress, units) = state.withLock({ $0.news() }) {
+                (progress.totalUnitCount, progress.completedUnitCount) = units
+            }
+        }
+    }
+}
+
+extension TransferWatch.State {
+    /// - Returns: whether somebody is to be set at it who tells Foundation.
+    fileprivate mutating func announce() -> Bool {
+        guard foundationProgress != nil else { return false }
+        defer { (hasNews, isTelling) = (true, true) }
+        return !isTelling
+    }
+
+    /// - Returns: `nil` where all has been told.
+    fileprivate mutating func news() -> (Progress, (total: Int64, completed: Int64))? {
+        guard let foundationProgress, hasNews else {
+            isTelling = false
+            return nil
+        }
+        hasNews = false
+        return (foundationProgress, units)
+    }
+
+    /// In Foundation's terms: a total of -1 is one that is not known.
+    fileprivate var units: (total: Int64, completed: Int64) {
+        if isOver {
+            return (max(1, progress.sent + progress.received), max(1, progress.sent + progress.received))
+        }
+        guard let toSend = progress.expectedToSend else {
+            return (-1, progress.sent + progress.received)
+        }
+        guard let toReceive = progress.expectedToReceive else {
+            return toSend == 0 ? (-1, progress.received) : (toSend + 1, progress.sent)
+        }
+        return (max(1, toSend + toReceive), progress.sent + progress.received)
+    }
+}

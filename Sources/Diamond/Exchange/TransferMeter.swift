@@ -1,0 +1,91 @@
+import DiamondSQLite
+import Foundation
+import HTTPTypes
+
+/// Measures one attempt of an exchange, and tells those who listen that there is more.
+final class TransferMeter: Sendable {
+    typealias Listener = @Sendable () -> Void
+
+    private struct State {
+        var progress: TransferProgress
+        var listeners: [Listener] = []
+    }
+
+    private let state: Guarded<State>
+
+    init(_ request: TransportRequest) {
+        state = Guarded(State(progress: TransferProgress(expectedToSend: request.body.length)))
+    }
+
+    var progress: TransferProgress { state.withLock { $0.progress } }
+
+    /// - Parameter listener: called on the thread of the transfer, for every piece; be short.
+    func listen(_ listener: @escaping Listener) { state.withLock { $0.listeners.append(listener) } }
+
+    // MARK: What happens
+
+    /// The request, whose body counts as it is pulled.
+    func measured(_ request: TransportRequest) -> TransportRequest {
+        guard case .stream(let length, let make) = request.body else { return request }
+        var measured = request
+        measured.body = .stream(length: length) { [self] in CountedPieces(pieces: make(), meter: self) }
+        return measured
+    }
+
+    fileprivate func send(_ count: Int) { update { $0.sent += Int64(count) } }
+
+    /// The head of the answer is here.
+    func arrive(_ response: TransportResponse, to request: TransportRequest) {
+        update { progress in
+            if case .bytes(let data) = request.body { progress.sent = Int64(data.count) }
+            let isWhole = request.method != .head && response.headers[.contentEncoding] == nil
+            if isWhole {
+                progress.expectedToReceive = response.headers[.contentLength].flatMap { Int64($0) }
+            }
+        }
+    }
+
+    /// - Parameter count: from the body's begin.
+    func receive(_ count: Int) { update { $0.received = max($0.received, Int64(count)) } }
+
+    private func update(_ change: (inout TransferProgress) -> Void) {
+        let listeners = state.withLock { state in
+            change(&state.progress)
+            return state.listeners
+        }
+        for listener in listeners { listener() }
+    }
+}
+
+extension TransportBody {
+    fileprivate var length: Int64? {
+        switch self {
+        case .none: 0
+        case .bytes(let data): Int64(data.count)
+        case .stream(let length, _): length
+        }
+    }
+}
+
+/// The pieces of a request's body, counted as the transport takes them.
+private struct CountedPieces: AsyncSequence, Sendable {
+    let pieces: any AsyncSequence<Data, any Error> & Sendable
+    let meter: TransferMeter
+
+    struct Iterator: AsyncIteratorProtocol {
+        var pieces: any AsyncIteratorProtocol<Data, any Error>
+        let meter: TransferMeter
+
+        mutating func next() async throws -> Data? { try await next(isolation: nil) }
+
+        mutating func next(isolation: isolated (any Actor)?) async throws -> Data? {
+            let piece = try await pieces.next(isolation: isolation)
+            if let piece { meter.send(piece.count) }
+            return piece
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(pieces: pieces.makeAsyncIterator(), meter: meter)
+    }
+}

@@ -1,0 +1,24 @@
+/// How far a request and its answer have come over the wire, in bytes of their bodies, as they are without content coding.
+///
+/// No number falls within one attempt; the next begins with none.
+public struct TransferProgress: Hashable, Sendable {
+    /// What the wire has taken of the request's body. A body in memory counts as a whole, when the answer begins.
+    public var sent: Int64
+    /// The length of the request's body, 0 where there is none; `nil` where it is not known.
+    public var expectedToSend: Int64?
+    public var received: Int64
+    /// `nil` before the answer begins, and where the server does not tell, as with a content coding.
+    public var expectedToReceive: Int64?
+
+    public init(
+        sent: Int64 = 0,
+        expectedToSend: Int64? = 0,
+        received: Int64 = 0,
+        expectedToReceive: Int64? = nil
+    ) {
+        self.sent = sent
+        self.expectedToSend = expectedToSend
+        self.received = received
+        self.expectedToReceive = expectedToReceive
+    }
+}

@@ -1,0 +1,204 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(10))) struct `The progress of a connection` {
+    private typealias Pieces = AsyncThrowingStream<Data, any Error>
+
+    private let temporary = TemporaryStore()
+    private let bodies = Guarded<[Pieces.Continuation]>([])
+
+    /// Answers at once; the bodies come when the test says so.
+    private func engine(_ headers: HTTPFields = [.contentLength: "6"], status: Int = 200) -> Engine {
+        let transport = StubTransport { [bodies] _ throws(TransportError) in
+            let (pieces, body) = Pieces.makeStream()
+            bodies.withLock { $0.append(body) }
+            var response = TransportResponse.stub(status: status, headers: headers)
+            response.body = BodyStream(pieces)
+            return response
+        }
+        return temporary.engine(transport, clock: ManualClock())
+    }
+
+    private func body(_ index: Int = 0) async -> Pieces.Continuation {
+        await untilTrue { [bodies] in bodies.withLock { $0.count } > index }
+        return bodies.withLock { $0[index] }
+    }
+
+    private func file(_ size: Int) throws -> URL {
+        try FileManager.default.createDirectory(
+            at: temporary.directory, withIntermediateDirectories: true)
+        let url = temporary.directory.appending(path: "upload")
+        try Data(repeating: 7, count: size).write(to: url)
+        return url
+    }
+
+    @Test func `tells what has come and what is to come, first now, at last all`() async throws {
+        let connection = engine().enqueue(Request("http://h/"))
+        var progress = connection.progress.makeAsyncIterator()
+        #expect(await progress.next()?.received == 0)
+        let body = await body()
+        body.yield(Data("ab".utf8))
+        await until(connection) { $0 == TransferProgress(received: 2, expectedToReceive: 6) }
+        // Who comes late is told where it is.
+        let late = connection.progress
+        body.yield(Data("cdef".utf8))
+        body.finish()
+        _ = try await connection.response
+        var last: TransferProgress?
+        while let next = await progress.next() { last = next }
+        #expect(last == TransferProgress(received: 6, expectedToReceive: 6))
+        #expect(await self.last(of: late)?.received == 6)
+        #expect(await connection.progress.reduce(into: []) { $0.append($1.received) } == [6])
+    }
+
+    private func last(of progress: AsyncStream<TransferProgress>) async -> TransferProgress? {
+        var last: TransferProgress?
+        for await next in progress {
+            #expect((last?.received ?? 0) <= next.received && (last?.sent ?? 0) <= next.sent)
+            last = next
+        }
+        return last
+    }
+
+    @Test func `is that of the flight for everyone aboard, and for who boards later`() async throws {
+        let engine = engine()
+        let first = engine.enqueue(Request("http://h/"))
+        let body = await body()
+        body.yield(Data("abc".utf8))
+        await until(first) { $0.received == 3 }
+        let second = engine.enqueue(Request("http://h/"))
+        await until(second) { $0.received == 3 && $0.expectedToReceive == 6 }
+        body.yield(Data("def".utf8))
+        await until(first) { $0.received == 6 }
+        await until(second) { $0.received == 6 }
+        body.finish()
+        #expect(try await second.response.text == "abcdef")
+        #expect(bodies.withLock { $0.count } == 1)
+    }
+
+    private func until(_ connection: Connection, _ isThere: @Sendable (TransferProgress) -> Bool)
+        async
+    {
+        for await progress in connection.progress where isThere(progress) { return }
+        Issue.record("it never came so far")
+    }
+
+    @Test func `begins anew with the next attempt`() async throws {
+        let clock = SteppingClock()
+        var configuration = Engine.Configuration(store: nil)
+        let attempts = Guarded(0)
+        configuration.transport = StubTransport { _ throws(TransportError) in
+            let attempt = attempts.withLock { attempts in
+                attempts += 1
+                return attempts
+            }
+            return .stub(status: attempt == 1 ? 503 : 200, body: attempt == 1 ? "a longer one" : "short")
+        }
+        configuration.clock = clock
+        configuration.draw = { 0.5 }
+        let connection = Engine(configuration).enqueue(Request("http://h/"))
+        await untilTrue { clock.sleeping.count == 1 }
+        await until(connection) { $0.received == 12 }
+        clock.advance(by: .seconds(1))
+        _ = try await connection.response
+        await until(connection) { $0.received == 5 }
+    }
+
+    @Test func `counts a body as it is taken, and one in memory when the answer begins`() async throws {
+        let (size, taken, leave) = (1_000_000, Gate(), Gate())
+        let transport = StubTransport { request throws(TransportError) in
+            guard case .stream(_, let make) = request.body else { return .stub() }
+            do {
+                for try await _ in make() {
+                    taken.open()
+                    await leave.wait()
+                }
+            } catch { throw TransportError(.badRequestBody, "no", cause: error) }
+            return .stub()
+        }
+        let engine = Engine.stub(transport)
+        let upload = engine.enqueue(Request("http://h/", method: .put, body: .file(try file(size))))
+        await taken.wait()
+        await until(upload) { $0.sent == 256 << 10 && $0.expectedToSend == Int64(size) }
+        leave.open()
+        _ = try await upload.response
+        await until(upload) { $0.sent == Int64(size) }
+        let other = engine.enqueue(Request("http://h/", method: .put, body: .bytes(Data("12345".utf8))))
+        _ = try await other.response
+        await until(other) { $0 == TransferProgress(sent: 5, expectedToSend: 5, received: 4) }
+    }
+
+    @Test(
+        arguments: [
+            (.get, [.contentLength: "6", .contentEncoding: "x"]), (.get, [:]),
+            (.get, [.contentLength: "much"]), (.head, [.contentLength: "6"]),
+        ] as [(HTTPRequest.Method, HTTPFields)]) func `does not know what nobody tells`(
+            method: HTTPRequest.Method, headers: HTTPFields
+        ) async throws
+    {
+        let connection = engine(headers).enqueue(Request("http://h/", method: method))
+        let body = await body()
+        body.finish()
+        _ = try await connection.response
+        await until(connection) { $0.expectedToReceive == nil }
+    }
+
+    @Test func `stays where it began for an answer from the cache, and ends`() async throws {
+        let engine = temporary.engine(
+            StubTransport(headers: [.cacheControl: "max-age=60"]), clock: ManualClock())
+        _ = try await engine.send(Request("http://h/"))
+        let connection = engine.enqueue(Request("http://h/"))
+        #expect(await connection.progress.reduce(into: []) { $0.append($1) }.last == TransferProgress())
+        #expect(try await connection.response.source == .cache)
+    }
+
+    @Test func `is Foundation's as well, indeterminate at first, complete at last`() async throws {
+        let connection = engine().enqueue(Request("http://h/"))
+        let progress = connection.foundationProgress
+        #expect(progress.isIndeterminate && progress === connection.foundationProgress)
+        let body = await body()
+        body.yield(Data("abc".utf8))
+        await untilTrue { progress.totalUnitCount == 6 && progress.completedUnitCount == 3 }
+        #expect(progress.fractionCompleted == 0.5)
+        body.yield(Data("def".utf8))
+        body.finish()
+        _ = try await connection.response
+        await untilTrue { progress.isFinished }
+        #expect(progress.totalUnitCount == 6)
+    }
+
+    @Test func `cancels the connection where Foundation's is canceled, and is complete`() async throws {
+        let connection = engine().enqueue(Request("http://h/"))
+        let progress = connection.foundationProgress
+        _ = await body()
+        progress.cancel()
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .cancelled)
+        await untilTrue { progress.isFinished && connection.isFinished }
+        #expect(connection.foundationProgress === progress)
+    }
+
+    @Test(arguments: TransportKind.allCases) func `is told over a real wire, both ways`(
+        kind: TransportKind
+    ) async throws {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = kind.make()
+        let engine = Engine(configuration)
+        let server = try await SampleServer.shared
+        let size = 3_000_000
+        let download = engine.enqueue(Request(server.url("wire/bytes/\(size)")))
+        let upload = engine.enqueue(
+            Request(server.url("wire/upload"), method: .put, body: .file(try file(size))))
+        let (downloaded, uploaded) = (await last(of: download.progress), await last(of: upload.progress))
+        #expect(downloaded == TransferProgress(received: Int64(size), expectedToReceive: Int64(size)))
+        #expect(uploaded?.sent == Int64(size) && uploaded?.expectedToSend == Int64(size))
+        #expect(try await download.response.body.count == size)
+        #expect(try await upload.response.text.contains("\(size)"))
+        await engine.close()
+    }
+}
