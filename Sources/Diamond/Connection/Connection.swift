@@ -36,6 +36,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var meter: TransferMeter?
         /// Who wants to know what it measures.
         var watch: TransferWatch?
+        /// Whether ``handed`` is what a subclass has made of it.
+        var isPrepared = false
         /// Why it cannot be run.
         var fault: ConnectionError?
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
@@ -107,6 +109,36 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     /// For one that nobody has canceled, but what it depends on has failed.
     final func markCanceled() { super.cancel() }
+
+    // MARK: For subclasses
+
+    /// Makes the request ready to be sent: signs it, or asks somebody for what it needs. Does nothing here.
+    ///
+    /// Called on one of the engine's tasks, when the connection is run and its dependencies have brought what they bring,
+    /// before the cache is asked: what is changed counts for the identity, ``request`` stays what it is. Once for a
+    /// connection, but for one that is paused meanwhile, which calls it again. It may wait for connections of the same engine,
+    /// and is canceled with the connection.
+    ///
+    /// - Throws: whatever says best what is wrong: the connection fails with `preparationFailed`, and has it as the cause.
+    open func prepare(_ request: inout Request) async throws {}
+
+    /// Says whether a response is what was asked for: by status, type or content. Takes every one here.
+    ///
+    /// Called for each response that the connection may end with, not for redirects that are followed: for one from the
+    /// server before it is stored, so that what is refused is not, for one from the cache before it is handed out. On any
+    /// thread; be quick. Connections of one class share an exchange, and one of them speaks for all: go by the response alone.
+    ///
+    /// - Throws: whatever says best what is wrong: the connection fails with `invalidResponse`, the response, and this as the
+    ///   cause. Under `networkElseCache` what is stored is handed out instead.
+    open func validate(_ response: Response) throws {}
+
+    /// Makes of a valid response what the subclass wants, and keeps it: behind a lock. Does nothing here.
+    ///
+    /// Called on one of the engine's tasks before anybody is told of the response, callbacks included; once for a connection,
+    /// but for one that is paused meanwhile. The response stays stored whatever comes of it.
+    ///
+    /// - Throws: whatever says best what is wrong: the connection fails with `undecodable` and the response.
+    open func decode(_ response: Response) throws {}
 
     // MARK: Copies
 

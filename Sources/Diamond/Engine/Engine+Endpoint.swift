@@ -41,11 +41,4 @@ extension ConnectionError {
         self.init(.badStatus, "\(place) answered \(response.status.code): see the response")
         self.response = response
     }
-
-    fileprivate init(undecodable response: Response, as type: Any.Type, _ error: any Error) {
-        let place = RequestURL.masked(Array(response.url.utf8))
-        let reason = (error as? DecodingError)?.reason ?? "see the cause"
-        self.init(.undecodable, "the answer of \(place) is no \(type): \(reason)".printable, cause: error)
-        self.response = response
-    }
 }

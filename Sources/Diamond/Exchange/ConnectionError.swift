@@ -25,6 +25,10 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let intercepted = Code(description: "intercepted")
         /// The body is not what the call's `Output` is; ``ConnectionError/response`` has it.
         public static let undecodable = Code(description: "undecodable")
+        /// The response is not taken: ``Connection/validate(_:)`` says no. ``ConnectionError/response`` has it.
+        public static let invalidResponse = Code(description: "invalidResponse")
+        /// ``Connection/prepare(_:)`` failed; ``ConnectionError/cause`` says why.
+        public static let preparationFailed = Code(description: "preparationFailed")
         /// A secret of the request is not known, or the engine's ``CredentialProvider`` failed.
         public static let noCredential = Code(description: "noCredential")
         /// The body is larger than the engine allows.

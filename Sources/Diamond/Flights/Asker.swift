@@ -3,4 +3,6 @@ struct Asker: Sendable {
     var priority = FlightPriority.normal
     /// `nil` for a task that waits.
     var claim: FlightClaim?
+    /// `nil` where every answer is taken.
+    var validation: Validation?
 }

@@ -16,15 +16,24 @@ struct FlightKey: Hashable, Sendable {
     private let retry: RetryPolicy
     private let lane: Lane
     private let tags: Set<String>
+    /// Who says whether the answer is stored.
+    private let kind: ObjectIdentifier?
 
     /// `nil` where the request is sent for nobody else: its body is made piece by piece.
-    init?(_ key: RequestKey, _ request: TransportRequest, retry: RetryPolicy, lane: Lane, tags: Set<String>) {
+    init?(
+        _ key: RequestKey,
+        _ request: TransportRequest,
+        retry: RetryPolicy,
+        lane: Lane,
+        tags: Set<String>,
+        kind: ObjectIdentifier? = nil
+    ) {
         switch request.body {
         case .none: body = nil
         case .bytes(let data): body = data
         case .stream: return nil
         }
-        (self.key, self.retry, self.lane, self.tags) = (key, retry, lane, tags)
+        (self.key, self.retry, self.lane, self.tags, self.kind) = (key, retry, lane, tags, kind)
         (method, url, headers, timeout) = (request.method, request.url, request.headers, request.timeout)
     }
 

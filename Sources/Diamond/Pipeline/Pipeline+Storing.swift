@@ -4,17 +4,25 @@ import HTTPTypes
 /// What becomes of an answer: stored or confirmed.
 extension Pipeline {
     /// - Parameter asked: how many ``revocations`` there were when it was asked for.
-    /// - Throws: what an interceptor has against it; then it is not stored.
+    /// - Throws: what an interceptor, or the one who asks, has against it; then it is not stored.
     func keep(_ arrival: Arrival, _ question: Question, since asked: Int) async throws(ConnectionError) -> Response {
         let (passage, response) = (question.passage, response(from: arrival, question.passage))
         if passage.identity == nil { await invalidate(after: arrival, passage) }
-        if !wire.interceptors.isEmpty, !Redirect.isFollowed(response, from: passage.wire, redirectLimit) {
-            try await wire.interceptors.validate(response)
-        }
+        try await validate(response, passage)
         if passage.identity != nil, !isWorse(arrival, than: question.stored) {
             store(arrival, passage, since: asked, replacing: question.stored != nil)
         }
         return response
+    }
+
+    /// A redirect that is followed is not the answer.
+    private func validate(_ response: Response, _ passage: Passage) async throws(ConnectionError) {
+        let validation = passage.asker.validation
+        guard !wire.interceptors.isEmpty || validation != nil,
+            !Redirect.isFollowed(response, from: passage.wire, redirectLimit)
+        else { return }
+        try await wire.interceptors.validate(response)
+        if let refusal = validation?.refusal(of: response) { throw refusal }
     }
 
     /// An error of the server never takes the place of a good answer, which may be asked for while the server fails (RFC

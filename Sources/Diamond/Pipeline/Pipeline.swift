@@ -147,7 +147,7 @@ struct Pipeline: Sendable {
 
     private func refresh(_ stored: StoredResponse, _ passage: Passage) {
         var passage = passage
-        passage.asker = Asker(priority: passage.asker.priority)
+        passage.asker.claim = nil
         let isConditional = stored.flags.contains(.hasValidator)
         let question = Question(passage: passage, stored: stored, isConditional: isConditional, isAwaited: false)
         refreshes.add { [self] in _ = try? await ask(question, since: nil) }

@@ -24,6 +24,13 @@ struct Question: Sendable {
     /// so do ranges and conditions of the caller, and what is sent with a credential but without an identity.
     func flightKey(_ request: TransportRequest, _ retry: RetryPolicy) -> FlightKey? {
         guard let identity = passage.identity, passage.policy.mode != .reload else { return nil }
-        return FlightKey(identity.key, request, retry: retry, lane: passage.place.lane, tags: passage.tags)
+        return FlightKey(
+            identity.key,
+            request,
+            retry: retry,
+            lane: passage.place.lane,
+            tags: passage.tags,
+            kind: passage.asker.validation?.kind
+        )
     }
 }

@@ -50,7 +50,7 @@ extension Connection {
         left?.stop(for: self)
         guard let (run, claim, pipeline) = taken else { return runner.letGo() }
         guard let pipeline else { return arrive(.failure(.cancelled), at: run, claim, from: runner) }
-        let outcome = await outcome(of: pipeline, Asker(priority: FlightPriority(queuePriority), claim: claim))
+        let outcome = await outcome(of: pipeline, claim)
         if case .failure(let error) = outcome, error.code == .parked { return park(run, claim, runner) }
         arrive(outcome, at: run, claim, from: runner)
     }
@@ -76,9 +76,11 @@ extension Connection {
         )
     }
 
-    private func outcome(of pipeline: Pipeline, _ asker: Asker) async -> ConnectionLife.Outcome {
+    private func outcome(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
         do throws(ConnectionError) {
-            return .success(try await pipeline.response(to: try handedRequest(), asker: asker))
+            let request = try await preparedRequest(claim)
+            let asker = Asker(priority: FlightPriority(queuePriority), claim: claim, validation: validation)
+            return .success(try accept(try await pipeline.response(to: request, asker: asker)))
         } catch {
             return .failure(error)
         }

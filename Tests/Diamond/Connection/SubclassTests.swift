@@ -1,0 +1,207 @@
+import Diamond
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+/// As a program does it that has only what is public.
+class CityConnection: Connection, @unchecked Sendable {
+    struct City: Decodable, Hashable, Sendable { let name: String }
+    struct Refused: Error {}
+
+    private let lock = NSLock()
+    private var made: City?
+    private var calls: [String] = []
+
+    var city: City? { lock.withLock { made } }
+    var asked: [String] { lock.withLock { calls } }
+
+    override func prepare(_ request: inout Request) async throws {
+        lock.withLock { calls.append("prepare") }
+        if request.tags.contains("broken") { throw Refused() }
+        await Task.yield()
+        request.headers[.authorization] = "Bearer 1"
+    }
+
+    override func validate(_ response: Response) throws {
+        lock.withLock { calls.append("validate \(response.source)") }
+        guard response.status == .ok else { throw Refused() }
+    }
+
+    override func decode(_ response: Response) throws {
+        let city = try response.decode(City.self)
+        lock.withLock {
+            calls.append("decode")
+            made = city
+        }
+    }
+}
+
+final class OtherConnection: CityConnection, @unchecked Sendable {}
+
+@Suite(.timeLimit(.minutes(10))) struct `A subclass of a connection` {
+    private let temporary = TemporaryStore()
+    private let clock = ManualClock()
+
+    private func engine(_ transport: StubTransport) -> Engine {
+        temporary.engine(transport, clock: clock)
+    }
+
+    private func transport(
+        _ status: Int = 200,
+        _ headers: HTTPFields = [.cacheControl: "max-age=60"],
+        body: String = #"{"name":"Berlin"}"#
+    ) -> StubTransport {
+        StubTransport(status: status, headers: headers, body: body)
+    }
+
+    private func run<Kind: CityConnection>(
+        _ connection: Kind,
+        by engine: Engine
+    ) async -> Result<Response, ConnectionError> {
+        engine.enqueue(connection)
+        do throws(ConnectionError) { return .success(try await connection.response) } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test func `prepares the request, validates the response before it is stored, and decodes it`()
+        async throws
+    {
+        let transport = transport()
+        let engine = engine(transport)
+        let first = CityConnection(Request("http://h/"))
+        _ = try await run(first, by: engine).get()
+        #expect(
+            first.asked == ["prepare", "validate network", "decode"] && first.city?.name == "Berlin")
+        #expect(transport.requests[0].headers[.authorization] == "Bearer 1")
+        #expect(first.request.headers[.authorization] == nil)
+        let second = CityConnection(Request("http://h/"))
+        _ = try await run(second, by: engine).get()
+        #expect(second.asked == ["prepare", "validate cache", "decode"] && second.city == first.city)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `fails where it cannot prepare, with the cause, and sends nothing`() async throws {
+        let transport = transport()
+        var request = Request("http://h/")
+        request.tags = ["broken"]
+        let connection = CityConnection(request)
+        let result = await run(connection, by: engine(transport))
+        let error = #expect(throws: ConnectionError.self) { try result.get() }
+        #expect(error?.code == .preparationFailed && error?.cause is CityConnection.Refused)
+        #expect(transport.requests.isEmpty && connection.asked == ["prepare"])
+    }
+
+    @Test func `keeps what it refuses out of the cache, and has it with the error`() async throws {
+        let transport = transport(404)
+        let engine = engine(transport)
+        let result = await run(CityConnection(Request("http://h/")), by: engine)
+        let error = #expect(throws: ConnectionError.self) { try result.get() }
+        #expect(error?.code == .invalidResponse && error?.cause is CityConnection.Refused)
+        #expect(
+            error?.response?.status == .notFound && error?.response?.text.contains("Berlin") == true)
+        // A plain one takes it, and it is stored; what the subclass finds there it refuses still.
+        let request = Request("http://h/", headers: [.authorization: "Bearer 1"])
+        #expect(try await engine.send(request).source == .network)
+        #expect(try await engine.send(request).source == .cache)
+        let stored = CityConnection(Request("http://h/"))
+        let refused = await run(stored, by: engine)
+        #expect(throws: ConnectionError.self) { try refused.get() }
+        #expect(stored.asked == ["prepare", "validate cache"])
+    }
+
+    @Test
+    func `is given what is stored under networkElseCache, where it refuses what the server says`()
+        async throws
+    {
+        let statuses = Guarded([200, 404])
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(
+                status: statuses.withLock { $0.removeFirst() }, headers: [.cacheControl: "max-age=60"],
+                body: #"{"name":"Berlin"}"#)
+        }
+        let engine = engine(transport)
+        let request = Request("http://h/", cache: .networkElseCache)
+        _ = try await run(CityConnection(request), by: engine).get()
+        #expect(try await run(CityConnection(request), by: engine).get().source == .stale)
+    }
+
+    @Test func `leaves stored what it cannot decode`() async throws {
+        let transport = transport(body: #"{"name":7}"#)
+        let engine = engine(transport)
+        for _ in 1...2 {
+            let result = await run(CityConnection(Request("http://h/")), by: engine)
+            let error = #expect(throws: ConnectionError.self) { try result.get() }
+            #expect(error?.code == .undecodable && error?.message.contains("is no CityConnection: name: ") == true)
+            #expect(error?.response?.text == #"{"name":7}"#)
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `is not asked about a redirect that is followed`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            request.url.hasSuffix("/old")
+                ? .stub(status: 301, headers: [.location: "/new"], body: "")
+                : .stub(body: #"{"name":"Berlin"}"#)
+        }
+        let connection = CityConnection(Request("http://h/old"))
+        _ = try await run(connection, by: engine(transport)).get()
+        #expect(connection.asked == ["prepare", "validate network", "decode"])
+    }
+
+    @Test func `shares an exchange with its own class, and with no other`() async throws {
+        let (gate, entered) = (Gate(), Gate())
+        let transport = StubTransport { _ throws(TransportError) in
+            entered.open()
+            await gate.wait()
+            return .stub(headers: [.cacheControl: "max-age=60"], body: #"{"name":"Berlin"}"#)
+        }
+        let engine = engine(transport)
+        let own = (0..<3).map { _ in CityConnection(Request("http://h/")) }
+        let other = OtherConnection(Request("http://h/"))
+        for connection in own + [other] { engine.enqueue(connection) }
+        await entered.wait()
+        await untilTrue { transport.requests.count == 2 && own.allSatisfy { $0.asked == ["prepare"] } }
+        gate.open()
+        for connection in own + [other] { _ = try await connection.response }
+        #expect(own.allSatisfy { $0.city?.name == "Berlin" } && other.city != nil)
+        #expect(own.flatMap(\.asked).filter { $0 == "validate network" }.count == 1)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `is copied as what it is`() async throws {
+        let connection = OtherConnection(Request("http://h/"))
+        let engine = engine(transport())
+        _ = try await run(connection, by: engine).get()
+        let again = connection.retry()
+        _ = try await again.response
+        #expect(type(of: again) == OtherConnection.self && again.city?.name == "Berlin")
+    }
+
+    @Test func `may wait in prepare for a connection of the same engine, however narrow that is`()
+        async throws
+    {
+        final class Signed: Connection, @unchecked Sendable {
+            nonisolated(unsafe) var engine: Engine?
+
+            override func prepare(_ request: inout Request) async throws {
+                request.headers[.authorization] = try await engine?.enqueue(Request("http://h/token"))
+                    .response.text
+            }
+        }
+        let transport = transport(body: "token")
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        configuration.width = 1
+        let engine = Engine(configuration)
+        let connections = (0..<30).map { Signed(Request("http://h/\($0)")) }
+        for connection in connections {
+            connection.engine = engine
+            engine.enqueue(connection)
+        }
+        for connection in connections { _ = try await connection.response }
+        #expect(transport.requests.filter { $0.headers[.authorization] == "token" }.count == 30)
+    }
+}
