@@ -93,4 +93,10 @@ extension Connection {
         let former = core.withLock { core in core.life.isFinished ? nil : core.callbacks.replace(block) }
         withExtendedLifetime(former) {}
     }
+
+    /// Lets go of the callbacks that have not been handed over.
+    func dropCallbacks() {
+        let dropped = core.withLock { $0.callbacks.drop() }
+        withExtendedLifetime(dropped) {}
+    }
 }

@@ -37,6 +37,12 @@ struct ConnectionCallbacks {
         return callbacks
     }
 
+    /// - Returns: what nobody will call; let go of it outside of the lock.
+    mutating func drop() -> [Callback] {
+        defer { callbacks = [] }
+        return callbacks
+    }
+
     // MARK: The completion block
 
     /// - Returns: what was in its place; let go of it outside of the lock.
