@@ -2,6 +2,7 @@ import Diamond
 import DiamondTestSupport
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 #if AsyncHTTPClient
@@ -106,6 +107,42 @@ import AsyncHTTPClient
         report.addDependency(all.operation)
         engine.enqueue(all)
         engine.enqueue(report)
+    }
+
+    private func callbacks(of engine: Engine, request: Request) async throws {
+        let connection = engine.send(request, on: .main) { result in
+            guard case .success(let response) = result else { return }
+            print(response.text)
+        }
+
+        let owner = OwnerToken()
+        owner.own(engine.send(request) { result in print(result) })
+
+        for await progress in connection.progress {
+            print(progress.received, "of", progress.expectedToReceive ?? -1)
+        }
+
+        let kept = try connection.snapshot.json()
+        let again = engine.connection(from: try ConnectionSnapshot(json: kept))
+        engine.enqueue(again)
+    }
+
+    final class UserConnection: Connection, @unchecked Sendable {
+        struct User: Decodable, Sendable { let name: String }
+        let user = Mutex<User?>(nil)
+
+        override func prepare(_ request: inout Request) async throws {
+            request.headers[.accept] = "application/json"
+        }
+
+        override func validate(_ response: Response) throws {
+            guard response.status == .ok else { throw URLError(.badServerResponse) }
+        }
+
+        override func decode(_ response: Response) throws {
+            let user = try response.decode(User.self)
+            self.user.withLock { $0 = user }
+        }
     }
 
     private func retrying() {
