@@ -1,0 +1,43 @@
+import HTTPTypes
+
+/// What an answer says of the bytes that it carries, of how many (RFC 9110 section 14.4).
+enum ContentRange: Hashable {
+    /// - Parameter length: of the whole representation; `nil` where the server does not know it.
+    case bytes(ClosedRange<Int>, length: Int?)
+    /// None of those that were asked for.
+    case unsatisfied(length: Int)
+
+    /// `nil` where there is none, or none that can be believed: another unit, an end before its beginning, two fields.
+    init?(_ headers: HTTPFields) {
+        let values = headers[values: .contentRange]
+        guard values.count == 1 else { return nil }
+        let words = values[0].split(separator: " ")
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        self.init(range: parts[0], length: parts[1])
+    }
+
+    private init?(range: Substring, length text: Substring) {
+        let length = Int(digits: text)
+        guard length != nil || text == "*" else { return nil }
+        if range == "*" {
+            guard let length else { return nil }
+            self = .unsatisfied(length: length)
+            return
+        }
+        let ends = range.split(separator: "-", omittingEmptySubsequences: false).map { Int(digits: $0) }
+        guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last, last < length ?? .max else {
+            return nil
+        }
+        self = .bytes(first...last, length: length)
+    }
+}
+
+extension Int {
+    /// Of nothing but digits: neither a sign nor a space.
+    init?(digits text: some StringProtocol) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        self.init(text)
+    }
+}

@@ -1,0 +1,27 @@
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The range of an answer` {
+    @Test(
+        arguments: [
+            ("bytes 5-9/10", .bytes(5...9, length: 10)), ("bytes 0-0/1", .bytes(0...0, length: 1)),
+            ("Bytes 5-9/*", .bytes(5...9, length: nil)), ("bytes */10", .unsatisfied(length: 10)),
+            ("bytes */0", .unsatisfied(length: 0)), ("bytes 5-9", nil), ("bytes 9-5/10", nil), ("bytes 5-10/10", nil),
+            ("bytes 5-9/+10", nil), ("bytes -9/10", nil), ("bytes 5-/10", nil), ("bytes */*", nil),
+            ("items 5-9/10", nil),
+            ("bytes=5-9/10", nil), ("bytes 5-9/10/10", nil), ("bytes 5-9/99999999999999999999", nil), ("bytes", nil),
+            ("", nil), ("bytes 0-4/10, bytes 5-9/10", nil),
+        ] as [(String, ContentRange?)])
+    func `is read as RFC 9110 says, or not at all`(value: String, range: ContentRange?) {
+        #expect(ContentRange([.contentRange: value]) == range)
+    }
+
+    @Test func `is none where there are two of it, or none`() {
+        var headers: HTTPFields = [.contentRange: "bytes 5-9/10"]
+        headers.append(HTTPField(name: .contentRange, value: "bytes 5-9/10"))
+        #expect(ContentRange(headers) == nil)
+        #expect(ContentRange([:]) == nil)
+    }
+}

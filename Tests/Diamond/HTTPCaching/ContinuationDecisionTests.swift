@@ -1,0 +1,79 @@
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The answer to a request for the rest` {
+    private static func decide(
+        _ response: HTTPFields, _ received: Int, _ status: Int, _ answer: HTTPFields
+    ) throws -> ContinuationDecision {
+        let continuation = try #require(Continuation(status: 200, headers: response, now: 0))
+        return ContinuationDecision(continuation, from: received, status: status, headers: answer)
+    }
+
+    private static let whole = `A response whose transfer broke`.whole
+    private static let dated = `A response whose transfer broke`.dated
+    private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+
+    @Test(
+        arguments: [
+            // The very rest.
+            (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\""], .append),
+            (206, [.contentRange: "bytes 5-9/*", .eTag: "\"a\""], .append),
+            (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\"", .contentLength: "5"], .append),
+            (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\"", .contentEncoding: "identity"], .append),
+            // Another part, or of another representation.
+            (206, [.contentRange: "bytes 4-9/10", .eTag: "\"a\""], .restart),
+            (206, [.contentRange: "bytes 6-9/10", .eTag: "\"a\""], .restart),
+            (206, [.contentRange: "bytes 5-8/10", .eTag: "\"a\""], .restart),
+            (206, [.contentRange: "bytes 5-10/11", .eTag: "\"a\""], .restart),
+            (206, [.contentRange: "bytes 5-9/11", .eTag: "\"a\""], .restart),
+            (206, [.contentRange: "bytes 5-9/10", .eTag: "\"b\""], .restart),
+            (206, [.contentRange: "bytes 5-9/10", .eTag: "W/\"a\""], .restart),
+            (206, [.contentRange: "bytes 5-9/10"], .restart),
+            (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\"", .contentLength: "4"], .restart),
+            (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\"", .contentLength: "x"], .restart),
+            (206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\"", .contentEncoding: "gzip"], .restart),
+            (206, [.contentRange: "bytes */10", .eTag: "\"a\""], .restart),
+            (206, [.contentRange: "lines 5-9/10", .eTag: "\"a\""], .restart), (206, [.eTag: "\"a\""], .restart),
+            (206, [.contentType: "multipart/byteranges; boundary=x", .eTag: "\"a\""], .restart),
+            // No such range: nothing is missing only where everything is here.
+            (416, [.contentRange: "bytes */10", .eTag: "\"a\""], .restart),
+            (416, [.contentRange: "bytes */3"], .restart), (416, [:], .restart),
+            // Not what was asked.
+            (304, [.eTag: "\"a\""], .restart), (412, [:], .restart), (400, [:], .restart), (406, [:], .restart),
+            // Answers of their own.
+            (200, [.eTag: "\"a\""], .replace), (200, [:], .replace), (203, [:], .replace), (204, [:], .replace),
+            (302, [:], .replace), (404, [:], .replace), (410, [:], .replace),
+            (401, [:], .keep), (403, [:], .keep), (407, [:], .keep), (408, [:], .keep), (421, [:], .keep),
+            (425, [:], .keep), (429, [:], .keep), (500, [:], .keep), (503, [:], .keep), (599, [:], .keep),
+        ] as [(Int, HTTPFields, ContinuationDecision)])
+    func `means one thing, whatever it is`(status: Int, headers: HTTPFields, decision: ContinuationDecision) throws {
+        #expect(try Self.decide(Self.whole, 5, status, headers) == decision)
+    }
+
+    @Test(
+        arguments: [
+            ([.contentRange: "bytes */10", .eTag: "\"a\""], .complete), ([.contentRange: "bytes */10"], .restart),
+            ([.contentRange: "bytes */10", .eTag: "\"b\""], .restart), ([.eTag: "\"a\""], .restart),
+            ([.contentRange: "bytes */9", .eTag: "\"a\""], .restart),
+        ] as [(HTTPFields, ContinuationDecision)])
+    func `416 says that all is here`(headers: HTTPFields, decision: ContinuationDecision) throws {
+        #expect(try Self.decide(Self.whole, 10, 416, headers) == decision)
+    }
+
+    @Test(
+        arguments: [
+            (5, 206, [.contentRange: "bytes 5-9/10"], .append),
+            (5, 206, [.contentRange: "bytes 5-9/10", .lastModified: date], .append),
+            (5, 206, [.contentRange: "bytes 5-9/10", .lastModified: "Sun, 06 Nov 1994 08:49:38 GMT"], .restart),
+            (5, 206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\""], .restart),
+            (10, 416, [.contentRange: "bytes */10", .lastModified: date], .complete),
+            (10, 416, [.contentRange: "bytes */10"], .restart),
+        ] as [(Int, Int, HTTPFields, ContinuationDecision)])
+    func `need not repeat a date that was named`(
+        received: Int, status: Int, headers: HTTPFields, decision: ContinuationDecision
+    ) throws {
+        #expect(try Self.decide(Self.dated, received, status, headers) == decision)
+    }
+}

@@ -1,0 +1,68 @@
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A response whose transfer broke` {
+    static let whole: HTTPFields = [.contentLength: "10", .eTag: "\"a\""]
+    static let dated: HTTPFields = [
+        .contentLength: "10", .lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", .date: "Sun, 06 Nov 1994 08:50:37 GMT",
+    ]
+
+    /// A table's row: what is changed of ``whole``, and whether it can be gone on with.
+    private static func fields(_ changes: HTTPFields) -> HTTPFields {
+        var fields = whole
+        for change in changes { fields[change.name] = change.value.isEmpty ? nil : change.value }
+        return fields
+    }
+
+    @Test(
+        arguments: [
+            (200, [:], true), (206, [:], false), (203, [:], false), (404, [:], false), (200, [.eTag: "W/\"a\""], false),
+            (200, [.eTag: ""], false), (200, [.eTag: "a"], false), (200, [.eTag: "\"\""], true),
+            (200, [.eTag: "\"a\", \"b\""], false), (200, [.contentLength: ""], false),
+            (200, [.contentLength: "10, 10"], false), (200, [.contentLength: "+10"], false),
+            (200, [.contentLength: "-1"], false), (200, [.acceptRanges: "none"], false),
+            (200, [.acceptRanges: "bytes"], true), (200, [.contentEncoding: "gzip"], false),
+            (200, [.contentEncoding: "Identity"], true),
+            // A weak entity tag is no reason to take the date.
+            (200, dated, true), (200, [.eTag: "W/\"a\""] + dated, false),
+        ] as [(Int, HTTPFields, Bool)])
+    func `can be gone on with where it has length and strong validator`(
+        status: Int, changes: HTTPFields, isContinuable: Bool
+    ) {
+        let headers = Self.fields(changes)
+        #expect((Continuation(status: status, headers: headers, now: 0) != nil) == isContinuable)
+    }
+
+    @Test(
+        arguments: [
+            ("Sun, 06 Nov 1994 08:50:37 GMT", true), ("Sun, 06 Nov 1994 08:50:36 GMT", false),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", false), ("Sun, 06 Nov 1994 08:49:36 GMT", false), ("yesterday", false),
+        ])
+    func `takes a date that is a minute old for strong`(date: String, isStrong: Bool) {
+        var headers = Self.dated
+        headers[.date] = date
+        #expect((Continuation(status: 200, headers: headers, now: 0) != nil) == isStrong)
+        headers[.date] = nil
+        #expect(Continuation(status: 200, headers: headers, now: 0) == nil)
+    }
+
+    @Test(arguments: [(whole, "\"a\""), (dated, "Sun, 06 Nov 1994 08:49:37 GMT")])
+    func `is asked for the rest of, uncoded and without other conditions`(
+        headers: HTTPFields, validator: String
+    ) throws {
+        let continuation = try #require(Continuation(status: 200, headers: headers, now: 0))
+        var asked: HTTPFields = [.accept: "*/*", .ifNoneMatch: "\"old\"", .ifModifiedSince: "yesterday"]
+        continuation.ask(&asked, from: 5)
+        #expect(
+            asked == [.accept: "*/*", .range: "bytes=5-", .ifRange: validator, .acceptEncoding: "identity"])
+        var coded: HTTPFields = [.acceptEncoding: "br"]
+        continuation.ask(&coded, from: 5)
+        #expect(coded[.acceptEncoding] == "br")
+    }
+}
+
+extension HTTPFields {
+    fileprivate static func + (left: HTTPFields, right: HTTPFields) -> HTTPFields { HTTPFields(Array(left) + right) }
+}
