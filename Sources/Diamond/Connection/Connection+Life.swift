@@ -61,7 +61,10 @@ extension Connection {
     /// Breaks every tie of a finished connection.
     private func letGo() {
         let (observers, watch, home) = core.withLock { core in
-            defer { (core.observers, core.handed, core.runner, core.claim, core.home) = ([:], .none, nil, nil, nil) }
+            defer {
+                (core.observers, core.handed, core.home) = ([:], .none, nil)
+                (core.runner, core.claim, core.box) = (nil, nil, nil)
+            }
             return (core.observers.values, core.watch, core.isEnqueued ? core.home : nil)
         }
         home?.remove(self)

@@ -7,7 +7,8 @@ extension Connection {
     /// Holds the connection until ``resume()``: it is not started, waits for nothing, and what is on its way is given up,
     /// with its place on the wire and its socket.
     ///
-    /// What was received of an answer is lost, and the exchange begins anew. A request that must not be sent twice (a
+    /// What was received of an answer is kept where it can be gone on with, and only the rest is asked for then (see
+    /// <doc:RunningConnections>); else the exchange begins anew. A request that must not be sent twice (a
     /// method that is not idempotent, RFC 9110 section 9.2.2, without `Idempotency-Key`) is not given up once it may have
     /// been sent: its answer is kept until ``resume()``.
     ///

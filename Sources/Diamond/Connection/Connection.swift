@@ -24,6 +24,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// Who takes it to its response now.
         var runner: Runner?
         var claim: FlightClaim?
+        /// What a run has received that a pause has ended, and that is not in the store.
+        var box: PartialBox?
         var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
         var observers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
         var nextObserver = 0

@@ -83,6 +83,8 @@ public final class Engine: Sendable {
     @discardableResult
     public func purge(_ request: Request) async throws -> Bool {
         let key = try await key(of: request)
+        // What was canceled before may be about to write what it has.
+        await pipeline.holders.settle()
         return try await cache?.purge(key) ?? false
     }
 
@@ -172,6 +174,7 @@ public final class Engine: Sendable {
     public func close() async {
         for connection in members.all { connection.cancel() }
         await transport.close()
+        await pipeline.holders.settle()
         lanes.open()
         await cache?.flush()
     }

@@ -3,7 +3,8 @@ import HTTPTypes
 
 /// Takes one request over the wire to its whole response, attempt by attempt.
 ///
-/// The one place that acts on a ``RetryDecision``. Between two attempts it has no place on the wire.
+/// The one place that acts on a ``RetryDecision``. Between two attempts it has no place on the wire. What an attempt has
+/// received that broke, the next goes on with; what the last has received is kept for another exchange.
 struct Exchange: Sendable {
     /// What its attempts go over.
     struct Wire: Sendable {
@@ -20,6 +21,7 @@ struct Exchange: Sendable {
     let wire: Wire
     private var order: ExchangeOrder
     private var history = RetryHistory()
+    private var incomplete: IncompleteArrival?
     private let begin: Int64
 
     init(_ order: ExchangeOrder, over wire: Wire) {
@@ -35,9 +37,30 @@ struct Exchange: Sendable {
     /// - Parameter seat: the place on the wire for the first attempt.
     mutating func arrival(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
         repetitions.deposit(to: order.origin)
-        do throws(ConnectionError) {
-            return try await pursue(&seat)
-        } catch {
+        guard let keeper = order.keeper else {
+            let outcome = await pursued(&seat)
+            return try tell(outcome)
+        }
+        let outcome = await withTaskCancellationHandler {
+            incomplete = await keeper.left(for: order.request)
+            return await pursued(&seat)
+        } onCancel: {
+            keeper.leave()
+        }
+        if let incomplete {
+            // Whoever waits for the disk needs no place on the wire.
+            seat.leave()
+            await keeper.keep(incomplete, for: order.request)
+        }
+        return try tell(outcome)
+    }
+
+    private mutating func pursued(_ seat: inout Seat) async -> Result<Arrival, ConnectionError> {
+        do throws(ConnectionError) { return .success(try await pursue(&seat)) } catch { return .failure(error) }
+    }
+
+    private func tell(_ outcome: Result<Arrival, ConnectionError>) throws(ConnectionError) -> Arrival {
+        do throws(ConnectionError) { return try outcome.get() } catch {
             var error = error
             error.attempts = history.attempts
             throw error
@@ -48,7 +71,7 @@ struct Exchange: Sendable {
         while true {
             let attempt = try await attempt()
             guard !attempt.isGood else { return try finish(attempt) }
-            let decision = paid(RetryDecision(situation(after: attempt.outcome)))
+            let decision = attempt.isRefused ? .restart : paid(RetryDecision(situation(after: attempt.outcome)))
             switch decision {
             case .giveUp(let reason): return try finish(attempt, reason)
             case .retry(let delay, _, _):
@@ -84,14 +107,18 @@ struct Exchange: Sendable {
         return try attempt.arrival(after: history.attempts)
     }
 
-    private func attempt() async throws(ConnectionError) -> ExchangeAttempt {
+    private mutating func attempt() async throws(ConnectionError) -> ExchangeAttempt {
         let request = try await wire.interceptors.adapt(order.request, attempt: history.attempts.count + 1)
         let admission = repetitions.admit(to: order.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let limit = order.policy.attemptLimit(elapsed: elapsed)
         let meter = TransferMeter(request)
         order.hear(.began(meter))
-        let attempt = await ExchangeAttempt(request, over: wire, limit: limit, meter)
+        let transfer = Transfer(
+            request: request, isContinuable: order.isContinuable, before: incomplete, keeper: order.keeper, wire: wire,
+            meter: meter)
+        let attempt = await ExchangeAttempt(transfer, limit: limit)
+        incomplete = attempt.left
         repetitions.note(attempt.outcome, of: admission, from: order.origin)
         return attempt
     }
@@ -143,6 +170,12 @@ struct Exchange: Sendable {
         if let request = try await order.renewal?.request() { order.request = request }
         try await seat.retake()
     }
+}
+
+extension RetryDecision {
+    /// The whole, because the rest cannot be had: at once, and whatever attempts and budget say. It is the engine that has
+    /// asked for less than the caller wants.
+    fileprivate static let restart = retry(after: .zero, isFree: true, reason: .restarted)
 }
 
 extension ConnectionError {

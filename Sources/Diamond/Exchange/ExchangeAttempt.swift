@@ -3,87 +3,44 @@ import HTTPTypes
 
 /// One attempt of an exchange, and what came of it.
 struct ExchangeAttempt: Sendable {
-    private enum End {
-        case arrived(Arrival)
-        case failed(TransportError, afterHead: Bool)
-    }
-
     let startedAt: Date
-    private let end: End
+    private let end: Transfer.End
+    /// What has been received of an answer that is not here whole, for the next attempt to go on with.
+    let left: IncompleteArrival?
 
-    /// Sends the request, and takes the whole response; counted meanwhile.
+    /// Sends the request, and takes the whole response, or the rest of it.
     ///
     /// - Parameter limit: how long it may take; `nil` for ever.
-    init(
-        _ request: TransportRequest,
-        over wire: Exchange.Wire,
-        limit: Duration?,
-        _ meter: TransferMeter
-    ) async {
-        startedAt = Date(milliseconds: wire.now())
-        end = await Self.end(of: request, wire, limit, meter)
+    init(_ transfer: Transfer, limit: Duration?) async {
+        startedAt = Date(milliseconds: transfer.wire.now())
+        let outcome = await Self.outcome(of: transfer, limit)
+        (end, left) = (outcome.end, outcome.left)
     }
 
-    private static func end(
-        of request: TransportRequest,
-        _ wire: Exchange.Wire,
-        _ limit: Duration?,
-        _ meter: TransferMeter
-    ) async -> End {
-        guard let limit else { return await send(request, wire, meter) }
-        let (end, isLate) = await wire.repetitions.clock.limit(limit) { await send(request, wire, meter) }
-        guard isLate, case .failed(let error, let isAfterHead) = end, error.code == .cancelled else { return end }
-        return .failed(TransportError(late: error, limit), afterHead: isAfterHead)
-    }
-
-    private static func send(
-        _ request: TransportRequest,
-        _ wire: Exchange.Wire,
-        _ meter: TransferMeter
-    ) async -> End {
-        let token = wire.activity.begin()
-        defer { token.end() }
-        let sentAt = wire.now()
-        do throws(TransportError) {
-            let response = try await wire.transport.send(meter.measured(request))
-            meter.arrive(response, to: request)
-            return await receive(response, sentAt, wire, meter)
-        } catch {
-            return .failed(error, afterHead: false)
+    private static func outcome(of transfer: Transfer, _ limit: Duration?) async -> Transfer.Outcome {
+        guard let limit else { return await transfer.outcome() }
+        var (outcome, isLate) = await transfer.wire.repetitions.clock.limit(limit) { await transfer.outcome() }
+        guard isLate, case .failed(let error, let isAfterHead) = outcome.end, error.code == .cancelled else {
+            return outcome
         }
-    }
-
-    private static func receive(
-        _ response: TransportResponse,
-        _ sentAt: Int64,
-        _ wire: Exchange.Wire,
-        _ meter: TransferMeter
-    ) async -> End {
-        let receivedAt = wire.now()
-        do throws(TransportError) {
-            return .arrived(
-                Arrival(
-                    status: response.status,
-                    headers: response.headers,
-                    body: try await response.body.collect(limit: wire.bodyLimit) { meter.receive($0) },
-                    sentAt: sentAt,
-                    receivedAt: receivedAt
-                ))
-        } catch {
-            return .failed(error, afterHead: true)
-        }
+        outcome.end = .failed(TransportError(late: error, limit), afterHead: isAfterHead)
+        return outcome
     }
 
     // MARK: What came of it
 
     var isGood: Bool {
-        if case .arrived(let arrival) = end { arrival.status.code < 400 } else { false }
+        if case .arrived(let arrival, _) = end { arrival.status.code < 400 } else { false }
     }
+
+    /// Whether the whole has to be asked for.
+    var isRefused: Bool { if case .refused = end { true } else { false } }
 
     /// What the decision whether to send again depends on.
     var outcome: RetrySituation.Outcome {
         switch end {
-        case .arrived(let arrival): .answered(arrival.status, arrival.headers)
+        case .arrived(let arrival, _): .answered(arrival.status, arrival.headers)
+        case .refused(let status, let headers): .answered(status, headers)
         case .failed(let error, let isAfterHead): .failed(error, afterHead: isAfterHead)
         }
     }
@@ -91,22 +48,26 @@ struct ExchangeAttempt: Sendable {
     /// For the history.
     var record: Attempt.Outcome {
         switch end {
-        case .arrived(let arrival): .answered(arrival.status)
+        case .arrived(_, let status), .refused(let status, _): .answered(status)
         case .failed(let error, _): .failed(code: error.code.description, message: error.message)
         }
     }
 
     /// What the caller gets.
     func arrival(after attempts: [Attempt]) throws(ConnectionError) -> Arrival {
+        var error: ConnectionError
         switch end {
-        case .arrived(var arrival):
+        case .arrived(var arrival, _):
             arrival.attempts = attempts
             return arrival
-        case .failed(let error, _):
-            var error = ConnectionError(error)
-            error.attempts = attempts
-            throw error
+        case .refused(let status, _):
+            let message = "the rest of the body was answered with status \(status.code): send the request again"
+            error = ConnectionError(.connectionLost, message)
+        case .failed(let cause, _):
+            error = ConnectionError(cause)
         }
+        error.attempts = attempts
+        throw error
     }
 }
 

@@ -7,6 +7,10 @@ struct ExchangeOrder: Sendable {
     /// `nil` where nobody can make its credentials anew.
     let renewal: Renewal?
     let hear: @Sendable (ExchangeEvent) -> Void
+    /// Whether an answer whose transfer breaks is gone on with, as far as that depends on the request.
+    var isContinuable = false
+    /// Keeps what has been received; `nil` where nobody asks for it behind this exchange.
+    var keeper: (any PartialKeeping)?
 
     /// How its request gets newer credentials.
     struct Renewal: Sendable {

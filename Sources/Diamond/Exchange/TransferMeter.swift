@@ -38,12 +38,15 @@ final class TransferMeter: Sendable {
     func arrive(_ response: TransportResponse, to request: TransportRequest) {
         update { progress in
             if case .bytes(let data) = request.body { progress.sent = Int64(data.count) }
-            let isWhole = request.method != .head && response.headers[.contentEncoding] == nil
-            if isWhole {
+            let isWhole = request.method != .head && response.status != .partialContent
+            if isWhole, response.headers[.contentEncoding] == nil {
                 progress.expectedToReceive = response.headers[.contentLength].flatMap { Int64($0) }
             }
         }
     }
+
+    /// An answer that is gone on with, or may be.
+    func expect(_ count: Int) { update { $0.expectedToReceive = Int64(count) } }
 
     /// - Parameter count: from the body's begin.
     func receive(_ count: Int) { update { $0.received = max($0.received, Int64(count)) } }

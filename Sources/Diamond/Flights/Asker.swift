@@ -5,4 +5,6 @@ struct Asker: Sendable {
     var claim: FlightClaim?
     /// `nil` where every answer is taken.
     var validation: Validation?
+    /// Where what was received is kept that no store may keep; `nil` for a task, which asks once.
+    var box: PartialBox?
 }

@@ -9,9 +9,12 @@ final class Forgotten: Sendable {
 
     func add(_ identity: String) { log.withLock { $0.append(identity) } }
 
-    /// Whether the identity of what is on its way was forgotten since it set out.
-    func has(_ passage: Passage) -> Bool {
-        guard let identity = passage.wire.identity else { return false }
-        return log.withLock { log in log.contains(since: passage.epoch) { $0 == identity } }
+    /// Whether an identity was forgotten since then.
+    func has(_ identity: String?, since epoch: Int) -> Bool {
+        guard let identity else { return false }
+        return log.withLock { log in log.contains(since: epoch) { $0 == identity } }
     }
+
+    /// Whether the identity of what is on its way was forgotten since it set out.
+    func has(_ passage: Passage) -> Bool { has(passage.wire.identity, since: passage.epoch) }
 }

@@ -24,6 +24,9 @@ struct Passage: Sendable {
     let url: String
     /// `nil` when the cache is neither read nor written.
     let identity: Identity?
+    /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
+    /// received of its answer can then be gone on with (RFC 9110 section 14.2).
+    let isContinuable: Bool
     /// What ``Forgotten`` counted when it set out.
     var epoch: Int
     /// Who asks.
@@ -40,6 +43,7 @@ struct Passage: Sendable {
             place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)
             identity = try Self.identity(of: wire, policy, rules)
+            isContinuable = wire.method == .get && wire.body == nil && !Self.hasConditions(wire.headers)
         } catch {
             throw ConnectionError(error)
         }
@@ -64,8 +68,10 @@ struct Passage: Sendable {
     /// The caller's own conditions and ranges ask for an answer to exactly them, and `no-store` says it: the cache keeps
     /// out.
     private static func isForTheServerAlone(_ headers: HTTPFields) -> Bool {
-        conditions.contains { headers[$0] != nil } || CacheControl(headers).noStore
+        hasConditions(headers) || CacheControl(headers).noStore
     }
+
+    private static func hasConditions(_ headers: HTTPFields) -> Bool { conditions.contains { headers[$0] != nil } }
 
     private static func policy(of request: Request) -> CachePolicy {
         var policy = request.cache

@@ -99,9 +99,10 @@ extension Pipeline {
         _ hear: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> Response {
         let asked = revocations
-        let arrival = try await arrival(of: question, request, &seat, hear)
+        let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
+        let arrival = try await arrival(of: question, order(for: question, request, hear, keeper), &seat)
         guard let stored = question.validators, arrival.status == .notModified else {
-            return try await keep(arrival, question, since: asked)
+            return try await keep(arrival, question, since: asked, keeper)
         }
         guard stored.isConfirmed(by: arrival.headers) else { return try await replace(question, &seat, hear) }
         return confirm(stored, by: arrival, question.passage, since: asked)
@@ -109,11 +110,10 @@ extension Pipeline {
 
     private func arrival(
         of question: Question,
-        _ request: TransportRequest,
-        _ seat: inout Seat,
-        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+        _ order: ExchangeOrder,
+        _ seat: inout Seat
     ) async throws(ConnectionError) -> Arrival {
-        var exchange = Exchange(order(for: question, request, hear), over: wire)
+        var exchange = Exchange(order, over: wire)
         do throws(ConnectionError) {
             return try await exchange.arrival(&seat)
         } catch {
@@ -125,7 +125,8 @@ extension Pipeline {
     private func order(
         for question: Question,
         _ request: TransportRequest,
-        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+        _ hear: @escaping @Sendable (ExchangeEvent) -> Void,
+        _ keeper: PartialKeeper?
     ) -> ExchangeOrder {
         let passage = question.passage
         return ExchangeOrder(
@@ -133,7 +134,9 @@ extension Pipeline {
             policy: passage.retry ?? retry,
             origin: passage.place.origin,
             renewal: renewal(of: question),
-            hear: hear
+            hear: hear,
+            isContinuable: passage.isContinuable,
+            keeper: keeper
         )
     }
 

@@ -3,14 +3,24 @@ import HTTPTypes
 
 /// What becomes of an answer: stored or confirmed.
 extension Pipeline {
-    /// - Parameter asked: how many ``revocations`` there were when it was asked for.
+    /// - Parameters:
+    ///   - asked: how many ``revocations`` there were when it was asked for.
+    ///   - keeper: what has written the body as it came, where somebody has.
     /// - Throws: what an interceptor, or the one who asks, has against it; then it is not stored.
-    func keep(_ arrival: Arrival, _ question: Question, since asked: Int) async throws(ConnectionError) -> Response {
+    func keep(
+        _ arrival: Arrival,
+        _ question: Question,
+        since asked: Int,
+        _ keeper: PartialKeeper?
+    ) async throws(ConnectionError) -> Response {
         let (passage, response) = (question.passage, response(from: arrival, question.passage))
         if passage.identity == nil { await invalidate(after: arrival, passage) }
-        try await validate(response, passage)
+        do throws(ConnectionError) { try await validate(response, passage) } catch {
+            await keeper?.discard()
+            throw error
+        }
         if passage.identity != nil, !isWorse(arrival, than: question.stored) {
-            store(arrival, passage, since: asked, replacing: question.stored != nil)
+            await store(arrival, question, since: asked, keeper)
         }
         return response
     }
@@ -32,8 +42,8 @@ extension Pipeline {
         return arrival.status.code >= 500 && stored.status < 500
     }
 
-    private func store(_ arrival: Arrival, _ passage: Passage, since asked: Int, replacing isReplacing: Bool) {
-        let decision = StoreDecision(
+    func decision(on arrival: Arrival, _ passage: Passage) -> StoreDecision {
+        StoreDecision(
             method: passage.wire.method,
             status: arrival.status.code,
             headers: arrival.headers,
@@ -42,23 +52,37 @@ extension Pipeline {
             receivedAt: arrival.receivedAt,
             isSelecting: environment.rules.adding(passage.wire).isSelecting
         )
-        guard let stored = decision.stored, let entry = passage.entry(stored), !forgotten.has(passage) else { return }
-        put(entry, passage, since: asked) { cache?.store($0, replacing: isReplacing) }
     }
 
-    /// Marked as stale where it was invalidated while it was on its way.
-    private func put(_ entry: CacheEntry, _ passage: Passage, since asked: Int, _ put: (CacheEntry) -> Void) {
-        var entry = entry
-        let isStale = isRevoked(passage, since: asked)
-        if isStale { entry.stored.flags.insert(.invalidated) }
-        put(entry)
-        // Between the look and the store, it would outlive the logout, or the change.
-        if forgotten.has(passage) {
-            cache?.forget(entry.key)
-        } else if !isStale, isRevoked(passage, since: asked) {
-            entry.stored.flags.insert(.invalidated)
-            cache?.store(entry, replacing: true)
+    private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {
+        let passage = question.passage
+        guard let stored = decision(on: arrival, passage).stored, let new = passage.entry(stored),
+            !forgotten.has(passage)
+        else {
+            await keeper?.discard()
+            return
         }
+        let entry = marked(new, passage, since: asked)
+        let isWritten = await keeper?.finish(as: entry.stored) ?? false
+        if !isWritten { cache?.store(entry, replacing: question.stored != nil) }
+        checkAgain(entry, passage, since: asked)
+    }
+
+    /// As stale where it was invalidated while it was on its way.
+    private func marked(_ entry: CacheEntry, _ passage: Passage, since asked: Int) -> CacheEntry {
+        var entry = entry
+        if isRevoked(passage, since: asked) { entry.stored.flags.insert(.invalidated) }
+        return entry
+    }
+
+    /// What came between the look and the store: it would outlive the logout, or the change.
+    private func checkAgain(_ entry: CacheEntry, _ passage: Passage, since asked: Int) {
+        guard !forgotten.has(passage) else {
+            cache?.forget(entry.key)
+            return
+        }
+        let marked = marked(entry, passage, since: asked)
+        if marked.stored.flags != entry.stored.flags { cache?.store(marked, replacing: true) }
     }
 
     func confirm(
@@ -73,11 +97,13 @@ extension Pipeline {
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt
         )
-        guard let confirmed = decision.stored, let entry = passage.entry(confirmed), !forgotten.has(passage) else {
+        guard let confirmed = decision.stored, let new = passage.entry(confirmed), !forgotten.has(passage) else {
             if let key = passage.identity?.key { cache?.forget(key) }
             return serve(stored, from: .revalidated, passage, after: arrival.attempts)
         }
-        put(entry, passage, since: asked) { cache?.confirm($0, replacing: stored) }
+        let entry = marked(new, passage, since: asked)
+        cache?.confirm(entry, replacing: stored)
+        checkAgain(entry, passage, since: asked)
         return serve(confirmed, from: .revalidated, passage, after: arrival.attempts)
     }
 

@@ -10,6 +10,7 @@ struct Pipeline: Sendable {
     let cache: Cache?
     let lanes: Lanes
     let flights: Flights
+    let holders = PartialHolders()
     let refreshes = Refreshes()
     let forgotten = Forgotten()
     let environment: Environment

@@ -48,6 +48,8 @@ struct RetryHistory: Hashable, Sendable {
     }
 
     private mutating func count(_ reason: RetryReason, _ isFree: Bool) {
+        // Neither the server's failure nor the network's.
+        guard reason.code != .restarted else { return }
         if isFree { free += 1 } else { counted += 1 }
         switch reason.code {
         case .misdirected: wasMisdirected = true

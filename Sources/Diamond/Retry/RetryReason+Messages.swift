@@ -9,6 +9,8 @@ extension RetryReason {
     static let throttled = RetryReason(.throttled, "429: the server wants fewer requests")
     static let stillRunning = RetryReason(.stillRunning, "409: the first request with this idempotency key is at work")
     static let credential = RetryReason(.credential, "401: the credential is made anew")
+    static let restarted = RetryReason(
+        .restarted, "what was received before cannot be gone on with: the whole is asked for")
     static let committed = RetryReason(.committed, "bytes of the answer are with the caller already")
     static let bodyGone = RetryReason(.bodyGone, "the body cannot be made again: send bytes or a file")
     static let circuitOpen = RetryReason(.circuitOpen, "most requests to this origin failed lately: try again later")

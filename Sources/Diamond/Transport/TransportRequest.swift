@@ -48,7 +48,8 @@ public struct TransportResponse: Sendable {
     public var status: HTTPResponse.Status
     /// The headers in the order received; names keep their case, values their bytes (UTF-8 where valid, else Latin-1).
     public var headers: HTTPFields
-    /// The body, with a content coding the transport asked for itself already removed.
+    /// The body, with a content coding the transport asked for itself already removed, and with it `Content-Encoding` and
+    /// `Content-Length` from ``headers``: an answer with a length is taken for one whose bytes are those of the wire.
     public var body: BodyStream
     /// `"HTTP/1.1"`, `"HTTP/2"` …
     public var version: String

@@ -30,6 +30,9 @@ extension Cache {
         return PartialBody(outline: outline, size: (outline.sizes.count - 1) * CacheTable.chunkSize + last.count)
     }
 
+    /// What was received, to be read a chunk at a time.
+    package func reader(of partial: PartialBody) -> BodyReader { BodyReader(partial.outline, cache: self) }
+
     /// The body that is stored under a key, to be read a chunk at a time; `nil` where there is nothing, or nothing sound.
     ///
     /// What is replaced or evicted meanwhile ends in the error `entryGone`; what was read until then is of one body.

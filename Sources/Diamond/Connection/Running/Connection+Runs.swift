@@ -55,6 +55,15 @@ extension Connection {
         arrive(outcome, at: run, claim, from: runner)
     }
 
+    /// The same for all runs.
+    private func box() -> PartialBox {
+        core.withLock { core in
+            let box = core.box ?? PartialBox()
+            core.box = box
+            return box
+        }
+    }
+
     private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?)
 
     private func newClaim(in run: Int) -> FlightClaim {
@@ -79,7 +88,8 @@ extension Connection {
     private func outcome(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
         do throws(ConnectionError) {
             let request = try await preparedRequest(claim)
-            let asker = Asker(priority: FlightPriority(queuePriority), claim: claim, validation: validation)
+            let asker = Asker(
+                priority: FlightPriority(queuePriority), claim: claim, validation: validation, box: box())
             return .success(try accept(try await pipeline.response(to: request, asker: asker)))
         } catch {
             return .failure(error)

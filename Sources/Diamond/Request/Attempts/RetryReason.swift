@@ -25,6 +25,8 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         public static let stillRunning = Code(description: "stillRunning")
         /// 401: the credential is made anew.
         public static let credential = Code(description: "credential")
+        /// The rest of a broken transfer could not be had, so that the whole is asked for.
+        public static let restarted = Code(description: "restarted")
 
         // Not sent again:
 

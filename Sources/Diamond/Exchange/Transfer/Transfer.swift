@@ -1,0 +1,132 @@
+import Foundation
+import HTTPTypes
+
+/// A request's way out, and its answer's way in: a whole one, or the rest of one whose transfer broke before.
+struct Transfer: Sendable {
+    enum End: Sendable {
+        /// - Parameter answered: what the server said; 206 of a whole answer that was gone on with.
+        case arrived(Arrival, answered: HTTPResponse.Status)
+        /// What was received before cannot be gone on with, and this is no answer by itself.
+        case refused(HTTPResponse.Status, HTTPFields)
+        case failed(TransportError, afterHead: Bool)
+    }
+
+    struct Outcome: Sendable {
+        var end: End
+        /// What can be gone on with.
+        var left: IncompleteArrival?
+    }
+
+    let request: TransportRequest
+    /// Whether the answer may be gone on with, as far as that depends on the request.
+    let isContinuable: Bool
+    /// What was received before.
+    let before: IncompleteArrival?
+    let keeper: (any PartialKeeping)?
+    let wire: Exchange.Wire
+    let meter: TransferMeter
+
+    /// Counted while it is on the wire.
+    func outcome() async -> Outcome {
+        let token = wire.activity.begin()
+        defer { token.end() }
+        let sentAt = wire.now()
+        do throws(TransportError) {
+            let response = try await wire.transport.send(meter.measured(before?.rest(of: request) ?? request))
+            meter.arrive(response, to: request)
+            let head = Arrival(
+                status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
+                receivedAt: wire.now())
+            return await receive(head, response.body)
+        } catch {
+            return Outcome(end: .failed(error, afterHead: false), left: before)
+        }
+    }
+
+    private func receive(_ head: Arrival, _ body: BodyStream) async -> Outcome {
+        guard let before else { return await receiveNew(head, body) }
+        let decision = ContinuationDecision(
+            before.continuation, from: before.received, status: head.status.code, headers: head.headers)
+        switch decision {
+        case .append: return await receiveParts(of: before.continued(by: head), body, head.status)
+        case .complete: return Outcome(end: .arrived(before.completed(by: head), answered: head.status))
+        case .keep: return await receiveAll(head, body, left: before)
+        case .replace:
+            await keeper?.discard()
+            return await receiveNew(head, body)
+        case .restart:
+            await keeper?.discard()
+            return Outcome(end: .refused(head.status, head.headers))
+        }
+    }
+
+    private func receiveNew(_ head: Arrival, _ body: BodyStream) async -> Outcome {
+        guard isContinuable, let incomplete = IncompleteArrival(head) else {
+            return await receiveAll(head, body, left: nil)
+        }
+        return await receiveParts(of: incomplete, body, head.status)
+    }
+
+    private func receiveAll(_ head: Arrival, _ body: BodyStream, left: IncompleteArrival?) async -> Outcome {
+        var arrival = head
+        do throws(TransportError) {
+            arrival.body = try await body.collect(limit: wire.bodyLimit) { meter.receive($0) }
+            return Outcome(end: .arrived(arrival, answered: head.status), left: left)
+        } catch {
+            return Outcome(end: .failed(error, afterHead: true), left: left)
+        }
+    }
+
+    // MARK: What may be gone on with
+
+    private func receiveParts(
+        of incomplete: IncompleteArrival,
+        _ body: BodyStream,
+        _ answered: HTTPResponse.Status
+    ) async -> Outcome {
+        var incomplete = incomplete
+        meter.expect(incomplete.continuation.length)
+        await keeper?.begin(incomplete)
+        do throws(TransportError) {
+            try await receive(body, into: &incomplete)
+        } catch {
+            // What is too large once is so again.
+            let isOfUse = error.code != .bodyTooLarge && incomplete.isWorthKeeping
+            if !isOfUse { await keeper?.discard() }
+            return Outcome(end: .failed(error, afterHead: true), left: isOfUse ? incomplete : nil)
+        }
+        return await end(incomplete, answered)
+    }
+
+    private func receive(_ body: BodyStream, into incomplete: inout IncompleteArrival) async throws(TransportError) {
+        var pieces = body.makeAsyncIterator()
+        while let piece = try await pieces.next() {
+            incomplete.append(piece)
+            meter.receive(incomplete.received)
+            guard incomplete.received <= wire.bodyLimit else { throw TransportError(tooLargeFor: wire.bodyLimit) }
+            await keeper?.append(piece)
+        }
+    }
+
+    // Of a rest without a length of its own, no transport knows where it ends.
+    private func end(_ incomplete: IncompleteArrival, _ answered: HTTPResponse.Status) async -> Outcome {
+        let missing = incomplete.continuation.length - incomplete.received
+        guard answered == .partialContent, missing != 0 else {
+            return Outcome(end: .arrived(incomplete.arrival, answered: answered))
+        }
+        guard missing > 0 else {
+            await keeper?.discard()
+            return Outcome(end: .refused(answered, incomplete.arrival.headers))
+        }
+        let message = "the rest of the body ended \(missing) bytes early: try again"
+        let error = TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
+        return Outcome(end: .failed(error, afterHead: true), left: incomplete)
+    }
+}
+
+extension TransportError {
+    fileprivate init(tooLargeFor limit: Int) {
+        let message = "the response's body is larger than \(limit) bytes: raise the limit, or stream it"
+        self.init(.bodyTooLarge, message, requestMayHaveBeenSent: true)
+    }
+}

@@ -1,0 +1,269 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A connection that is resumed` {
+    private static let half = 2 << 20
+
+    private let temporary = TemporaryStore()
+    private let wall = ManualClock()
+    private let reservoir = Reservoir { $0.flows = [.held(half)] }
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = reservoir.transport
+        configuration.memoryCapacity = 0
+        configuration.draw = { 0 }
+        configuration.clock = SteppingClock()
+        configuration.now = { [wall] in wall.now }
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    /// Begins, and pauses when half of the answer is here.
+    private func paused(_ request: Request, on engine: Engine) async -> Connection {
+        let connection = engine.enqueue(request)
+        let before = reservoir.drained
+        await untilTrue { [reservoir] in reservoir.drained > before }
+        connection.pause()
+        return connection
+    }
+
+    /// What is received, and where it is kept.
+    enum Way: CaseIterable {
+        case store, sealed, noStore, reload, withoutStore, notToBeStored, anonymous
+
+        var isInStore: Bool { self == .store || self == .sealed }
+
+        var request: Request {
+            var request = Request("http://h/")
+            switch self {
+            case .noStore: request.cache = .noStore
+            case .reload: request.cache = .reload
+            case .anonymous: request.credentials = [.header(.authorization, .secret("token"))]
+            case .store, .sealed, .withoutStore, .notToBeStored: break
+            }
+            return request
+        }
+
+        func configure(_ configuration: inout Engine.Configuration) {
+            switch self {
+            case .sealed: configuration.seal = AESGCMSeal.first
+            case .withoutStore: configuration.store = nil
+            case .anonymous: configuration.credentials = KnownSecrets(["token": "s3cret"])
+            case .store, .noStore, .reload, .notToBeStored: break
+            }
+        }
+    }
+
+    @Test(arguments: Way.allCases) func `asks for the rest, and has one whole answer`(way: Way) async throws {
+        if way == .notToBeStored { reservoir.change { $0.headers = [.cacheControl: "no-store"] } }
+        let engine = engine(way.configure)
+        let connection = await paused(way.request, on: engine)
+        #expect(connection.isPaused)
+        connection.resume()
+        let response = try await connection.response
+        #expect(response.status == .ok && response.body == reservoir.body && response.source == .network)
+        #expect(response.headers[.contentLength] == "\(reservoir.body.count)" && response.attempts.isEmpty)
+        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"])
+        #expect(engine.activity.inFlight == 0)
+        await engine.close()
+        let totals = try engine.cache?.totals()
+        #expect(totals?.partials ?? 0 == 0)
+        #expect(totals?.entries ?? 0 == (way.isInStore || way == .reload ? 1 : 0))
+    }
+
+    @Test func `asks for the rest in another process, too`() async throws {
+        let first = engine()
+        _ = await paused(Request("http://h/"), on: first)
+        await first.close()
+        #expect(try first.cache?.totals().partials == 1)
+        let second = engine()
+        #expect(try await second.send(Request("http://h/")).body == reservoir.body)
+        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"])
+        #expect(try await second.send(Request("http://h/")).source == .cache)
+        await second.close()
+    }
+
+    @Test func `goes on any number of times`() async throws {
+        reservoir.change { $0.flows = [.held(1 << 20), .held(1 << 20), .held(0)] }
+        let engine = engine()
+        let connection = await paused(Request("http://h/"), on: engine)
+        for _ in 0..<2 {
+            let before = reservoir.drained
+            connection.resume()
+            await untilTrue { [reservoir] in reservoir.drained > before }
+            connection.pause()
+        }
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, "bytes=1048576-", "bytes=2097152-", "bytes=2097152-"])
+        await engine.close()
+    }
+
+    @Test func `has given up its place on the wire while it was paused`() async throws {
+        let engine = engine { $0.width = 1 }
+        let connection = await paused(Request("http://h/"), on: engine)
+        #expect(try await engine.send(Request("http://h/other")).body == reservoir.body)
+        #expect(engine.lanes.running == 0 && connection.isPaused)
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        await engine.close()
+    }
+
+    @Test func `goes on with what broke before it was paused`() async throws {
+        let clock = SteppingClock()
+        reservoir.change { $0.flows = [.broken(5)] }
+        let engine = engine { configuration in
+            configuration.clock = clock
+            configuration.draw = { 0.5 }
+        }
+        let connection = engine.enqueue(Request("http://h/"))
+        await untilTrue { clock.sleeping.count == 1 }
+        connection.pause()
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, "bytes=5-"])
+        await engine.close()
+    }
+
+    @Test func `goes on behind a redirect`() async throws {
+        let engine = engine()
+        let connection = await paused(Request("http://h/moved"), on: engine)
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, nil, nil, "bytes=\(Self.half)-"])
+        await engine.close()
+    }
+
+    @Test func `takes another answer where there is one by then`() async throws {
+        let engine = engine()
+        let connection = await paused(Request("http://h/"), on: engine)
+        reservoir.change { state in
+            state.tag = "\"b\""
+            state.body = Data.noise(1000, seed: 2)
+        }
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"])
+        await engine.close()
+        #expect(try engine.cache?.totals().partials == 0 && engine.cache?.totals().entries == 1)
+    }
+
+    @Test func `asks whether what was invalidated is still right`() async throws {
+        let engine = engine()
+        let connection = await paused(Request("http://h/"), on: engine)
+        try await engine.cache?.invalidate(.all)
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"])
+        await engine.close()
+    }
+
+    // MARK: Not gone on with
+
+    @Test func `begins anew where what was received was purged`() async throws {
+        let engine = engine()
+        let connection = await paused(Request("http://h/"), on: engine)
+        #expect(try await engine.purge(Request("http://h/")))
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, nil])
+        await engine.close()
+    }
+
+    @Test(arguments: [CachePolicy.automatic, .noStore]) func `begins anew where its identity was forgotten`(
+        policy: CachePolicy
+    ) async throws {
+        let engine = engine()
+        var request = Request("http://h/", cache: policy)
+        request.identity = "user-42"
+        let connection = await paused(request, on: engine)
+        try await engine.forget(identity: "user-42")
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, nil])
+        await engine.close()
+    }
+
+    @Test func `leaves nothing behind for an identity that was forgotten while it was received`() async throws {
+        let engine = engine()
+        var request = Request("http://h/")
+        request.identity = "user-42"
+        let connection = engine.enqueue(request)
+        await untilTrue { [reservoir] in reservoir.drained == 1 }
+        try await engine.forget(identity: "user-42")
+        connection.cancel()
+        await engine.close()
+        #expect(try engine.cache?.totals().partials == 0)
+        #expect(try temporary.bytes().range(of: reservoir.body.prefix(1000)) == nil)
+    }
+
+    @Test func `finds nothing of another identity's`() async throws {
+        let engine = engine()
+        for (user, policy) in [("a", CachePolicy.automatic), ("b", .automatic), ("b", .noStore)] {
+            var request = Request("http://h/", cache: policy)
+            request.identity = user
+            reservoir.change { $0.flows = [.held(Self.half)] }
+            _ = await paused(request, on: engine)
+        }
+        #expect(reservoir.ranges == [nil, nil, nil])
+        await engine.close()
+    }
+
+    @Test func `keeps nothing in the store of what must not be stored`() async throws {
+        for way in [Way.noStore, .notToBeStored, .anonymous] {
+            reservoir.change { $0.flows = [.held(Self.half)] }
+            if way == .notToBeStored { reservoir.change { $0.headers = [.cacheControl: "no-store"] } }
+            let engine = engine(way.configure)
+            _ = await paused(way.request, on: engine)
+            await engine.close()
+            #expect(try engine.cache?.totals().partials == 0)
+            #expect(try temporary.bytes().range(of: reservoir.body.prefix(1000)) == nil)
+        }
+    }
+
+    // MARK: Many
+
+    /// Whatever is paused, resumed and broken when, each answer is whole, and nothing is left.
+    @Test(arguments: 0..<3) func `has its answer whole among many, whatever happens to them`(seed: UInt64) async throws
+    {
+        var random = SplitMix(state: seed)
+        reservoir.change { state in
+            state.body = .noise(1_500_000)
+            // No more of them break than a budget pays for.
+            state.flows = (0..<20).map { number in
+                number % 5 == 0 ? .broken(random.below(1_500_000)) : .held(random.below(1_500_000))
+            }
+        }
+        let engine = engine()
+        var connections: [Connection] = []
+        for number in 0..<6 {
+            var request = Request("http://h/\(number % 3)", cache: number == 0 ? .noStore : .automatic)
+            request.retry = RetryPolicy(attempts: 100)
+            connections.append(engine.enqueue(request))
+        }
+        // A transfer that stands still ends only when all who wait for it are paused.
+        while !connections.allSatisfy(\.isFinished) {
+            let chosen = connections.filter { _ in random.next() % 2 == 0 }
+            for connection in chosen { connection.pause() }
+            if random.next() % 2 == 0 { await Task.yield() }
+            for connection in chosen { connection.resume() }
+            for _ in 0..<random.below(50) { await Task.yield() }
+        }
+        for connection in connections { #expect(try await connection.response.body == reservoir.body) }
+        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
+        await engine.close()
+        // One that was canceled may have left a part beside the whole answer that another has brought.
+        #expect(try CacheInspection(of: temporary.store, now: wall.milliseconds).findings.isEmpty)
+        let second = self.engine()
+        for connection in connections {
+            #expect(try await second.send(Request(connection.request.url)).body == reservoir.body)
+        }
+        await second.close()
+    }
+}

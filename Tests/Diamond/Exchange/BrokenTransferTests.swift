@@ -1,0 +1,238 @@
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A transfer that breaks` {
+    typealias Answer = ScriptedServer.Answer
+
+    private let temporary = TemporaryStore()
+    private let wall = ManualClock()
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        // Again at once, however long the first time took.
+        configuration.draw = { 0 }
+        configuration.clock = SteppingClock()
+        configuration.now = { [wall] in wall.now }
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private static let old = Answer(
+        headers: ["Content-Length: 10", "ETag: \"a\"", "Cache-Control: max-age=1", "Age: 9"], body: "01234")
+    private static let new = Answer(headers: ["Content-Length: 3", "ETag: \"b\""], body: "new")
+
+    private static func rest(_ range: String, _ body: String = "56789", tag: String = "\"a\"") -> Answer {
+        Answer(
+            status: 206,
+            headers: [
+                "Content-Range: \(range)", "ETag: \(tag)", "Content-Length: \(body.count)", "Cache-Control: max-age=60",
+            ],
+            body: body)
+    }
+
+    // MARK: The rest
+
+    @Test func `is gone on with, and is one answer, which is stored`() async throws {
+        let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10")])
+        let engine = engine()
+        let response = try await engine.send(Request(server.url))
+        #expect(response.status == .ok && response.text == "0123456789")
+        #expect(response.headers[.contentLength] == "10" && response.headers[.contentRange] == nil)
+        #expect(response.headers[.cacheControl] == "max-age=60" && response.headers[.age] == nil)
+        #expect(response.attempts.map(\.reason?.code) == [.interrupted, nil])
+        #expect(response.attempts.last?.outcome == .answered(.partialContent))
+        #expect(server.values(of: .range) == [nil, "bytes=5-"])
+        #expect(server.values(of: .ifRange) == [nil, "\"a\""])
+        #expect(server.values(of: .acceptEncoding)[1] == "identity")
+        let again = try await engine.send(Request(server.url))
+        #expect(again.source == .cache && again.text == "0123456789" && server.count == 2)
+        #expect(engine.activity.inFlight == 0)
+        await engine.close()
+    }
+
+    @Test func `is gone on with from wherever it breaks`() async throws {
+        let chunked = Answer(
+            status: 206,
+            headers: ["Content-Range: bytes 7-9/10", "ETag: \"a\"", "Transfer-Encoding: chunked"],
+            body: "1\r\n7\r\n0\r\n\r\n")
+        var short = Self.rest("bytes 5-9/10")
+        short.body = "56"
+        let server = try ScriptedServer([Self.old, short, chunked, Self.rest("bytes 8-9/10", "89")])
+        let engine = engine()
+        var request = Request(server.url)
+        request.retry = RetryPolicy(attempts: 4)
+        #expect(try await engine.send(request).text == "0123456789")
+        #expect(server.values(of: .range) == [nil, "bytes=5-", "bytes=7-", "bytes=8-"])
+        await engine.close()
+    }
+
+    @Test func `is gone on with by a date that is strong`() async throws {
+        let dates = ["Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", "Date: Sun, 06 Nov 1994 08:59:37 GMT"]
+        let first = Answer(headers: ["Content-Length: 10"] + dates, body: "01234")
+        var rest = Self.rest("bytes 5-9/10")
+        rest.headers.removeAll { $0.hasPrefix("ETag") }
+        let server = try ScriptedServer([first, rest])
+        let engine = engine()
+        #expect(try await engine.send(Request(server.url)).text == "0123456789")
+        #expect(server.values(of: .ifRange) == [nil, "Sun, 06 Nov 1994 08:49:37 GMT"])
+        await engine.close()
+    }
+
+    @Test func `waits for a server that fails, and goes on`() async throws {
+        let server = try ScriptedServer([
+            Self.old, Answer(status: 503, headers: ["Content-Length: 0"]), Self.rest("bytes 5-9/10"),
+        ])
+        let engine = engine()
+        let response = try await engine.send(Request(server.url))
+        #expect(response.text == "0123456789" && server.values(of: .range) == [nil, "bytes=5-", "bytes=5-"])
+        #expect(response.attempts.map(\.reason?.code) == [.interrupted, .status, nil])
+        await engine.close()
+    }
+
+    @Test func `is over where nothing was missing`() async throws {
+        let reservoir = Reservoir { $0.flows = [.broken($0.body.count)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        let response = try await engine.send(Request("http://h/"))
+        #expect(response.status == .ok && response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, "bytes=\(reservoir.body.count)-"])
+        #expect(try await engine.send(Request("http://h/")).source == .cache)
+        await engine.close()
+    }
+
+    // MARK: No rest
+
+    @Test(
+        arguments: [
+            rest("bytes 4-9/10", "456789"), rest("bytes 5-8/10", "5678"), rest("bytes 5-10/11", "567890"),
+            rest("bytes 5-9/10", tag: "\"b\""), rest("bytes 5-9/10", tag: "W/\"a\""), rest("bytes */10"),
+            Answer(status: 206, headers: ["Content-Length: 5", "ETag: \"a\""], body: "56789"),
+            Answer(
+                status: 206,
+                headers: ["Content-Length: 5", "ETag: \"a\"", "Content-Type: multipart/byteranges; boundary=x"],
+                body: "--x--"),
+            Answer(
+                status: 206,
+                headers: ["Content-Range: bytes 5-9/10", "ETag: \"a\"", "Transfer-Encoding: chunked"],
+                body: "6\r\n567890\r\n0\r\n\r\n"),
+            Answer(status: 416, headers: ["Content-Range: bytes */3", "Content-Length: 0"]),
+            Answer(status: 416, headers: ["Content-Length: 0"]), Answer(status: 412, headers: ["Content-Length: 0"]),
+            Answer(status: 304, headers: ["ETag: \"a\""]), Answer(status: 400, headers: ["Content-Length: 0"]),
+        ])
+    func `is asked for as a whole, once, where the rest is not to be had`(answer: Answer) async throws {
+        let server = try ScriptedServer([Self.old, answer, Self.new])
+        let engine = engine()
+        var request = Request(server.url)
+        // That it is asked for once more counts for no attempt.
+        request.retry = RetryPolicy(attempts: 2)
+        let response = try await engine.send(request)
+        #expect(response.text == "new" && response.headers[.eTag] == "\"b\"")
+        #expect(server.values(of: .range) == [nil, "bytes=5-", nil])
+        #expect(server.values(of: .ifRange) == [nil, "\"a\"", nil])
+        #expect(response.attempts.map(\.reason?.code) == [.interrupted, .restarted, nil])
+        #expect(try await engine.send(request).text == "new")
+        await engine.close()
+    }
+
+    @Test(
+        arguments: [
+            new, Answer(headers: ["Content-Length: 10", "ETag: \"a\""], body: "0123456789"),
+            Answer(headers: ["Transfer-Encoding: chunked"], body: "3\r\nnew\r\n0\r\n\r\n"),
+            Answer(status: 404, headers: ["Content-Length: 3"], body: "new"),
+        ])
+    func `is answered anew where the server says something else`(answer: Answer) async throws {
+        let server = try ScriptedServer([Self.old, answer])
+        let engine = engine()
+        let response = try await engine.send(Request(server.url))
+        #expect(response.status.code == answer.status && server.count == 2)
+        #expect(answer.body.contains(response.text))
+        await engine.close()
+    }
+
+    @Test func `is answered with the last word of a server that goes on failing`() async throws {
+        let server = try ScriptedServer([Self.old, Answer(status: 503, headers: ["Content-Length: 4"], body: "busy")])
+        let engine = engine()
+        let response = try await engine.send(Request(server.url))
+        #expect(response.status == .serviceUnavailable && response.text == "busy" && server.count == 3)
+        // What was received is there for the next one.
+        #expect(try engine.cache?.totals().partials == 1)
+        await engine.close()
+    }
+
+    // MARK: Not gone on with
+
+    @Test(
+        arguments: [
+            ["Content-Length: 10"], ["Content-Length: 10", "ETag: W/\"a\""],
+            ["Content-Length: 10", "ETag: \"a\"", "Accept-Ranges: none"],
+            ["ETag: \"a\"", "Transfer-Encoding: chunked"],
+            ["Content-Length: 10", "ETag: \"a\"", "Content-Encoding: rot13"],
+            [
+                "Content-Length: 10", "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT",
+                "Date: Sun, 06 Nov 1994 08:49:37 GMT",
+            ],
+        ])
+    func `begins anew where nothing strong says what was received`(headers: [String]) async throws {
+        let body = headers.contains("Transfer-Encoding: chunked") ? "9\r\n01234" : "01234"
+        let server = try ScriptedServer([Answer(headers: headers, body: body), Self.new])
+        let engine = engine { $0.headers = [.acceptEncoding: "rot13"] }
+        #expect(try await engine.send(Request(server.url)).text == "new")
+        #expect(server.values(of: .range) == [nil, nil])
+        await engine.close()
+    }
+
+    @Test func `begins anew where method or conditions are the caller's own`() async throws {
+        let key = try #require(HTTPField.Name("Idempotency-Key"))
+        let requests: [(HTTPRequest.Method, HTTPFields)] = [
+            (.post, [key: "1"]), (.query, [:]), (.get, [.ifMatch: "\"a\""]), (.get, [.ifUnmodifiedSince: "x"]),
+        ]
+        for (method, headers) in requests {
+            let server = try ScriptedServer([Self.old, Self.new])
+            let engine = engine()
+            #expect(try await engine.send(Request(server.url, method: method, headers: headers)).text == "new")
+            #expect(server.values(of: .range) == [nil, nil])
+            await engine.close()
+        }
+    }
+
+    @Test func `asks without the conditions that were about what is stored`() async throws {
+        let stored = Answer(headers: ["Content-Length: 3", "ETag: \"z\"", "Cache-Control: max-age=0"], body: "old")
+        let server = try ScriptedServer([stored, Self.old, Self.rest("bytes 5-9/10")])
+        let engine = engine()
+        #expect(try await engine.send(Request(server.url)).text == "old")
+        #expect(try await engine.send(Request(server.url)).text == "0123456789")
+        #expect(server.values(of: .ifNoneMatch) == [nil, "\"z\"", nil])
+        await engine.close()
+    }
+
+    @Test func `keeps nothing of what the server no longer lets store`() async throws {
+        var rest = Self.rest("bytes 5-9/10")
+        rest.headers[3] = "Cache-Control: no-store"
+        let failing = Answer(status: 503, headers: ["Content-Length: 0"])
+        let server = try ScriptedServer([Self.old, failing, failing, rest])
+        let engine = engine()
+        #expect(try await engine.send(Request(server.url)).status == .serviceUnavailable)
+        #expect(try engine.cache?.totals().partials == 1)
+        #expect(try await engine.send(Request(server.url)).text == "0123456789")
+        await engine.close()
+        #expect(try engine.cache?.totals().partials == 0 && engine.cache?.totals().entries == 0)
+    }
+
+    // MARK: Bounds
+
+    @Test func `is held against the bound as a whole`() async throws {
+        let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10")])
+        let engine = engine { $0.bodyLimit = 9 }
+        do {
+            _ = try await engine.send(Request(server.url))
+            Issue.record("it came")
+        } catch {
+            #expect(error.code == .bodyTooLarge)
+        }
+        #expect(try engine.cache?.totals().partials == 0 && server.count == 2)
+        await engine.close()
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `An answer that came in parts` {
+    @Test func `takes the fields of its newest part, but for what describes the body`() throws {
+        let head = Arrival(
+            status: .ok,
+            headers: [
+                .contentLength: "10", .eTag: "\"a\"", .contentType: "text/plain", .age: "9", .date: "old",
+                .cacheControl: "max-age=1", .server: "s",
+            ],
+            body: Data("01234".utf8), sentAt: 1, receivedAt: 2)
+        let incomplete = try #require(IncompleteArrival(head))
+        let rest = Arrival(
+            status: .partialContent,
+            headers: [
+                .contentLength: "5", .eTag: "\"a\"", .contentType: "text/html", .date: "new",
+                .cacheControl: "max-age=60", .contentRange: "bytes 5-9/10",
+            ],
+            body: Data(), sentAt: 3, receivedAt: 4)
+        var next = incomplete.continued(by: rest)
+        next.append(Data("56789".utf8))
+        #expect(next.arrival.status == .ok && String(decoding: next.arrival.body, as: UTF8.self) == "0123456789")
+        #expect((next.arrival.sentAt, next.arrival.receivedAt) == (3, 4))
+        #expect(
+            next.arrival.headers == [
+                .contentLength: "10", .eTag: "\"a\"", .contentType: "text/plain", .date: "new",
+                .cacheControl: "max-age=60", .server: "s",
+            ])
+    }
+}
