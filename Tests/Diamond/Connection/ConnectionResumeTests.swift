@@ -190,12 +190,19 @@ import Testing
         await engine.close()
     }
 
-    @Test func `leaves nothing behind for an identity that was forgotten while it was received`() async throws {
-        let engine = engine()
+    @Test(arguments: [1000, half]) func `leaves nothing behind for an identity that was forgotten meanwhile`(
+        received: Int
+    ) async throws {
+        let clock = SteppingClock()
+        reservoir.change { $0.flows = [.broken(received)] }
+        let engine = engine { configuration in
+            configuration.clock = clock
+            configuration.draw = { 0.5 }
+        }
         var request = Request("http://h/")
         request.identity = "user-42"
         let connection = engine.enqueue(request)
-        await untilTrue { [reservoir] in reservoir.drained == 1 }
+        await untilTrue { clock.sleeping.count == 1 }
         try await engine.forget(identity: "user-42")
         connection.cancel()
         await engine.close()
