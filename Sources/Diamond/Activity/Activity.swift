@@ -1,76 +1,82 @@
 import DiamondSQLite
 
-/// What is going on: the counter of exchanges on the wire, and the events of every room.
+/// What is going on: the counts of what waits and what is on the wire, and the events of every room.
 ///
-/// Counts are of this process. Observers are called at once, on the thread where it happened: be short, and call
-/// nothing of the engine from them.
+/// Counts are of this process. See <doc:WatchingActivity>.
 public final class Activity: Sendable {
-    private struct State {
-        var inFlight = 0
-        var nextObserver = 0
-        var observers: [Int: @Sendable (ActivityEvent) -> Void] = [:]
+    let state = Guarded(ActivityState())
+    /// What of an URL is not told.
+    let rules: KeyRules
+    /// What delays of the indicator go by.
+    let clock: any Clock<Duration>
+
+    package init(
+        rules: KeyRules = KeyRules(),
+        clock: any Clock<Duration> = ContinuousClock(),
+        observers: [any ActivityObserver] = []
+    ) {
+        self.rules = rules
+        self.clock = clock
+        state.withLock { state in
+            for observer in observers { _ = state.observe { observer.notice($0) } }
+        }
     }
 
-    private let state = Guarded(State())
+    deinit {
+        for waiter in state.withLock({ $0.close() }) { waiter.resume(returning: false) }
+    }
 
-    package init() {}
+    // MARK: Counts
 
     /// Exchanges on the wire now. Requests that wait, or are answered from the cache, are not among them.
-    public var inFlight: Int { state.withLock { $0.inFlight } }
+    public var inFlight: Int { state.withLock { $0.ledger.total.inFlight } }
 
-    /// Counts an exchange in; it is counted out when the token ends, or at the latest when it is dropped.
-    package func begin() -> ActivityToken {
-        state.withLock { $0.inFlight += 1 }
-        report(.began)
-        return ActivityToken(activity: self)
-    }
+    /// All in all, now.
+    public var counts: ActivityCounts { state.withLock { $0.ledger.total } }
 
-    /// Calls `observer` with every event from now on, until the returned token is dropped.
+    /// What is going on now: in all, by lane, by origin and by tag, taken at one moment.
+    public var snapshot: ActivitySnapshot { state.withLock { $0.ledger.snapshot } }
+
+    /// What is going on, first now, then whenever it changes; ends with the engine, or the task that waits.
+    ///
+    /// Coalesced: an iteration keeps nothing for who is slow, but brings what is when it is asked for, as soon as that is
+    /// not what was when it last was.
+    public var changes: ActivityChanges { ActivityChanges(state: state) }
+
+    /// Waits until nothing is queued, on the wire, between two attempts, or refreshed, and no connection is left but
+    /// paused ones. Their `completionBlock`s may still be on their way.
+    ///
+    /// - Returns: `false` when the waiting task was canceled before.
+    @discardableResult
+    public func idle() async -> Bool { await state.wait(for: .idle) }
+
+    // MARK: Events
+
+    /// Calls `observer` with every event from now on, until the returned token is dropped. Of what began before, the end
+    /// may come alone.
+    ///
+    /// - Parameter observer: called at once, on the thread where it happened, and by many threads at the same time: be
+    ///   short, and call nothing of the engine.
     public func observe(_ observer: @escaping @Sendable (ActivityEvent) -> Void) -> ActivityObservation {
-        let number = state.withLock { state in
-            state.nextObserver += 1
-            state.observers[state.nextObserver] = observer
-            return state.nextObserver
-        }
-        return ActivityObservation { [weak self] in
-            _ = self?.state.withLock { $0.observers.removeValue(forKey: number) }
-        }
+        let number = state.withLock { $0.observe(observer) }
+        return ActivityObservation { [weak self] in self?.state.withLock { $0.removeObserver(number) } }
     }
 
-    package func report(_ event: ActivityEvent) {
-        let observers = state.withLock { $0.observers.isEmpty ? nil : Array($0.observers.values) }
-        guard let observers else { return }
+    /// The same for an observer of a type of its own.
+    public func observe(_ observer: some ActivityObserver) -> ActivityObservation {
+        observe { observer.notice($0) }
+    }
+
+    /// - Parameter observer: called when something is on the wire and nothing was, and the other way round.
+    func observeWire(_ observer: @escaping @Sendable () -> Void) -> ActivityObservation {
+        let number = state.withLock { $0.observeWire(observer) }
+        return ActivityObservation { [weak self] in self?.state.withLock { $0.removeObserver(number) } }
+    }
+
+    package func report(_ event: @autoclosure () -> ActivityEvent) {
+        let observers = state.withLock { $0.observers }
+        guard !observers.isEmpty else { return }
+        let event = event()
         for observer in observers { observer(event) }
     }
-
-    fileprivate func end() {
-        state.withLock { $0.inFlight -= 1 }
-        report(.ended)
-    }
-}
-
-/// One counted exchange. Ends once, however often it is ended, and when it is forgotten.
-package final class ActivityToken: Sendable {
-    private let activity: Guarded<Activity?>
-
-    init(activity: Activity) { self.activity = Guarded(activity) }
-
-    deinit { end() }
-
-    package func end() {
-        let activity = activity.withLock { activity in
-            defer { activity = nil }
-            return activity
-        }
-        activity?.end()
-    }
-}
-
-/// An observer's registration; it lasts as long as this is kept.
-public final class ActivityObservation: Sendable {
-    private let cancelation: @Sendable () -> Void
-
-    init(_ cancelation: @escaping @Sendable () -> Void) { self.cancelation = cancelation }
-
-    deinit { cancelation() }
 }

@@ -1,8 +1,14 @@
-/// Something that happened in a room.
+/// Something that happened in an engine.
+///
+/// New kinds may come: a `switch` needs an `@unknown default`.
+#if hasAttribute(nonexhaustive)
+@nonexhaustive
+#endif
 public enum ActivityEvent: Sendable {
-    /// An exchange went on the wire; as many `ended` follow.
-    case began
-    case ended
+    /// Something began that has an end.
+    case began(ActivityInterval)
+    /// What began has ended, as everything does exactly once: also what is canceled, paused, or forgotten.
+    case ended(ActivityInterval, ActivityOutcome)
     /// A response was answered from the cache.
     case hit(Response.Source)
     /// Nothing usable was stored.

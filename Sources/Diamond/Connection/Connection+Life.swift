@@ -10,17 +10,19 @@ extension Connection {
     ///   the post is ignored.
     func perform(announcing: Bool, _ step: (inout ConnectionLife) -> ConnectionLife.Action) {
         if announcing { Self.watched.forEach(willChangeValue(forKey:)) }
-        let (action, work, callbacks) = core.withLock { core in
+        let (action, work, callbacks, isHoldNew) = core.withLock { core in
             let before = core.life.state
             defer { if core.life.state != before { core.announce() } }
             let action = step(&core.life)
             // With the step: a run that is begun behind it has its own.
-            return (action, action == .suspend ? core.takeWork() : nil, core.takeCallbacks())
+            let work = action == .suspend ? core.takeWork() : nil
+            return (action, work, core.takeCallbacks(), core.isHoldNew)
         }
         handOver(callbacks)
         if action == .finish { core.withLock { $0.hasFinished = true } }
         if announcing { Self.watched.forEach(didChangeValue(forKey:)) }
         work?.stop(for: self)
+        if isHoldNew { countHold() }
         obey(action)
     }
 
@@ -60,13 +62,15 @@ extension Connection {
 
     /// Breaks every tie of a finished connection.
     private func letGo() {
-        let (observers, watch, home) = core.withLock { core in
+        let (observers, watch, home, token, outcome) = core.withLock { core in
             defer {
                 (core.observers, core.handed, core.home) = ([:], .none, nil)
-                (core.runner, core.claim, core.box) = (nil, nil, nil)
+                (core.runner, core.claim, core.box, core.token) = (nil, nil, nil, nil)
             }
-            return (core.observers.values, core.watch, core.isEnqueued ? core.home : nil)
+            let home = core.isEnqueued ? core.home : nil
+            return (core.observers.values, core.watch, home, core.token, core.life.outcome)
         }
+        token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
         home?.remove(self)
         for observer in observers { observer.finish() }
         watch?.close()

@@ -40,6 +40,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var watch: TransferWatch?
         /// Whether ``handed`` is what a subclass has made of it.
         var isPrepared = false
+        /// What counts it, from when it is started until it has finished.
+        var token: ActivityToken?
+        var hold = ConnectionHold()
         /// Why it cannot be run.
         var fault: ConnectionError?
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
@@ -77,6 +80,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Called by the queue or the engine that runs the connection, not by you. Started before its dependencies have
     /// finished, it waits for them.
     public final override func start() {
+        count()
         if !isCancelled, DependencyGraph.mustWait(self) {
             // Canceled just before it waited, it has not been started by that.
             guard isCancelled, DependencyGraph.stopWaiting(self) else { return }

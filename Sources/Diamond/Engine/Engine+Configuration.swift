@@ -44,6 +44,8 @@ extension Engine {
         public var circuit: CircuitPolicy?
         /// What adapts requests, validates responses and transforms both they and errors, in this order. None by default.
         public var interceptors: [any Interceptor] = []
+        /// Who is told what happens, from the opening of the cache on. See <doc:WatchingActivity>.
+        public var observers: [any ActivityObserver] = []
         /// What single lanes allow.
         public var lanes: [Lane: LaneLimits] = [:]
         /// Where callbacks are called that do not say; ``CallbackExecutor/platform``: the main thread on Apple platforms, the

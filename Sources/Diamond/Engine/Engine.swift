@@ -24,7 +24,11 @@ public final class Engine: Sendable {
     /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
     /// keeps a request from being sent.
     public init(_ configuration: Configuration = Configuration()) {
-        let activity = Activity()
+        let activity = Activity(
+            rules: KeyRules(own: configuration.rules),
+            clock: configuration.clock,
+            observers: configuration.observers
+        )
         (cache, cacheFailure) = Self.openCache(configuration, activity)
         transport = configuration.transport ?? Self.platformTransport()
         lanes = Lanes(
@@ -151,6 +155,10 @@ public final class Engine: Sendable {
         enqueue(connection)
         return connection
     }
+
+    /// The connections that the engine runs, in the order in which they were enqueued: those that wait, those on their way,
+    /// and those that are paused; each until it has finished. Calls to ``send(_:)->Response`` are not among them.
+    public var connections: [Connection] { members.all }
 
     /// Cancels the connections of this engine that a predicate picks out of all that have not finished: by the tags of
     /// their requests, by lane, by URL. Calls to ``send(_:)->Response`` are canceled with their tasks.

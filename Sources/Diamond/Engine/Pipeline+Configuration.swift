@@ -16,12 +16,12 @@ extension Pipeline {
         self.init(
             wire: Exchange.Wire(
                 transport: transport,
-                activity: activity,
                 now: { Int64(now().timeIntervalSince1970 * 1000) },
                 bodyLimit: configuration.bodyLimit,
                 repetitions: repetitions,
                 interceptors: configuration.interceptors
             ),
+            activity: activity,
             cache: cache,
             lanes: lanes,
             flights: Flights(),

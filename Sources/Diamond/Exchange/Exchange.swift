@@ -9,7 +9,6 @@ struct Exchange: Sendable {
     /// What its attempts go over.
     struct Wire: Sendable {
         let transport: any Transport
-        let activity: Activity
         /// Milliseconds since 1970.
         let now: @Sendable () -> Int64
         /// Bytes of a body at most.
@@ -31,6 +30,9 @@ struct Exchange: Sendable {
     }
 
     private var repetitions: Repetitions { wire.repetitions }
+
+    /// Of the attempt that is under way, or comes next.
+    private var number: Int { history.attempts.count + 1 }
 
     private var elapsed: Duration { .milliseconds(repetitions.clock.uptime() - begin) }
 
@@ -83,7 +85,7 @@ struct Exchange: Sendable {
             }
             // The way back to the wire may have been long.
             if let end = order.policy.lastBegin, elapsed >= end { return try finish(attempt, late: end) }
-            order.hear(.attempt(history.attempts.count + 1))
+            order.hear(.attempt(number))
         }
     }
 
@@ -117,7 +119,9 @@ struct Exchange: Sendable {
         let transfer = Transfer(
             request: request, isContinuable: order.isContinuable, before: incomplete, keeper: order.keeper, wire: wire,
             meter: meter)
+        let token = order.scope.begin(.attempt, attempt: number)
         let attempt = await ExchangeAttempt(transfer, limit: limit)
+        token.end(attempt.ending)
         incomplete = attempt.left
         repetitions.note(attempt.outcome, of: admission, from: order.origin)
         return attempt
@@ -153,9 +157,19 @@ struct Exchange: Sendable {
         leave(&seat)
         if delay > .zero {
             order.hear(.waiting(until: Date(milliseconds: wire.now() + delay.milliseconds)))
-            guard (try? await repetitions.clock.sleep(delay)) != nil else { throw .cancelled }
+            try await sleep(delay)
         }
-        try await seat.retake()
+        try await retake(&seat)
+    }
+
+    private func sleep(_ delay: Duration) async throws(ConnectionError) {
+        let token = order.scope.begin(.backoff, attempt: number)
+        defer { token.end() }
+        guard (try? await repetitions.clock.sleep(delay)) != nil else { throw .cancelled }
+    }
+
+    private func retake(_ seat: inout Seat) async throws(ConnectionError) {
+        try await seat.retake(in: order.scope, attempt: number)
     }
 
     // Who runs it is told even where it is for a moment only: the way back may be long, and others need the runner.
@@ -168,7 +182,7 @@ struct Exchange: Sendable {
     private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
         leave(&seat)
         if let request = try await order.renewal?.request() { order.request = request }
-        try await seat.retake()
+        try await retake(&seat)
     }
 }
 

@@ -45,6 +45,14 @@ struct ExchangeAttempt: Sendable {
         }
     }
 
+    /// For those who observe it.
+    var ending: ActivityOutcome {
+        switch end {
+        case .arrived(_, let status), .refused(let status, _): ActivityOutcome(status: status)
+        case .failed(let error, _): ActivityOutcome(error: error.code.description)
+        }
+    }
+
     /// For the history.
     var record: Attempt.Outcome {
         switch end {

@@ -6,6 +6,8 @@ struct ExchangeOrder: Sendable {
     let origin: String
     /// `nil` where nobody can make its credentials anew.
     let renewal: Renewal?
+    /// What its attempts are counted in.
+    let scope: ActivityScope
     let hear: @Sendable (ExchangeEvent) -> Void
     /// Whether an answer whose transfer breaks is gone on with, as far as that depends on the request.
     var isContinuable = false

@@ -25,10 +25,11 @@ struct Seat: ~Copyable {
 
     /// Waits for it again.
     ///
+    /// - Parameter attempt: the one that it is for.
     /// - Throws: `cancelled` with the waiting task.
-    mutating func retake() async throws(ConnectionError) {
+    mutating func retake(in scope: ActivityScope, attempt: Int) async throws(ConnectionError) {
         guard !isTaken else { return }
-        guard await lanes.enter(place, priority()) else { throw .cancelled }
+        guard await lanes.enter(place, priority(), in: scope, attempt: attempt) else { throw .cancelled }
         isTaken = true
     }
 }

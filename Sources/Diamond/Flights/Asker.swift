@@ -7,4 +7,6 @@ struct Asker: Sendable {
     var validation: Validation?
     /// Where what was received is kept that no store may keep; `nil` for a task, which asks once.
     var box: PartialBox?
+    /// What its exchanges belong to, once that has begun.
+    var request: ActivityInterval.ID?
 }

@@ -36,6 +36,8 @@ final class Flight: Sendable {
     let revocations: Int
     private let place: FlightPlace
     private let lanes: Lanes
+    /// What its wait is counted in.
+    private let scope: ActivityScope?
     private let course: Course
     /// Called once, when nobody can join any more.
     private let whenOver: @Sendable () -> Void
@@ -44,12 +46,14 @@ final class Flight: Sendable {
         at place: FlightPlace,
         _ lanes: Lanes,
         revocations: Int = 0,
+        in scope: ActivityScope? = nil,
         course: @escaping Course,
         whenOver: @escaping @Sendable () -> Void
     ) {
         self.place = place
         self.lanes = lanes
         self.revocations = revocations
+        self.scope = scope
         self.course = course
         self.whenOver = whenOver
     }
@@ -123,15 +127,14 @@ final class Flight: Sendable {
 
     private func begin(_ priority: FlightPriority) {
         // Under the lock: the place may be there before its number is noted.
-        state.withLock { state in
-            guard case .new = state.phase else { return }
+        let number = state.withLock { state -> Int? in
+            guard case .new = state.phase else { return nil }
             state.priority = max(state.priority, priority)
-            if let number = lanes.enter(place, state.priority, whenThereIsRoom: { [self] in take() }) {
-                state.phase = .waiting(number)
-            } else {
-                state.phase = .flying(task())
-            }
+            let number = lanes.enter(place, state.priority, whenThereIsRoom: { [self] in take() })
+            state.phase = number.map { .waiting($0) } ?? .flying(task())
+            return number
         }
+        if let number { lanes.count(number, scope?.begin(.queue)) }
     }
 
     private func take() {

@@ -52,7 +52,12 @@ final class FlightClaim: Sendable {
     // MARK: Places
 
     /// - Returns: whether there is a place; `nil` where the run has to wait for one itself.
-    func enter(_ place: FlightPlace, _ priority: FlightPriority, _ lanes: Lanes) -> Bool? {
+    func enter(
+        _ place: FlightPlace,
+        _ priority: FlightPriority,
+        _ lanes: Lanes,
+        in scope: ActivityScope? = nil
+    ) -> Bool? {
         let known = state.withLock { state -> (Bool?, FlightPlace?) in
             switch state {
             case .held(let held):
@@ -64,17 +69,24 @@ final class FlightClaim: Sendable {
         }
         if let other = known.1 { lanes.leave(other) }
         guard known.0 == false else { return known.0 }
-        return takeOrWait(for: place, priority, lanes)
+        return takeOrWait(for: place, priority, lanes, scope)
     }
 
-    private func takeOrWait(for place: FlightPlace, _ priority: FlightPriority, _ lanes: Lanes) -> Bool {
+    private func takeOrWait(
+        for place: FlightPlace,
+        _ priority: FlightPriority,
+        _ lanes: Lanes,
+        _ scope: ActivityScope?
+    ) -> Bool {
         // Under the lock: the place may be there before its number is noted.
-        state.withLock { state in
-            guard case .open = state else { return false }
+        let (isThere, number) = state.withLock { state -> (Bool, Int?) in
+            guard case .open = state else { return (false, nil) }
             let number = lanes.enter(place, priority) { [self] in admit(place, lanes) }
             state = number.map { .inLine($0, place) } ?? .used
-            return number == nil
+            return (number == nil, number)
         }
+        if let number { lanes.count(number, scope?.begin(.queue)) }
+        return isThere
     }
 
     private func admit(_ place: FlightPlace, _ lanes: Lanes) {

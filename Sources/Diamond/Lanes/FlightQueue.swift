@@ -28,6 +28,8 @@ struct FlightQueue {
 
     var waiting: Int { waiters.count }
 
+    func isWaiting(_ number: Int) -> Bool { waiters[number] != nil }
+
     /// Begins at once where there is room; `false` where it has to wait.
     ///
     /// Whoever waits already waits for want of room at its place, and is not passed by this.

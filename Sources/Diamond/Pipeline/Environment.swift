@@ -23,14 +23,18 @@ struct Environment: Sendable {
     /// The request as it is keyed, persisted and sent.
     func resolve(_ request: Request) async throws(ConnectionError) -> Request {
         var request = request
-        do throws(MalformedURL) {
-            if let baseURL { request.url = try RequestURL.resolve(request.url, against: baseURL) }
-        } catch {
+        do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
             throw ConnectionError(RequestError(error))
         }
         for field in headers where request.headers[field.name] == nil { request.headers.append(field) }
         if request.identity == nil { request.identity = try await identity(of: request) }
         return request
+    }
+
+    /// Absolute, where there is something to resolve it against.
+    func resolvedURL(of request: Request) throws(MalformedURL) -> String {
+        try baseURL.map { base throws(MalformedURL) in try RequestURL.resolve(request.url, against: base) }
+            ?? request.url
     }
 
     private func identity(of request: Request) async throws(ConnectionError) -> String? {

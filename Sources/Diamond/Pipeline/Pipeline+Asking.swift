@@ -30,8 +30,10 @@ extension Pipeline {
             let course: Flight.Course = { (seat, hear) async throws(ConnectionError) in
                 try await fly(question, request, &seat, hear)
             }
-            let count = revocations
-            return Flight(at: question.passage.place, lanes, revocations: count, course: course, whenOver: whenOver)
+            let (passage, count) = (question.passage, revocations)
+            return Flight(
+                at: passage.place, lanes, revocations: count, in: passage.scope(in: activity), course: course,
+                whenOver: whenOver)
         }
     }
 
@@ -66,14 +68,14 @@ extension Pipeline {
     }
 
     private func seat(for passage: Passage) async throws(ConnectionError) -> Seat {
-        let (place, asker) = (passage.place, passage.asker)
-        if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes) {
+        let (place, asker, scope) = (passage.place, passage.asker, passage.scope(in: activity))
+        if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes, in: scope) {
             guard isThere else { throw .parked }
             return Seat(place, lanes) { asker.priority }
         }
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
-        guard await lanes.enter(place, asker.priority) else { throw .cancelled }
+        guard await lanes.enter(place, asker.priority, in: scope) else { throw .cancelled }
         return Seat(place, lanes) { asker.priority }
     }
 
@@ -134,6 +136,7 @@ extension Pipeline {
             policy: passage.retry ?? retry,
             origin: passage.place.origin,
             renewal: renewal(of: question),
+            scope: passage.scope(in: activity),
             hear: hear,
             isContinuable: passage.isContinuable,
             keeper: keeper

@@ -6,6 +6,7 @@ import HTTPTypes
 /// The one place that acts on a ``CacheDecision``.
 struct Pipeline: Sendable {
     let wire: Exchange.Wire
+    let activity: Activity
     /// `nil` when there is none, or it could not be opened.
     let cache: Cache?
     let lanes: Lanes
@@ -18,8 +19,6 @@ struct Pipeline: Sendable {
     let retry: RetryPolicy
     let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
-
-    var activity: Activity { wire.activity }
 
     /// Milliseconds since 1970.
     func now() -> Int64 { wire.now() }
@@ -44,8 +43,11 @@ struct Pipeline: Sendable {
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
         var passage = try await passage(of: request, asker)
         passage.asker = asker
+        // What begins where a server is asked; that of a connection has begun.
+        var token: ActivityToken?
+        defer { token?.end() }
         for _ in 0...redirectLimit {
-            let response = try await answer(passage)
+            let response = try await answer(&passage, &token)
             let next = Redirect.next(
                 after: passage.wire,
                 rules: environment.rules,
@@ -56,6 +58,7 @@ struct Pipeline: Sendable {
             guard redirectLimit > 0, var next else { return response }
             (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
             request = next
+            let asker = passage.asker
             passage = try Passage(next, rules: keyRules, at: forgotten.count)
             passage.asker = asker
         }
@@ -97,19 +100,26 @@ struct Pipeline: Sendable {
     }
 
     /// Looked up again where a flight has landed between the look-up and the question.
-    private func answer(_ passage: Passage) async throws(ConnectionError) -> Response {
+    private func answer(
+        _ passage: inout Passage,
+        _ token: inout ActivityToken?
+    ) async throws(ConnectionError) -> Response {
         let brought = passage.asker.claim?.takeOutcome(for: passage.identity?.key)
         if let brought { return try settle(brought, passage) }
         var landings = passage.identity.map { flights.landings(of: $0.key) }
         while true {
-            if let response = try await decide(passage, since: landings) { return response }
+            if let response = try await decide(&passage, &token, since: landings) { return response }
             // What has landed by now is stored, or cannot be.
             landings = nil
         }
     }
 
-    private func decide(_ passage: Passage, since landings: Int?) async throws(ConnectionError) -> Response? {
-        guard let identity = passage.identity, let cache else { return try await load(passage) }
+    private func decide(
+        _ passage: inout Passage,
+        _ token: inout ActivityToken?,
+        since landings: Int?
+    ) async throws(ConnectionError) -> Response? {
+        guard let identity = passage.identity, let cache else { return try await load(&passage, &token) }
         let stored = cache.find(identity.key, request: identity.canonicalForm)
         switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
         case (.serve(let source), let stored?): return serve(stored, from: source, passage)
@@ -117,10 +127,11 @@ struct Pipeline: Sendable {
             refresh(stored, passage)
             return serve(stored, from: .stale, passage)
         case (.ask(let isConditional, _), _):
+            begin(&passage, &token)
             let question = Question(passage: passage, stored: stored, isConditional: isConditional)
-            return try await outcome(of: question, since: landings).map { outcome throws(ConnectionError) in
-                try settle(outcome, passage)
-            }
+            guard let outcome = try await outcome(of: question, since: landings) else { return nil }
+            token?.note(ActivityOutcome(outcome))
+            return try settle(outcome, passage)
         default: return passage.nothingStored
         }
     }
@@ -148,16 +159,32 @@ struct Pipeline: Sendable {
 
     private func refresh(_ stored: StoredResponse, _ passage: Passage) {
         var passage = passage
-        passage.asker.claim = nil
+        let token = passage.begin(.refresh, in: activity)
+        (passage.asker.claim, passage.asker.box) = (nil, nil)
+        passage.asker.request = token.id
         let isConditional = stored.flags.contains(.hasValidator)
         let question = Question(passage: passage, stored: stored, isConditional: isConditional, isAwaited: false)
-        refreshes.add { [self] in _ = try? await ask(question, since: nil) }
+        refreshes.add { [self] in
+            let outcome = try? await outcome(of: question, since: nil)
+            token.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
+        }
     }
 
-    private func load(_ passage: Passage) async throws(ConnectionError) -> Response {
+    private func load(
+        _ passage: inout Passage,
+        _ token: inout ActivityToken?
+    ) async throws(ConnectionError) -> Response {
         guard passage.policy.mode != .cacheOnly else { return passage.nothingStored }
+        begin(&passage, &token)
         let question = dated(Question(passage: passage))
-        return try await alone(question, try await request(for: question))
+        do throws(ConnectionError) {
+            let response = try await alone(question, try await request(for: question))
+            token?.note(ActivityOutcome(response))
+            return response
+        } catch {
+            token?.note(ActivityOutcome(error))
+            throw error
+        }
     }
 
     func serve(

@@ -1,9 +1,11 @@
 import DiamondSQLite
+import DiamondTestSupport
+import HTTPTypes
 import Testing
 
 @testable import Diamond
 
-@Suite struct `The activity counter` {
+@Suite(.timeLimit(.minutes(5))) struct `The activity counter` {
     @Test func `counts a token out once, however often it ends`() {
         let activity = Activity()
         let first = activity.begin()
@@ -24,24 +26,60 @@ import Testing
 
     @Test func `is balanced after any number of threads`() async {
         let activity = Activity()
-        let events = Guarded((began: 0, ended: 0))
-        let observation = activity.observe { event in
-            switch event {
-            case .began: events.withLock { $0.began += 1 }
-            case .ended: events.withLock { $0.ended += 1 }
-            default: break
-            }
-        }
+        let recorder = ActivityRecorder(activity)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    for _ in 0..<1000 { activity.begin().end() }
+                    for number in 0..<1000 {
+                        activity.begin(ActivityInterval.Kind.all[number % 6], tags: ["\(number % 7)"]).end()
+                    }
                 }
             }
         }
-        #expect(activity.inFlight == 0)
-        #expect(events.withLock { $0 } == (8000, 8000))
-        withExtendedLifetime(observation) {}
+        #expect(activity.snapshot == ActivitySnapshot(counts: ActivityCounts(), lanes: [:], origins: [:], tags: [:]))
+        #expect(recorder.begun == 8000 && recorder.isBalanced)
+    }
+
+    @Test(arguments: ActivityInterval.Kind.all) func `counts every kind apart`(kind: ActivityInterval.Kind) {
+        let activity = Activity()
+        let token = activity.begin(kind)
+        let counts = activity.counts
+        let figures = [
+            counts.requests, counts.queued, counts.inFlight, counts.backingOff, counts.paused, counts.refreshing,
+        ]
+        #expect(figures == ActivityInterval.Kind.all.map { $0 == kind ? 1 : 0 })
+        #expect(counts.isIdle == (kind == .pause))
+        token.end()
+        #expect(activity.counts == ActivityCounts())
+    }
+
+    @Test func `counts by lane, origin and tag`() {
+        let activity = Activity()
+        let tokens = [
+            activity.begin(.attempt, "images", "http://a", tags: ["x", "y"]),
+            activity.begin(.queue, "images", "http://b", tags: ["y"]),
+            activity.begin(.attempt, "api", "http://a"),
+        ]
+        let snapshot = activity.snapshot
+        #expect(snapshot.counts.inFlight == 2 && snapshot.counts.queued == 1)
+        #expect(snapshot.lanes["images"]?.inFlight == 1 && snapshot.lanes["images"]?.queued == 1)
+        #expect(snapshot.lanes["api"]?.inFlight == 1 && snapshot.lanes.count == 2)
+        #expect(snapshot.origins["http://a"]?.inFlight == 2 && snapshot.origins["http://b"]?.queued == 1)
+        #expect(snapshot.tags["y"]?.inFlight == 1 && snapshot.tags["y"]?.queued == 1)
+        #expect(snapshot.tags["x"]?.queued == 0 && snapshot.tags.count == 2)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func `keeps no account of what has not gone on for long`() {
+        var ledger = ActivityLedger()
+        let places = (0..<1000).map {
+            ledger.begin(.attempt, ActivitySubject(lane: .default, origin: "\($0)", tags: []))
+        }
+        #expect(Set(places).count == 1000)
+        for place in places { ledger.end(.attempt, at: place) }
+        #expect(ledger.count == 64 && ledger.total == ActivityCounts())
+        let again = ledger.begin(.attempt, ActivitySubject(lane: .default, origin: "new", tags: []))
+        #expect(ledger.snapshot.origins.keys.sorted() == ["new"] && again < 1000)
     }
 
     @Test func `tells an observer no more once its observation is dropped`() {
@@ -50,5 +88,118 @@ import Testing
         do { _ = activity.observe { _ in events.withLock { $0 += 1 } } }
         activity.begin().end()
         #expect(events.withLock { $0 } == 0)
+    }
+
+    @Test func `tells the end with what was noted, unless the end says something else`() {
+        let activity = Activity()
+        let outcomes = Guarded<[ActivityOutcome]>([])
+        let observation = activity.observe { event in
+            if case .ended(_, let outcome) = event { outcomes.withLock { $0.append(outcome) } }
+        }
+        let tokens = [activity.begin(), activity.begin()]
+        for token in tokens { token.note(ActivityOutcome(error: "timedOut")) }
+        tokens[0].end()
+        tokens[1].end(ActivityOutcome(status: .ok))
+        #expect(outcomes.withLock { $0 } == [ActivityOutcome(error: "timedOut"), ActivityOutcome(status: .ok)])
+        withExtendedLifetime(observation) {}
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `What is going on` {
+    @Test func `is told first as it is, then as it changes`() async {
+        let activity = Activity()
+        let token = activity.begin()
+        var changes = activity.changes.makeAsyncIterator()
+        #expect(await changes.next()?.counts.inFlight == 1)
+        token.end()
+        #expect(await changes.next()?.counts.inFlight == 0)
+    }
+
+    @Test func `is never lost between two looks, and brings what is then`() async {
+        let activity = Activity()
+        var changes = activity.changes.makeAsyncIterator()
+        _ = await changes.next()
+        let tokens = (0..<5).map { _ in activity.begin() }
+        #expect(await changes.next()?.counts.inFlight == 5)
+        tokens[0].end()
+        #expect(await changes.next()?.counts.inFlight == 4)
+    }
+
+    @Test func `wakes who waits for a change`() async {
+        let activity = Activity()
+        let seen = Guarded<[Int]>([])
+        let task = Task {
+            for await snapshot in activity.changes {
+                seen.withLock { $0.append(snapshot.counts.inFlight) }
+                if snapshot.counts.inFlight == 2 { return }
+            }
+        }
+        await untilTrue { seen.withLock { $0 } == [0] }
+        let first = activity.begin()
+        await untilTrue { seen.withLock { $0 } == [0, 1] }
+        let second = activity.begin()
+        await task.value
+        #expect(seen.withLock { $0 } == [0, 1, 2])
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `ends with the engine, and with the task that waits`() async {
+        var activity: Activity? = Activity()
+        let seen = Guarded(0)
+        let changes = activity?.changes
+        let tasks = (0..<2).map { _ in
+            Task { if let changes { for await _ in changes { seen.withLock { $0 += 1 } } } }
+        }
+        await untilTrue { seen.withLock { $0 } == 2 }
+        tasks[0].cancel()
+        await tasks[0].value
+        activity = nil
+        await tasks[1].value
+        #expect(seen.withLock { $0 } == 2)
+    }
+
+    @Test func `is idle when nothing is left but what is paused`() async {
+        let activity = Activity()
+        #expect(await activity.idle())
+        let kinds: [ActivityInterval.Kind] = [.request, .queue, .attempt, .backoff, .refresh]
+        var tokens = kinds.map { activity.begin($0) }
+        let isIdle = Guarded(false)
+        let task = Task {
+            await activity.idle()
+            isIdle.withLock { $0 = true }
+        }
+        let paused = [activity.begin(.request), activity.begin(.pause)]
+        while let token = tokens.popLast() {
+            #expect(!isIdle.withLock { $0 })
+            token.end()
+        }
+        await task.value
+        withExtendedLifetime(paused) {}
+    }
+
+    @Test func `is waited for until the task is canceled`() async {
+        let activity = Activity()
+        let token = activity.begin()
+        let task = Task { await activity.idle() }
+        task.cancel()
+        #expect(await !task.value)
+        withExtendedLifetime(token) {}
+    }
+}
+
+extension ActivityInterval.Kind {
+    static let all: [Self] = [.request, .queue, .attempt, .backoff, .pause, .refresh]
+}
+
+extension Activity {
+    func begin(
+        _ kind: ActivityInterval.Kind = .attempt,
+        _ lane: Lane = .default,
+        _ origin: String = "http://h",
+        tags: Set<String> = []
+    ) -> ActivityToken {
+        begin(kind, ActivitySubject(lane: lane, origin: origin, tags: tags)) {
+            ActivityRequest(method: .get) { origin + "/" }
+        }
     }
 }

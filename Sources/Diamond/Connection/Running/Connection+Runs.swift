@@ -89,7 +89,8 @@ extension Connection {
         do throws(ConnectionError) {
             let request = try await preparedRequest(claim)
             let asker = Asker(
-                priority: FlightPriority(queuePriority), claim: claim, validation: validation, box: box())
+                priority: FlightPriority(queuePriority), claim: claim, validation: validation, box: box(),
+                request: core.withLock { $0.token?.id })
             return .success(try accept(try await pipeline.response(to: request, asker: asker)))
         } catch {
             return .failure(error)

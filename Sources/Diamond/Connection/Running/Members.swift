@@ -4,7 +4,8 @@ import DiamondSQLite
 final class Members: Sendable {
     fileprivate struct State {
         /// From when they are enqueued until they have finished.
-        var connections: [ObjectIdentifier: Connection] = [:]
+        var connections: [ObjectIdentifier: (number: Int, connection: Connection)] = [:]
+        var count = 0
         var lines: [Lane: SerialLine] = [:]
     }
 
@@ -22,7 +23,11 @@ final class Members: Sendable {
 
     var lanes: Lanes { crew.lanes }
 
-    var all: [Connection] { state.withLock { Array($0.connections.values) } }
+    /// In the order in which they were added.
+    var all: [Connection] {
+        let members = state.withLock { Array($0.connections.values) }
+        return members.sorted { $0.number < $1.number }.map(\.connection)
+    }
 
     /// Runs a connection when its dependencies have finished; one that is run already is left where it is.
     func enqueue(_ connection: Connection) {
@@ -38,7 +43,8 @@ final class Members: Sendable {
         let isInOrder = lanes[lane].isSerial
         let (isNew, isInLine) = state.withLock { state in
             guard connection.join(self) else { return (false, false) }
-            state.connections[ObjectIdentifier(connection)] = connection
+            state.count += 1
+            state.connections[ObjectIdentifier(connection)] = (state.count, connection)
             return (true, isInOrder && state.enterLine(connection, lane))
         }
         if isInLine {

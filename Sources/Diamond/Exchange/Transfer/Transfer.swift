@@ -26,10 +26,7 @@ struct Transfer: Sendable {
     let wire: Exchange.Wire
     let meter: TransferMeter
 
-    /// Counted while it is on the wire.
     func outcome() async -> Outcome {
-        let token = wire.activity.begin()
-        defer { token.end() }
         let sentAt = wire.now()
         do throws(TransportError) {
             let response = try await wire.transport.send(meter.measured(before?.rest(of: request) ?? request))

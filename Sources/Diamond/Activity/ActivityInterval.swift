@@ -1,0 +1,67 @@
+public import HTTPTypes
+
+/// Something that goes on from one event to another, as ``ActivityEvent/began(_:)`` and ``ActivityEvent/ended(_:_:)`` tell of
+/// it.
+public struct ActivityInterval: Identifiable, Sendable {
+    /// The kinds of intervals; new ones may come.
+    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+        enum Name: String { case request, queue, attempt, backoff, pause, refresh }
+
+        let name: Name
+
+        /// A connection, from when it is enqueued until it has finished; or a call that asks a server, until its answer
+        /// is there.
+        public static let request = Kind(name: .request)
+        /// A wait for a place on the wire.
+        public static let queue = Kind(name: .queue)
+        /// One exchange on the wire, from its begin to the end of its body.
+        public static let attempt = Kind(name: .attempt)
+        /// The delay between two attempts.
+        public static let backoff = Kind(name: .backoff)
+        /// A connection is held.
+        public static let pause = Kind(name: .pause)
+        /// What was served stale is brought up to date.
+        public static let refresh = Kind(name: .refresh)
+
+        public var description: String { name.rawValue }
+    }
+
+    /// Tells this interval from all others of its engine.
+    public struct ID: Hashable, Sendable {
+        let number: Int
+    }
+
+    public let id: ID
+    public let kind: Kind
+    /// The request or refresh that it belongs to; of an attempt that several requests share, the first of them. It may be
+    /// over before this is.
+    public let parent: ID?
+    public let lane: Lane
+    /// Scheme, host and port; empty where the request's URL is none.
+    public let origin: String
+    /// The request's.
+    public let tags: Set<String>
+    public let method: HTTPRequest.Method
+    /// Which attempt of its exchange it is, from 1 on, or comes before; `nil` for other kinds.
+    public let attempt: Int?
+    let writeURL: @Sendable () -> String
+
+    /// Without user info, items sorted by name, secret parameters masked. Written when it is asked for.
+    public var url: String { writeURL() }
+}
+
+/// How an interval ended. Empty where that is all there is to say, as of a wait, or it was canceled or forgotten.
+public struct ActivityOutcome: Hashable, Sendable {
+    /// Of the response, if there was one.
+    public var status: HTTPResponse.Status?
+    /// How a request got its response.
+    public var source: Response.Source?
+    /// The code of the error, such as `timedOut`.
+    public var error: String?
+
+    init(status: HTTPResponse.Status? = nil, source: Response.Source? = nil, error: String? = nil) {
+        (self.status, self.source, self.error) = (status, source, error)
+    }
+
+    init(_ response: Response) { self.init(status: response.status, source: response.source) }
+}

@@ -1,0 +1,66 @@
+import DiamondSQLite
+import HTTPTypes
+
+@testable import Diamond
+
+/// Notes every interval, and whether its end has come, once and after its begin.
+final class ActivityRecorder: Sendable {
+    private struct State {
+        var open: [ActivityInterval.ID: ActivityInterval] = [:]
+        var story: [String] = []
+        var begun = 0
+        var mistakes = 0
+    }
+
+    private let state: Guarded<State>
+    private let observation: ActivityObservation
+
+    /// - Parameter isTelling: whether ``story`` is kept.
+    init(_ activity: Activity, isTelling: Bool = true) {
+        let state = Guarded(State())
+        self.state = state
+        observation = activity.observe { event in
+            state.withLock { state in
+                if isTelling, let line = event.line { state.story.append(line) }
+                switch event {
+                case .began(let interval):
+                    state.begun += 1
+                    if state.open.updateValue(interval, forKey: interval.id) != nil { state.mistakes += 1 }
+                case .ended(let interval, _):
+                    if state.open.removeValue(forKey: interval.id) == nil { state.mistakes += 1 }
+                default: break
+                }
+            }
+        }
+    }
+
+    var begun: Int { state.withLock { $0.begun } }
+    /// What has not ended.
+    var open: [ActivityInterval] { state.withLock { Array($0.open.values) } }
+    /// Whether all that began has ended, once.
+    var isBalanced: Bool { state.withLock { $0.open.isEmpty && $0.mistakes == 0 } }
+    /// A line for each event.
+    var story: [String] { state.withLock { $0.story } }
+}
+
+extension ActivityEvent {
+    fileprivate var line: String? {
+        switch self {
+        case .began(let interval): "\(interval.name) began"
+        case .ended(let interval, let outcome): "\(interval.name) ended\(outcome.words)"
+        case .hit(let source): "hit \(source.rawValue)"
+        case .miss: "miss"
+        default: nil
+        }
+    }
+}
+
+extension ActivityInterval {
+    fileprivate var name: String { "\(kind)" + (attempt.map { " \($0)" } ?? "") }
+}
+
+extension ActivityOutcome {
+    fileprivate var words: String {
+        [status.map { "\($0.code)" }, source?.rawValue, error].compactMap(\.self).map { " " + $0 }.joined()
+    }
+}

@@ -1,0 +1,229 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `The activity of an engine` {
+    private let airport = Airport()
+    private let clock = SteppingClock()
+    private let temporary = TemporaryStore()
+
+    private func engine(
+        _ transport: (any Transport)? = nil,
+        store: Store? = nil,
+        _ change: (inout Engine.Configuration) -> Void = { _ in }
+    ) -> Engine {
+        var configuration = Engine.Configuration(store: store)
+        configuration.transport = transport ?? airport.transport
+        configuration.clock = clock
+        configuration.draw = { 0.5 }
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
+
+    @Test(arguments: [false, true]) func `tells what waits and what is on the wire, by lane, origin and tag`(
+        isCached: Bool
+    ) async throws {
+        let engine = engine(store: isCached ? temporary.store : nil) { $0.lanes = ["images": LaneLimits(width: 1)] }
+        var requests = [Request("http://a/1"), Request("http://b/2"), Request("http://a/3")]
+        for index in 0..<2 { requests[index].lane = "images" }
+        requests[1].tags = ["x"]
+        let connections = requests.map { engine.enqueue($0) }
+        #expect(engine.connections == connections)
+        await flying("http://a/1", "http://a/3")
+        await untilTrue { engine.activity.counts.queued == 1 }
+        let snapshot = engine.activity.snapshot
+        #expect(snapshot.counts.requests == 3 && snapshot.counts.inFlight == 2 && !snapshot.isIdle)
+        #expect(snapshot.lanes["images"]?.inFlight == 1 && snapshot.lanes["images"]?.queued == 1)
+        #expect(snapshot.origins["http://a"]?.inFlight == 2 && snapshot.origins["http://b"]?.queued == 1)
+        #expect(snapshot.tags["x"]?.queued == 1 && snapshot.tags["x"]?.requests == 1 && snapshot.tags.count == 1)
+        airport.land("http://a/1")
+        await flying("http://a/3", "http://b/2")
+        airport.landAll()
+        await engine.activity.idle()
+        #expect(engine.activity.counts == ActivityCounts() && engine.connections.isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func `counts a wait that is canceled out`(isCached: Bool) async throws {
+        let engine = engine(store: isCached ? temporary.store : nil) { $0.width = 1 }
+        let recorder = ActivityRecorder(engine.activity)
+        let first = engine.enqueue(Request("http://h/1"))
+        await flying("http://h/1")
+        let second = engine.enqueue(Request("http://h/2"))
+        let third = Task { try? await engine.send(Request("http://h/3")) }
+        await untilTrue { engine.activity.counts.queued == 2 }
+        second.cancel()
+        third.cancel()
+        _ = await third.value
+        await untilTrue { engine.activity.counts.queued == 0 }
+        airport.landAll()
+        _ = try await first.response
+        await engine.activity.idle()
+        #expect(recorder.isBalanced && engine.activity.counts == ActivityCounts())
+    }
+
+    @Test func `tells the attempts of a request, and the delay between them`() async throws {
+        let statuses = Guarded([503, 200])
+        let engine = engine(
+            StubTransport { _ throws(TransportError) in
+                .stub(status: statuses.withLock { $0.removeFirst() })
+            })
+        let recorder = ActivityRecorder(engine.activity)
+        let connection = engine.enqueue(Request("http://h/"))
+        await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
+        #expect(engine.activity.counts.backingOff == 1 && engine.activity.inFlight == 0)
+        #expect(!engine.activity.snapshot.isIdle)
+        clock.advance(by: .milliseconds(25))
+        _ = try await connection.response
+        await engine.activity.idle()
+        #expect(
+            recorder.story == [
+                "request began", "attempt 1 began", "attempt 1 ended 503", "backoff 2 began", "backoff 2 ended",
+                "attempt 2 began", "attempt 2 ended 200", "request ended 200 network",
+            ])
+    }
+
+    @Test func `counts one exchange for all who share it`() async throws {
+        let engine = engine(store: temporary.store)
+        let recorder = ActivityRecorder(engine.activity)
+        let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
+        await flying("http://h/")
+        await untilTrue { recorder.story.count { $0 == "miss" } == 3 }
+        #expect(engine.activity.counts.requests == 3 && engine.activity.inFlight == 1)
+        airport.landAll()
+        for connection in connections { _ = try await connection.response }
+        await engine.activity.idle()
+        #expect(recorder.story.count { $0.hasPrefix("attempt") } == 2 && recorder.isBalanced)
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .post]) func `counts what is paused`(
+        method: HTTPRequest.Method
+    ) async throws {
+        let engine = engine()
+        let recorder = ActivityRecorder(engine.activity)
+        let connection = engine.enqueue(Request("http://h/", method: method))
+        await flying("http://h/")
+        connection.pause()
+        connection.pause()
+        #expect(engine.activity.counts.paused == 1)
+        // What must not be sent twice is still on the wire.
+        if method == .post { airport.landAll() }
+        #expect(await engine.activity.idle())
+        #expect(engine.activity.counts.requests == 1 && engine.activity.inFlight == 0)
+        connection.resume()
+        #expect(engine.activity.counts.paused == 1)
+        connection.resume()
+        #expect(engine.activity.counts.paused == 0)
+        if method == .get { await flying("http://h/") }
+        airport.landAll()
+        _ = try await connection.response
+        await engine.activity.idle()
+        #expect(
+            recorder.isBalanced && recorder.story.filter { $0.hasPrefix("pause") } == ["pause began", "pause ended"])
+    }
+
+    @Test func `counts a pause until the connection is canceled`() async throws {
+        let engine = engine()
+        let recorder = ActivityRecorder(engine.activity)
+        let connection = engine.connection(for: Request("http://h/"))
+        connection.pause()
+        #expect(engine.activity.counts == ActivityCounts())
+        engine.enqueue(connection)
+        #expect(engine.activity.counts.paused == 1 && engine.activity.counts.requests == 1)
+        connection.cancel()
+        await untilTrue { connection.isFinished }
+        #expect(engine.activity.counts == ActivityCounts() && recorder.isBalanced)
+    }
+
+    @Test func `counts refreshes behind stale answers apart`() async throws {
+        airport.headers = [.cacheControl: "max-age=0"]
+        let engine = engine(store: temporary.store)
+        let first = engine.enqueue(Request("http://h/"))
+        await flying("http://h/")
+        airport.landAll()
+        _ = try await first.response
+        let recorder = ActivityRecorder(engine.activity)
+        #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
+        await flying("http://h/")
+        #expect(engine.activity.counts.refreshing == 1 && engine.activity.counts.requests == 0)
+        airport.landAll()
+        await engine.activity.idle()
+        #expect(
+            recorder.story == [
+                "refresh began", "hit stale", "attempt 1 began", "attempt 1 ended 200", "refresh ended 200 network",
+            ])
+    }
+
+    @Test func `has no interval for what is answered from the cache`() async throws {
+        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]))
+        _ = try await engine.send(Request("http://h/"))
+        let recorder = ActivityRecorder(engine.activity)
+        _ = try await engine.send(Request("http://h/"))
+        #expect(recorder.story == ["hit cache"])
+    }
+
+    @Test func `has one interval for a call, with the way it ended`() async throws {
+        let engine = engine(
+            StubTransport { request throws(TransportError) in
+                guard request.url != "http://h/fails" else {
+                    throw TransportError(.badResponse, "no HTTP", requestMayHaveBeenSent: true)
+                }
+                let isMoved = request.url == "http://h/old"
+                return .stub(status: isMoved ? 302 : 200, headers: isMoved ? [.location: "/new"] : [:])
+            })
+        let recorder = ActivityRecorder(engine.activity)
+        _ = try await engine.send(Request("http://h/old"))
+        _ = try? await engine.send(Request("http://h/fails", method: .post))
+        #expect(
+            recorder.story == [
+                "request began", "attempt 1 began", "attempt 1 ended 302", "attempt 1 began", "attempt 1 ended 200",
+                "request ended 200 network", "request began", "attempt 1 began", "attempt 1 ended badResponse",
+                "request ended badResponse",
+            ])
+    }
+
+    @Test func `is not idle between two connections that wait for one another`() async throws {
+        let engine = engine(StubTransport())
+        let connections = (0..<50).map { engine.connection(for: Request("http://h/\($0)")) }
+        for (first, second) in zip(connections, connections.dropFirst()) { second.addDependency(first) }
+        for connection in connections { engine.enqueue(connection) }
+        await engine.activity.idle()
+        #expect(connections.allSatisfy { $0.isFinished })
+    }
+
+    @Test(arguments: [false, true]) func `tells no secret of a URL`(isConnection: Bool) async throws {
+        let engine = engine(StubTransport()) { configuration in
+            configuration.baseURL = "http://h/v1/"
+            configuration.rules.secrets = ["pin"]
+        }
+        let urls = Guarded<Set<String>>([])
+        let observation = engine.activity.observe { event in
+            if case .began(let interval) = event { urls.withLock { _ = $0.insert(interval.url) } }
+        }
+        let request = Request("c?access_token=hidden", parameters: ["b": 1, "pin": 1234])
+        if isConnection { _ = try await engine.enqueue(request).response } else { _ = try await engine.send(request) }
+        #expect(urls.withLock { $0 } == ["http://h/v1/c?access_token=•••&b=1&pin=•••"])
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `is told to the observers of the configuration from the opening of the cache on`() throws {
+        try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
+        try Data(repeating: 7, count: 10_000).write(to: URL(filePath: temporary.store.cachePath))
+        let observer = SetAsideObserver()
+        let engine = engine(store: temporary.store) { $0.observers = [observer] }
+        #expect(engine.cacheFailure == nil && observer.count.withLock { $0 } == 1)
+    }
+}
+
+private struct SetAsideObserver: ActivityObserver {
+    let count = Guarded(0)
+
+    func notice(_ event: ActivityEvent) {
+        if case .cacheSetAside = event { count.withLock { $0 += 1 } }
+    }
+}
