@@ -1,0 +1,140 @@
+import DiamondTestSupport
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The indicator's life` {
+    enum Input: CaseIterable { case begins, ends, timeIsUp }
+
+    /// How a state is come to.
+    private static let ways: [IndicatorLife.State: [Input]] = [
+        .notActive: [], .delayingStart: [.begins], .active: [.begins, .timeIsUp],
+        .delayingEnd: [.begins, .timeIsUp, .ends],
+    ]
+
+    @Test(arguments: [
+        (IndicatorLife.State.notActive, Input.begins, IndicatorLife.State.delayingStart),
+        (.notActive, .ends, .notActive),
+        (.notActive, .timeIsUp, .notActive),
+        (.delayingStart, .begins, .delayingStart),
+        (.delayingStart, .ends, .delayingStart),
+        (.delayingStart, .timeIsUp, .active),
+        (.active, .begins, .active),
+        (.active, .ends, .delayingEnd),
+        (.active, .timeIsUp, .active),
+        (.delayingEnd, .begins, .active),
+        (.delayingEnd, .ends, .delayingEnd),
+        (.delayingEnd, .timeIsUp, .notActive),
+    ]) func `goes by AFNetworking's table`(state: IndicatorLife.State, input: Input, next: IndicatorLife.State) throws {
+        var life = IndicatorLife()
+        for step in try #require(Self.ways[state]) { life.take(step) }
+        #expect(life.state == state)
+        life.take(input)
+        #expect(life.state == next)
+        #expect(life.isVisible == [.active, .delayingEnd].contains(next))
+        #expect(life.isWaiting == [.delayingStart, .delayingEnd].contains(next))
+    }
+
+    @Test func `shows nothing of what was over before the time was up`() {
+        var life = IndicatorLife()
+        for step in [Input.begins, .ends, .timeIsUp] { life.take(step) }
+        #expect(life.state == .notActive)
+    }
+
+    @Test func `does not restart the delay where one follows another`() {
+        var life = IndicatorLife()
+        life.take(.begins)
+        let wait = life.wait
+        life.take(.ends)
+        life.take(.begins)
+        #expect(life.wait == wait)
+    }
+
+    @Test func `hears no timer of a state before`() {
+        var life = IndicatorLife()
+        life.take(.begins)
+        life.take(.timeIsUp)
+        life.take(.ends)
+        let old = life.wait
+        life.take(.begins)
+        life.take(.ends)
+        life.timeIsUp(old)
+        #expect(life.state == .delayingEnd)
+    }
+}
+
+extension IndicatorLife {
+    fileprivate mutating func take(_ input: `The indicator's life`.Input) {
+        switch input {
+        case .begins: change(isBusy: true)
+        case .ends: change(isBusy: false)
+        case .timeIsUp: timeIsUp(wait)
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `The indicator` {
+    private let clock = SteppingClock()
+
+    private func sleeps(_ duration: Duration?) async {
+        await untilTrue { [clock] in clock.sleeping == [duration].compactMap(\.self) }
+    }
+
+    @Test func `shows what lasts a second, and hides when nothing has been for a sixth of one`() async {
+        let activity = Activity(clock: clock)
+        let indicator = activity.indicator()
+        var visibility = indicator.visibility.makeAsyncIterator()
+        #expect(await visibility.next() == false)
+        let token = activity.begin()
+        await sleeps(.seconds(1))
+        clock.advance(by: .milliseconds(999))
+        #expect(!indicator.isVisible)
+        clock.advance(by: .milliseconds(1))
+        #expect(await visibility.next() == true)
+        token.end()
+        await sleeps(.milliseconds(170))
+        #expect(indicator.isVisible)
+        clock.advance(by: .milliseconds(170))
+        #expect(await visibility.next() == false)
+    }
+
+    @Test func `stays through what follows before it is hidden`() async {
+        let activity = Activity(clock: clock)
+        let indicator = activity.indicator(showDelay: .zero, hideDelay: .seconds(2))
+        let first = activity.begin()
+        await untilTrue { indicator.isVisible }
+        first.end()
+        await sleeps(.seconds(2))
+        clock.advance(by: .milliseconds(1999))
+        let second = activity.begin()
+        await sleeps(nil)
+        clock.advance(by: .seconds(10))
+        #expect(indicator.isVisible)
+        second.end()
+        await sleeps(.seconds(2))
+        clock.advance(by: .seconds(2))
+        await untilTrue { !indicator.isVisible }
+    }
+
+    @Test func `that comes late looks at what is on the wire`() async {
+        let activity = Activity(clock: clock)
+        let token = activity.begin()
+        let indicator = activity.indicator()
+        await sleeps(.seconds(1))
+        clock.advance(by: .seconds(1))
+        await untilTrue { indicator.isVisible }
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func `ends what it tells, and its wait, when it is dropped`() async throws {
+        let activity = Activity(clock: clock)
+        var indicator: ActivityIndicator? = activity.indicator()
+        let visibility = indicator?.visibility
+        let token = activity.begin()
+        await sleeps(.seconds(1))
+        indicator = nil
+        for await _ in try #require(visibility) {}
+        await sleeps(nil)
+        withExtendedLifetime(token) {}
+    }
+}
