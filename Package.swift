@@ -12,6 +12,19 @@ let asyncHTTPClient: [Target.Dependency] = [
     ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
+/// What the observers are made of, each behind its own trait.
+let observability: [Target.Dependency] = [
+    ("Logging", "swift-log"), ("Metrics", "swift-metrics"), ("Tracing", "swift-distributed-tracing"),
+]
+.map { .product(name: $0, package: $1, condition: .when(traits: [$0])) }
+
+/// What their tests look at.
+let observabilityTests: [Target.Dependency] = [
+    ("InMemoryLogging", "swift-log", "Logging"),
+    ("MetricsTestKit", "swift-metrics", "Metrics"),
+    ("InMemoryTracing", "swift-distributed-tracing", "Tracing"),
+].map { .product(name: $0, package: $1, condition: .when(traits: [$2])) }
+
 let package = Package(
     name: "Diamond",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -27,6 +40,10 @@ let package = Package(
             description: "HTTPClientTransport, over async-http-client, for programs that have it anyway."
         ),
         .trait(name: "Compression", description: "Bodies of text may be stored compressed, by the system's zlib."),
+        .trait(
+            name: "Logging", description: "LogObserver, which writes what an engine does into a Logger of swift-log."),
+        .trait(name: "Metrics", description: "MetricsObserver, which counts and times it for swift-metrics."),
+        .trait(name: "Tracing", description: "TracingObserver, which makes spans of it for swift-distributed-tracing."),
         .trait(name: "Tools", description: "What cachectl and the sample API need: an argument parser, a server."),
     ],
     dependencies: [
@@ -37,6 +54,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     ],
     targets: [
@@ -74,7 +94,7 @@ let package = Package(
                 .target(name: "CDiamondZlib", condition: .when(traits: ["Compression"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
-            ] + asyncHTTPClient
+            ] + asyncHTTPClient + observability
         ),
         .executableTarget(
             name: "cachectl",
@@ -140,7 +160,7 @@ let package = Package(
                 "StoreHammer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
-            ] + asyncHTTPClient,
+            ] + asyncHTTPClient + observability + observabilityTests,
             path: "Tests/Diamond"
         ),
         .testTarget(

@@ -17,6 +17,7 @@ import AsyncHTTPClient
         "Sources/Diamond/Documentation.docc/RunningConnections.md", "Sources/Diamond/Documentation.docc/Retrying.md",
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
         "Sources/Diamond/Documentation.docc/Intercepting.md",
+        "Sources/Diamond/Documentation.docc/WatchingActivity.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -197,6 +198,40 @@ import AsyncHTTPClient
 
         await engine.close()
         try await client.shutdown()
+    }
+    #endif
+
+    private func watching(_ engine: Engine) async {
+        var spinner = Spinner()
+        print(engine.activity.counts.inFlight, engine.activity.snapshot.lanes[.images]?.queued ?? 0)
+        for connection in engine.connections { print(connection.request, connection.state) }
+
+        for await now in engine.activity.changes { print(now.counts) }
+
+        await engine.activity.idle()
+
+        let indicator = engine.activity.indicator()
+        for await isVisible in indicator.visibility { spinner.isHidden = !isVisible }
+
+        let observation = engine.activity.observe { event in
+            switch event {
+            case .began(let interval): print(interval.kind, interval.method, interval.url)
+            case .ended(let interval, let outcome): print(interval.kind, outcome.status?.code ?? 0, outcome.error ?? "")
+            case .cacheFailed(let reason): print(reason)
+            default: break
+            }
+        }
+        withExtendedLifetime(observation) {}
+    }
+
+    private struct Spinner {
+        var isHidden = true
+    }
+
+    #if Logging && Metrics && Tracing
+    private func observers() {
+        var configuration = Engine.Configuration()
+        configuration.observers = [LogObserver(), MetricsObserver(), TracingObserver()]
     }
     #endif
 

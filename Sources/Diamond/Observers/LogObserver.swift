@@ -1,0 +1,64 @@
+#if Logging
+import HTTPTypes
+public import Logging
+
+/// Writes what an engine does into a `Logger` of swift-log. Only with the package's trait `Logging`.
+///
+/// What is wrong with the store is a warning. How requests and attempts end is told at `debug`, errors too: they are the
+/// caller's. The rest is `trace`.
+public struct LogObserver: ActivityObserver {
+    private let logger: Logger
+
+    public init(_ logger: Logger = Logger(label: "diamond")) { self.logger = logger }
+
+    public func notice(_ event: ActivityEvent) {
+        switch event {
+        case .began(let interval): logger.trace("\(interval.kind) began", metadata: interval.metadata)
+        case .ended(let interval, let outcome): end(interval, outcome)
+        case .hit(let source): logger.trace("answered from the cache", metadata: ["source": "\(source.rawValue)"])
+        case .miss: logger.trace("nothing usable stored")
+        case .stored: logger.trace("stored")
+        case .evicted(let count): logger.trace("evicted", metadata: ["count": "\(count)"])
+        case .cacheEntryDropped(let reason): warn("an entry of the cache was dropped", reason)
+        case .cacheEntriesLocked(let reason): warn("entries of the cache cannot be opened", reason)
+        case .cacheSetAside(let file): logger.warning("the cache was set aside", metadata: ["file": "\(file)"])
+        case .cacheFailed(let reason): warn("the cache failed", reason)
+        }
+    }
+
+    private func end(_ interval: ActivityInterval, _ outcome: ActivityOutcome) {
+        let isMain = [.request, .attempt, .refresh].contains(interval.kind)
+        logger.log(
+            level: isMain ? .debug : .trace,
+            "\(interval.kind) ended",
+            metadata: interval.metadata.merging(outcome.metadata) { $1 }
+        )
+    }
+
+    private func warn(_ message: Logger.Message, _ reason: String) {
+        logger.warning(message, metadata: ["reason": "\(reason)"])
+    }
+}
+
+extension ActivityInterval {
+    fileprivate var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "method": "\(method.rawValue)", "url": "\(url)", "lane": "\(lane.name)", "id": "\(id.number)",
+        ]
+        if let parent { metadata["parent"] = "\(parent.number)" }
+        if let attempt { metadata["attempt"] = "\(attempt)" }
+        if !tags.isEmpty { metadata["tags"] = .array(tags.sorted().map { "\($0)" }) }
+        return metadata
+    }
+}
+
+extension ActivityOutcome {
+    fileprivate var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [:]
+        if let status { metadata["status"] = "\(status.code)" }
+        if let source { metadata["source"] = "\(source.rawValue)" }
+        if let error { metadata["error"] = "\(error)" }
+        return metadata
+    }
+}
+#endif

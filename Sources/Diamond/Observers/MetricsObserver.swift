@@ -1,0 +1,106 @@
+#if Metrics
+import DiamondSQLite
+import HTTPTypes
+public import Metrics
+
+/// Counts and times what an engine does, for swift-metrics. Only with the package's trait `Metrics`.
+///
+/// | metric | kind | dimensions |
+/// |---|---|---|
+/// | `http.client.request.duration` | timer of attempts | method, server, lane, status class or error |
+/// | `diamond.request.duration` | timer of requests that ask a server, waits and repetitions included | the same |
+/// | `diamond.queue.duration` | timer of waits for a place on the wire | server, lane |
+/// | `diamond.retries` | counter | server, lane |
+/// | `diamond.cache.hits` | counter | source |
+/// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
+///
+/// No label has a URL in it. Of servers and lanes, the first 100 have labels of their own, the others are `other`.
+public final class MetricsObserver: ActivityObserver {
+    private struct State {
+        var begins: [ActivityInterval.ID: ContinuousClock.Instant] = [:]
+        var servers = BoundedLabels()
+        var lanes = BoundedLabels()
+    }
+
+    private let state = Guarded(State())
+    private let factory: any MetricsFactory
+
+    /// - Parameter factory: `nil` for the one that the process has been set up with.
+    public init(factory: (any MetricsFactory)? = nil) { self.factory = factory ?? MetricsSystem.factory }
+
+    public func notice(_ event: ActivityEvent) {
+        switch event {
+        case .began(let interval): begin(interval)
+        case .ended(let interval, let outcome): end(interval, outcome)
+        case .hit(let source): count("diamond.cache.hits", [("source", source.rawValue)])
+        case .miss: count("diamond.cache.misses")
+        case .stored: count("diamond.cache.stores")
+        case .evicted(let entries): count("diamond.cache.evictions", by: entries)
+        case .cacheEntryDropped, .cacheEntriesLocked, .cacheSetAside, .cacheFailed: count("diamond.cache.failures")
+        }
+    }
+
+    private func begin(_ interval: ActivityInterval) {
+        if interval.kind == .backoff { count("diamond.retries", place(of: interval)) }
+        guard Self.timers[interval.kind] != nil else { return }
+        let now = ContinuousClock.now
+        state.withLock { $0.begins[interval.id] = now }
+    }
+
+    private func end(_ interval: ActivityInterval, _ outcome: ActivityOutcome) {
+        let begin = state.withLock { $0.begins.removeValue(forKey: interval.id) }
+        guard let begin, let label = Self.timers[interval.kind] else { return }
+        var dimensions = place(of: interval)
+        if interval.kind != .queue {
+            dimensions += [("http.request.method", interval.knownMethod)] + outcome.dimensions
+        }
+        let timer = Timer(label: label, dimensions: dimensions, factory: factory)
+        timer.recordNanoseconds((ContinuousClock.now - begin).nanoseconds)
+    }
+
+    private static let timers: [ActivityInterval.Kind: String] = [
+        .attempt: "http.client.request.duration", .request: "diamond.request.duration",
+        .queue: "diamond.queue.duration",
+    ]
+
+    private func place(of interval: ActivityInterval) -> [(String, String)] {
+        let server = interval.server.address
+        return state.withLock { state in
+            [
+                ("server.address", state.servers.label(of: server)),
+                ("diamond.lane", state.lanes.label(of: interval.lane.name)),
+            ]
+        }
+    }
+
+    private func count(_ label: String, _ dimensions: [(String, String)] = [], by count: Int = 1) {
+        Counter(label: label, dimensions: dimensions, factory: factory).increment(by: count)
+    }
+}
+
+/// Labels whose number is bounded: every one of them costs memory in whatever keeps the metrics.
+struct BoundedLabels {
+    private var known: Set<String> = []
+
+    static let limit = 100
+
+    mutating func label(of text: String) -> String {
+        if known.count < Self.limit { known.insert(text) }
+        return known.contains(text) ? text : "other"
+    }
+}
+
+extension ActivityOutcome {
+    /// `2xx`, not `204`.
+    fileprivate var dimensions: [(String, String)] {
+        var dimensions: [(String, String)] = []
+        if let status { dimensions.append(("http.response.status_class", "\(status.code / 100)xx")) }
+        if let error { dimensions.append(("error.type", error)) }
+        return dimensions
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}
+#endif

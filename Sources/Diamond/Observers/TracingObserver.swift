@@ -1,0 +1,77 @@
+#if Tracing
+import DiamondSQLite
+import HTTPTypes
+public import Tracing
+
+/// Makes spans of what an engine does, for swift-distributed-tracing. Only with the package's trait `Tracing`.
+///
+/// A connection, or a call that asks a server, is a span, and each of its attempts one below it, with the names of
+/// OpenTelemetry's conventions for HTTP clients; what it waited for stands in its events. The span of a request belongs
+/// to that of the task which enqueues or sends it. An attempt that several requests share is below the first of them.
+///
+/// The context is not sent along.
+public final class TracingObserver: ActivityObserver {
+    private let tracer: any Tracer
+    private let spans = Guarded<[ActivityInterval.ID: any Span]>([:])
+
+    /// - Parameter tracer: `nil` for the one that the process has been set up with.
+    public init(tracer: (any Tracer)? = nil) { self.tracer = tracer ?? InstrumentationSystem.tracer }
+
+    public func notice(_ event: ActivityEvent) {
+        switch event {
+        case .began(let interval): begin(interval)
+        case .ended(let interval, let outcome): end(interval, outcome)
+        default: break
+        }
+    }
+
+    private func begin(_ interval: ActivityInterval) {
+        let parent = interval.parent.flatMap { parent in spans.withLock { $0[parent] } }
+        guard [.request, .refresh, .attempt].contains(interval.kind) else {
+            parent?.addEvent(SpanEvent(name: interval.kind.description))
+            return
+        }
+        let span = start(interval, below: parent)
+        span.attributes.merge(interval.attributes)
+        spans.withLock { $0[interval.id] = span }
+    }
+
+    private func start(_ interval: ActivityInterval, below parent: (any Span)?) -> any Span {
+        let method = interval.knownMethod == "_OTHER" ? "HTTP" : interval.knownMethod
+        guard interval.kind == .attempt else { return tracer.startAnySpan("\(interval.kind) \(method)") }
+        guard let parent else { return tracer.startAnySpan(method, ofKind: .client) }
+        return tracer.startAnySpan(method, context: parent.context, ofKind: .client)
+    }
+
+    private func end(_ interval: ActivityInterval, _ outcome: ActivityOutcome) {
+        guard let span = spans.withLock({ $0.removeValue(forKey: interval.id) }) else { return }
+        if let status = outcome.status { span.attributes["http.response.status_code"] = status.code }
+        if let source = outcome.source { span.attributes["diamond.source"] = source.rawValue }
+        if let error = outcome.errorType {
+            span.attributes["error.type"] = error
+            span.setStatus(SpanStatus(code: .error))
+        }
+        span.end()
+    }
+}
+
+extension ActivityInterval {
+    fileprivate var attributes: SpanAttributes {
+        var attributes: SpanAttributes = [:]
+        attributes["http.request.method"] = knownMethod
+        if knownMethod == "_OTHER" { attributes["http.request.method_original"] = method.rawValue }
+        attributes["url.full"] = url
+        attributes["server.address"] = server.address
+        if let port = server.port ?? defaultPort { attributes["server.port"] = port }
+        if let attempt, attempt > 1 { attributes["http.request.resend_count"] = attempt - 1 }
+        attributes["diamond.lane"] = lane.name
+        if !tags.isEmpty { attributes["diamond.tags"] = tags.sorted() }
+        return attributes
+    }
+
+    private var defaultPort: Int? {
+        if origin.hasPrefix("https:") { return 443 }
+        return origin.hasPrefix("http:") ? 80 : nil
+    }
+}
+#endif

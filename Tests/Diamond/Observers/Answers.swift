@@ -1,0 +1,20 @@
+#if Metrics || Tracing
+import DiamondSQLite
+
+@testable import Diamond
+
+/// Things to be taken one after another.
+final class Answers<Element: Sendable>: Sendable {
+    private let rest: Guarded<[Element]>
+
+    init(_ elements: [Element]) { rest = Guarded(elements) }
+
+    func append(_ element: Element) { rest.withLock { $0.append(element) } }
+
+    func next() -> Element { rest.withLock { $0.removeFirst() } }
+}
+
+extension Answers<ActivityInterval>: ActivityObserver {
+    func notice(_ event: ActivityEvent) { if case .began(let interval) = event { append(interval) } }
+}
+#endif

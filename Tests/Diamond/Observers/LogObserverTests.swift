@@ -1,0 +1,56 @@
+#if Logging
+import DiamondTestSupport
+import HTTPTypes
+import InMemoryLogging
+import Logging
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The observer for swift-log` {
+    private let handler = InMemoryLogHandler()
+
+    private func logger(_ level: Logger.Level) -> Logger {
+        var logger = Logger(label: "test") { _ in handler }
+        logger.logLevel = level
+        return logger
+    }
+
+    private func send(_ level: Logger.Level) async throws {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = StubTransport()
+        configuration.observers = [LogObserver(logger(level))]
+        var request = Request("http://user:pass@h/?token=hidden")
+        request.tags = ["b", "a"]
+        _ = try await Engine(configuration).send(request)
+    }
+
+    @Test func `tells how attempts and requests end, without secrets`() async throws {
+        try await send(.debug)
+        #expect(handler.entries.map(\.message) == ["attempt ended", "request ended"])
+        #expect(handler.entries.allSatisfy { $0.level == .debug && $0.metadata["status"] == "200" })
+        #expect(handler.entries.allSatisfy { $0.metadata["url"] == "http://h/?token=•••" })
+        #expect(handler.entries[0].metadata["parent"] == handler.entries[1].metadata["id"])
+        #expect(handler.entries[0].metadata["attempt"] == "1" && handler.entries[1].metadata["source"] == "network")
+        #expect(handler.entries[1].metadata["tags"] == ["a", "b"])
+        #expect(!"\(handler.entries)".contains("hidden") && !"\(handler.entries)".contains("pass"))
+    }
+
+    @Test func `tells all where all is asked for, and nothing of it usually`() async throws {
+        try await send(.info)
+        #expect(handler.entries.isEmpty)
+        try await send(.trace)
+        #expect(
+            handler.entries.map(\.message) == ["request began", "attempt began", "attempt ended", "request ended"])
+    }
+
+    @Test(arguments: [
+        ActivityEvent.cacheEntryDropped(reason: "why"), .cacheEntriesLocked(reason: "why"),
+        .cacheSetAside(file: "why"), .cacheFailed(reason: "why"),
+    ]) func `warns of what is wrong with the store`(event: ActivityEvent) {
+        LogObserver(logger(.warning)).notice(event)
+        #expect(handler.entries.map(\.level) == [.warning])
+        #expect(handler.entries[0].metadata.values.contains("why"))
+    }
+}
+#endif

@@ -1,0 +1,86 @@
+#if Metrics
+import DiamondTestSupport
+import HTTPTypes
+import MetricsTestKit
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The observer for swift-metrics` {
+    private let metrics = TestMetrics()
+    private let temporary = TemporaryStore()
+
+    private func engine(_ statuses: Int...) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        let answers = Answers(statuses)
+        configuration.transport = StubTransport { _ throws(TransportError) in
+            .stub(status: answers.next(), headers: [.cacheControl: "max-age=60"])
+        }
+        configuration.draw = { 0 }
+        configuration.observers = [MetricsObserver(factory: metrics)]
+        return Engine(configuration)
+    }
+
+    private func dimensions(of timer: TestTimer) -> [String] { timer.dimensions.map { "\($0)=\($1)" } }
+
+    @Test func `times attempts and requests by server, lane and class of status`() async throws {
+        let engine = engine(503, 204)
+        _ = try await engine.send(Request("https://h:8443/a?b=1"))
+        let attempts = metrics.timers(label: "http.client.request.duration")
+        let place = ["server.address=h", "diamond.lane=default", "http.request.method=GET"]
+        #expect(
+            Set(attempts.map(dimensions)) == [
+                place + ["http.response.status_class=5xx"], place + ["http.response.status_class=2xx"],
+            ])
+        #expect(attempts.allSatisfy { $0.values.count == 1 && $0.values[0] >= 0 })
+        let requests = metrics.timers(label: "diamond.request.duration")
+        #expect(requests.map(dimensions) == [place + ["http.response.status_class=2xx"]])
+        #expect(requests[0].values.count == 1)
+    }
+
+    @Test func `counts repetitions, and what the cache does`() async throws {
+        var request = Request("http://h/")
+        request.retry = RetryPolicy(baseDelay: .milliseconds(1))
+        let engine = engine(503, 200)
+        _ = try await engine.send(request)
+        _ = try await engine.send(request)
+        #expect(metrics.counterTotal(label: "diamond.cache.misses") == 1)
+        #expect(metrics.counterTotal(label: "diamond.cache.stores") == 1)
+        #expect(metrics.counterTotal(label: "diamond.cache.hits", dimensions: [("source", "cache")]) == 1)
+    }
+
+    @Test func `times waits, and tells errors by their codes`() throws {
+        let observer = MetricsObserver(factory: metrics)
+        let activity = Activity(observers: [observer])
+        activity.begin(.queue, "images").end()
+        activity.begin(.attempt).end(ActivityOutcome(error: "timedOut"))
+        activity.begin(.backoff).end()
+        let wait = try #require(metrics.timers(label: "diamond.queue.duration").first)
+        #expect(dimensions(of: wait) == ["server.address=h", "diamond.lane=images"])
+        let attempt = try #require(metrics.timers(label: "http.client.request.duration").first)
+        #expect(dimensions(of: attempt).contains("error.type=timedOut"))
+        #expect(metrics.counterTotal(label: "diamond.retries") == 1)
+    }
+
+    @Test func `makes no more labels than a hundred, whatever is asked`() {
+        let activity = Activity(observers: [MetricsObserver(factory: metrics)])
+        for number in 0..<500 { activity.begin(.attempt, Lane("\(number)"), "http://h\(number):80").end() }
+        let timers = metrics.timers(label: "http.client.request.duration")
+        #expect(timers.count == 101)
+        #expect(timers.map(\.values.count).max() == 400)
+        #expect(timers.allSatisfy { !dimensions(of: $0).joined().contains("/") })
+    }
+
+    @Test(
+        arguments: [
+            ("http://h", "h", nil), ("https://h:8443", "h", 8443), ("http://[::1]:80", "[::1]", 80), ("", "", nil),
+        ] as [(String, String, Int?)]) func `takes the server from an origin`(origin: String, host: String, port: Int?)
+    {
+        let intervals = Answers<ActivityInterval>([])
+        let activity = Activity(observers: [intervals])
+        activity.begin(.attempt, .default, origin).end()
+        let server = intervals.next().server
+        #expect(server.address == host && server.port == port)
+    }
+}
+#endif

@@ -1,0 +1,70 @@
+#if Tracing
+import DiamondTestSupport
+import HTTPTypes
+import InMemoryTracing
+import Testing
+import Tracing
+
+@testable import Diamond
+
+@Suite struct `The observer for swift-distributed-tracing` {
+    private let tracer = InMemoryTracer()
+
+    private func engine(_ statuses: Int...) -> Engine {
+        let answers = Answers(statuses)
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = StubTransport { _ throws(TransportError) in .stub(status: answers.next()) }
+        configuration.draw = { 0 }
+        configuration.observers = [TracingObserver(tracer: tracer)]
+        return Engine(configuration)
+    }
+
+    @Test(arguments: [false, true]) func `makes a span of a request, and one of each attempt below it`(
+        isConnection: Bool
+    ) async throws {
+        let engine = engine(503, 200)
+        let request = Request("https://user:pass@h/a?token=hidden")
+        if isConnection { _ = try await engine.enqueue(request).response } else { _ = try await engine.send(request) }
+        await engine.activity.idle()
+        let spans = tracer.finishedSpans
+        #expect(spans.map(\.operationName) == ["GET", "GET", "request GET"])
+        #expect(spans.map(\.kind) == [.client, .client, .internal])
+        #expect(spans[0].parentSpanID == spans[2].spanID && spans[1].parentSpanID == spans[2].spanID)
+        #expect(spans.map { $0.attributes.get("http.response.status_code") } == [503, 200, 200])
+        #expect(spans.map { $0.attributes.get("http.request.resend_count") } == [nil, 1, nil])
+        #expect(spans.map { $0.status?.code } == [.error, nil, nil])
+        for span in spans {
+            #expect(span.attributes.get("http.request.method") == "GET")
+            #expect(span.attributes.get("url.full") == "https://h/a?token=•••")
+            #expect(span.attributes.get("server.address") == "h" && span.attributes.get("server.port") == 443)
+        }
+        #expect(spans[2].events.map(\.name).allSatisfy { $0 == "backoff" || $0 == "queue" })
+        #expect(tracer.activeSpans.isEmpty)
+    }
+
+    @Test func `puts the span of a request below that of the task which asks`() async throws {
+        let engine = engine(200, 200)
+        try await tracer.withSpan("mine") { _ in
+            _ = try await engine.send(Request("http://h/"))
+            _ = try await engine.enqueue(Request("http://h/")).response
+        }
+        await engine.activity.idle()
+        let spans = tracer.finishedSpans
+        let mine = try #require(spans.first { $0.operationName == "mine" })
+        let requests = spans.filter { $0.operationName == "request GET" }
+        #expect(requests.count == 2 && requests.allSatisfy { $0.parentSpanID == mine.spanID })
+    }
+
+    @Test func `tells errors by their codes, and methods of which there could be any number by one name`() throws {
+        let activity = Activity(observers: [TracingObserver(tracer: tracer)])
+        let method = try #require(HTTPRequest.Method("BREW"))
+        let token = activity.begin(.attempt, ActivitySubject(lane: .default, origin: "http://h", tags: [])) {
+            ActivityRequest(method: method) { "http://h/" }
+        }
+        token.end(ActivityOutcome(error: "timedOut"))
+        let span = try #require(tracer.finishedSpans.first)
+        #expect(span.operationName == "HTTP" && span.attributes.get("http.request.method") == "_OTHER")
+        #expect(span.attributes.get("error.type") == "timedOut" && span.status?.code == .error)
+    }
+}
+#endif
