@@ -37,7 +37,8 @@ import Testing
         let server = try Self.server(heads)
         let process = try ChildProcess(
             BuiltTool("cachectl").url,
-            ["send", "\(server.base)/large"],
+            // However long it takes until what has come is seen in the store.
+            ["send", "\(server.base)/large", "--timeout", "3600"],
             environment: ["DIAMOND_STORE": cachectl.temporary.directory.path],
             output: .null,
             errors: .null
