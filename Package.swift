@@ -30,6 +30,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Diamond", targets: ["Diamond"]),
+        .library(name: "DiamondTesting", targets: ["DiamondTesting"]),
         .executable(name: "cachectl", targets: ["cachectl"]),
     ],
     traits: [
@@ -96,6 +97,10 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + asyncHTTPClient + observability
         ),
+        .target(
+            name: "DiamondTesting",
+            dependencies: ["Diamond", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types")]
+        ),
         .executableTarget(
             name: "cachectl",
             dependencies: [
@@ -123,7 +128,7 @@ let package = Package(
         // One of several processes that use a store at the same time, and are killed.
         .executableTarget(
             name: "StoreHammer",
-            dependencies: ["Diamond", "DiamondTestSupport"],
+            dependencies: ["Diamond", "DiamondTestSupport", "DiamondTesting"],
             path: "Tests/StoreHammer"
         ),
         // Replaces getaddrinfo in the test process, for names whose look-up lasts.
@@ -141,13 +146,14 @@ let package = Package(
                 "Diamond",
                 "DiamondSQLite",
                 "DiamondSchema",
+                "DiamondTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/Support"
         ),
         .testTarget(
             name: "DiamondSQLiteTests",
-            dependencies: ["DiamondSQLite", "DiamondTestSupport"],
+            dependencies: ["DiamondSQLite", "DiamondTestSupport", "DiamondTesting"],
             path: "Tests/DiamondSQLite"
         ),
         .testTarget(
@@ -156,6 +162,7 @@ let package = Package(
                 "Diamond",
                 "DiamondSchema",
                 "DiamondTestSupport",
+                "DiamondTesting",
                 "SampleAPI",
                 "StoreHammer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -165,8 +172,19 @@ let package = Package(
         ),
         .testTarget(
             name: "cachectlTests",
-            dependencies: ["cachectl", "Diamond", "DiamondSQLite", "DiamondTestSupport", "SampleAPI"],
+            dependencies: [
+                "cachectl", "Diamond", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting", "SampleAPI",
+            ],
             path: "Tests/cachectl"
+        ),
+        .testTarget(
+            name: "DiamondTestingTests",
+            dependencies: [
+                "Diamond",
+                "DiamondTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/DiamondTesting"
         ),
     ],
     swiftLanguageModes: [.v6]

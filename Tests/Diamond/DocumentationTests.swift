@@ -1,5 +1,6 @@
 import Diamond
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Synchronization
@@ -18,6 +19,7 @@ import AsyncHTTPClient
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
         "Sources/Diamond/Documentation.docc/Intercepting.md",
         "Sources/Diamond/Documentation.docc/WatchingActivity.md",
+        "Sources/Diamond/Documentation.docc/TestingYourApp.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -175,6 +177,33 @@ import AsyncHTTPClient
         configuration.interceptors = [Signing(sign: sign), ResponseValidator.json]
         let engine = Engine(configuration)
         print(engine)
+    }
+
+    private func testing() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.url.hasSuffix("/cities") else { return .stub(status: 404) }
+            return .stub(headers: [.cacheControl: "max-age=60"], body: #"["Berlin"]"#)
+        }
+        let (clock, store) = (TestClock(), TemporaryStore())
+        let engine = Engine(.init(testing: transport, clock: clock, store: store))
+
+        let first = try await engine.send(Request("https://api.example.com/cities"))
+        let second = try await engine.send(Request("https://api.example.com/cities"))
+        clock.advance(by: .seconds(61))
+        let third = try await engine.send(Request("https://api.example.com/cities"))
+        print(first.source, second.source, third.source, transport.requests.count)  // network cache network 2
+    }
+
+    private func recording(_ configuration: Engine.Configuration, to file: URL) async throws {
+        var configuration = configuration
+        let recorder = RecordingTransport(URLSessionTransport())
+        configuration.transport = recorder
+        let response = try await Engine(configuration).send(Request("https://api.example.com/cities"))
+        try recorder.recording.write(to: file)
+
+        let replayer = ReplayingTransport(try Recording(contentsOf: file))
+        let again = try await Engine(.init(testing: replayer)).send(Request("https://api.example.com/cities"))
+        print(response.body == again.body, replayer.unused.isEmpty)
     }
 
     private func sealing(key: Data, keyOf2025: Data, keyOf2026: Data) async throws {

@@ -1,6 +1,7 @@
 import Diamond
 import DiamondSQLite
 import DiamondSchema
+package import DiamondTesting
 
 extension TemporaryStore {
     /// What SQLite says of the file: `ok` where every page and index is right.

@@ -1,18 +1,9 @@
 package import Diamond
+package import DiamondTesting
 package import Foundation
 import HTTPTypes
 
-/// A store in a directory of its own, gone with the last reference.
-package final class TemporaryStore: Sendable {
-    package let directory: URL
-    package var store: Store { Store(directory: directory) }
-
-    package init() {
-        directory = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
-    }
-
-    deinit { try? FileManager.default.removeItem(at: directory) }
-
+extension TemporaryStore {
     /// Every byte of every file of the store, write-ahead logs included.
     package func bytes() throws -> Data {
         var bytes = Data()

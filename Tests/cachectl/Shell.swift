@@ -1,4 +1,5 @@
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 
 /// The built `cachectl` with a store of its own.

@@ -1,4 +1,5 @@
 import DiamondTestSupport
+import DiamondTesting
 
 @testable import Diamond
 @testable import DiamondSQLite

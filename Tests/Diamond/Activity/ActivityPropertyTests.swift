@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -8,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct `Whatever an engine's connections do` {
     private let temporary = TemporaryStore()
-    private let clock = SteppingClock()
+    private let clock = TestClock()
 
     private func engine() -> Engine {
         let random = Guarded(SplitMix(state: Effort.seed))
@@ -64,12 +65,12 @@ private final class Weather: Transport {
 /// Connections and calls that are begun, paused, resumed, canceled and repeated at random.
 private struct Crowd {
     private let engine: Engine
-    private let clock: SteppingClock
+    private let clock: TestClock
     private var random: SplitMix
     private var connections: [Connection] = []
     private var calls: [Task<Void, Never>] = []
 
-    init(_ engine: Engine, _ clock: SteppingClock, seed: UInt64) {
+    init(_ engine: Engine, _ clock: TestClock, seed: UInt64) {
         (self.engine, self.clock, random) = (engine, clock, SplitMix(state: seed))
     }
 

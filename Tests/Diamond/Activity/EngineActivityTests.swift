@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -8,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `The activity of an engine` {
     private let airport = Airport()
-    private let clock = SteppingClock()
+    private let clock = TestClock()
     private let temporary = TemporaryStore()
 
     private func engine(

@@ -1,4 +1,5 @@
 import DiamondTestSupport
+import DiamondTesting
 import Testing
 
 @testable import Diamond
@@ -74,7 +75,7 @@ extension IndicatorLife {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `The indicator` {
-    private let clock = SteppingClock()
+    private let clock = TestClock()
 
     private func sleeps(_ duration: Duration?) async {
         await untilTrue { [clock] in clock.sleeping == [duration].compactMap(\.self) }

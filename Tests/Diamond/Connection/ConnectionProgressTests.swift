@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -89,7 +90,7 @@ import Testing
     }
 
     @Test func `begins anew with the next attempt`() async throws {
-        let clock = SteppingClock()
+        let clock = TestClock()
         var configuration = Engine.Configuration(store: nil)
         let attempts = Guarded(0)
         configuration.transport = StubTransport { _ throws(TransportError) in

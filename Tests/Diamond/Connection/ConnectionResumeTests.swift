@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -18,7 +19,7 @@ import Testing
         configuration.transport = reservoir.transport
         configuration.memoryCapacity = 0
         configuration.draw = { 0 }
-        configuration.clock = SteppingClock()
+        configuration.clock = TestClock()
         configuration.now = { [wall] in wall.now }
         change(&configuration)
         return Engine(configuration)
@@ -116,7 +117,7 @@ import Testing
     }
 
     @Test func `goes on with what broke before it was paused`() async throws {
-        let clock = SteppingClock()
+        let clock = TestClock()
         reservoir.change { $0.flows = [.broken(5)] }
         let engine = engine { configuration in
             configuration.clock = clock
@@ -193,7 +194,7 @@ import Testing
     @Test(arguments: [1000, half]) func `leaves nothing behind for an identity that was forgotten meanwhile`(
         received: Int
     ) async throws {
-        let clock = SteppingClock()
+        let clock = TestClock()
         reservoir.change { $0.flows = [.broken(received)] }
         let engine = engine { configuration in
             configuration.clock = clock

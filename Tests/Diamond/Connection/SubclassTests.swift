@@ -1,6 +1,7 @@
 import Diamond
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing

@@ -1,6 +1,7 @@
 import DiamondSQLite
 import DiamondSchema
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import Testing
 

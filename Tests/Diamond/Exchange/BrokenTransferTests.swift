@@ -1,4 +1,5 @@
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -15,7 +16,7 @@ import Testing
         var configuration = Engine.Configuration(store: temporary.store)
         // Again at once, however long the first time took.
         configuration.draw = { 0 }
-        configuration.clock = SteppingClock()
+        configuration.clock = TestClock()
         configuration.now = { [wall] in wall.now }
         change(&configuration)
         return Engine(configuration)

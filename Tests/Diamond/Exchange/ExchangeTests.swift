@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -8,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `An exchange` {
     private let temporary = TemporaryStore()
-    private let clock = SteppingClock()
+    private let clock = TestClock()
     private let wall = ManualClock()
 
     /// Answers one after another, the last one from then on.

@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -177,7 +178,7 @@ import Testing
             if wasLost { return try await airport.transport.send(request) }
             throw TransportError(.cannotConnect, "lost", requestMayHaveBeenSent: false)
         }
-        let clock = SteppingClock()
+        let clock = TestClock()
         let engine = engine(width: 1, transport, clock)
         let observation = observation(of: engine)
         var connections = [engine.enqueue(Request("http://h/1"))]

@@ -1,5 +1,6 @@
 #if Logging
 import DiamondTestSupport
+import DiamondTesting
 import HTTPTypes
 import InMemoryLogging
 import Logging

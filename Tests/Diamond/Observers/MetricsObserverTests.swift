@@ -1,5 +1,6 @@
 #if Metrics
 import DiamondTestSupport
+import DiamondTesting
 import HTTPTypes
 import MetricsTestKit
 import Testing

@@ -1,5 +1,6 @@
 #if Tracing
 import DiamondTestSupport
+import DiamondTesting
 import HTTPTypes
 import InMemoryTracing
 import Testing

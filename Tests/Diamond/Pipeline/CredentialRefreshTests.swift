@@ -1,5 +1,6 @@
 import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Testing
@@ -52,7 +53,7 @@ import Testing
         configuration.transport = transport
         configuration.credentials = login
         // However long the machine takes, no time passes for the retry policy.
-        configuration.clock = SteppingClock()
+        configuration.clock = TestClock()
         return Engine(configuration)
     }
 

@@ -1,5 +1,6 @@
 #if os(Linux)
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import Testing
 

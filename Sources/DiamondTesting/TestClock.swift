@@ -1,17 +1,25 @@
 import DiamondSQLite
+public import Foundation
 
 /// A clock that stands still until it is moved; who sleeps by it wakes when it has come so far.
-package final class SteppingClock: Clock {
-    package typealias Duration = Swift.Duration
+///
+/// ```swift
+/// let clock = TestClock()
+/// configuration.now = { clock.date }
+/// configuration.clock = clock
+/// clock.advance(by: .seconds(61))  // what was fresh for a minute is stale
+/// ```
+public final class TestClock: Clock {
+    public typealias Duration = Swift.Duration
 
-    package struct Instant: InstantProtocol {
-        package typealias Duration = Swift.Duration
+    public struct Instant: InstantProtocol {
+        public typealias Duration = Swift.Duration
 
         var sinceBegin = Duration.zero
 
-        package func advanced(by duration: Duration) -> Instant { Instant(sinceBegin: sinceBegin + duration) }
-        package func duration(to other: Instant) -> Duration { other.sinceBegin - sinceBegin }
-        package static func < (left: Instant, right: Instant) -> Bool { left.sinceBegin < right.sinceBegin }
+        public func advanced(by duration: Duration) -> Instant { Instant(sinceBegin: sinceBegin + duration) }
+        public func duration(to other: Instant) -> Duration { other.sinceBegin - sinceBegin }
+        public static func < (left: Instant, right: Instant) -> Bool { left.sinceBegin < right.sinceBegin }
     }
 
     private struct Sleeper {
@@ -27,18 +35,23 @@ package final class SteppingClock: Clock {
     }
 
     private let state = Guarded(State())
+    private let begin: Date
 
-    package init() {}
+    /// - Parameter date: what ``date`` begins with: 2026-01-01T00:00:00Z.
+    public init(date: Date = Date(timeIntervalSince1970: 1_767_225_600)) { begin = date }
 
-    package var now: Instant { state.withLock { $0.now } }
-    package let minimumResolution = Duration.nanoseconds(1)
+    public var now: Instant { state.withLock { $0.now } }
+    public let minimumResolution = Duration.nanoseconds(1)
+
+    /// The wall clock's time.
+    public var date: Date { begin + TimeInterval(now.sinceBegin / .seconds(1)) }
 
     /// How long each of those who sleep has still to sleep, the shortest first.
-    package var sleeping: [Duration] {
+    public var sleeping: [Duration] {
         state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted() }
     }
 
-    package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let number = state.withLock { state in
             state.count += 1
             return state.count
@@ -69,7 +82,7 @@ package final class SteppingClock: Clock {
     }
 
     /// Moves on, and wakes who has slept long enough.
-    package func advance(by duration: Duration) {
+    public func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.now = state.now.advanced(by: duration)
             let numbers = state.sleepers.filter { $0.value.deadline <= state.now }.keys

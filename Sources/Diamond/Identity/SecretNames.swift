@@ -1,0 +1,22 @@
+/// What says by its name that it is secret, for those who keep or show messages.
+package enum SecretNames {
+    private static let rules = KeyRules()
+
+    /// - Parameter header: in any case.
+    package static func contains(header name: String) -> Bool { rules.isCredential(name.lowercased()) }
+
+    /// A member of a JSON object.
+    package static func contains(member name: String) -> Bool { rules.isSecret(name) }
+
+    /// An item of a form or a query.
+    ///
+    /// - Parameter parameter: percent-encoded.
+    package static func contains(parameter name: String) -> Bool {
+        name.withBytes { rules.isSecret(parameter: $0) }
+    }
+
+    /// A URL in normal form, its secret parameters masked; as it stands where it is none.
+    package static func masked(_ url: String) -> String {
+        (try? WireRequest(Request(url)))?.printableURL(rules) ?? url
+    }
+}

@@ -1,0 +1,20 @@
+public import Diamond
+import HTTPTypes
+
+extension Engine.Configuration {
+    /// An engine that sends nothing, and whose time stands still until the clock is moved.
+    ///
+    /// Nothing is sent again, because who waits for it would wait for the clock: set
+    /// ``Engine/Configuration/retry`` where that is what you test.
+    ///
+    /// - Parameter store: `nil` for an engine without a cache.
+    public init(testing transport: any Transport, clock: TestClock = TestClock(), store: TemporaryStore? = nil) {
+        self.init(store: store?.store)
+        self.transport = transport
+        self.clock = clock
+        now = { clock.date }
+        retry = .never
+        // Whatever language the machine speaks.
+        headers = [.userAgent: "Diamond"]
+    }
+}

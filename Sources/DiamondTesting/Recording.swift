@@ -1,0 +1,55 @@
+public import Foundation
+
+/// Exchanges as they went over the wire, to be written to a file and answered from later, without a network.
+///
+/// A file in JSON that people can read and change. Credentials in it are masked (`•••`): headers, parameters, members of
+/// JSON bodies whose names say that they are secret, such as `Authorization`, `api_key` and `token`. What else is secret,
+/// mask yourself before you commit it.
+public struct Recording: Codable, Hashable, Sendable {
+    /// One exchange.
+    public struct Exchange: Codable, Hashable, Sendable {
+        public var method: String
+        /// Absolute.
+        public var url: String
+        /// What the request carried up; `nil` where that was nothing, or is not known.
+        public var requestBody: Body?
+        public var status: Int
+        /// `Name: value`.
+        public var headers: [String]
+        public var body: Body
+    }
+
+    /// Bytes as people read them, where they are text.
+    public enum Body: Codable, Hashable, Sendable {
+        case text(String)
+        case base64(Data)
+    }
+
+    public var exchanges: [Exchange]
+
+    public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
+
+    /// - Throws: what reading the file throws, and `DecodingError` where it is no recording.
+    public init(contentsOf file: URL) throws {
+        self = try JSONDecoder().decode(Recording.self, from: Data(contentsOf: file))
+    }
+
+    public func write(to file: URL) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try encoder.encode(self).write(to: file, options: .atomic)
+    }
+}
+
+extension Recording.Body {
+    init(_ data: Data) {
+        self = String(validating: data, as: UTF8.self).map(Recording.Body.text) ?? .base64(data)
+    }
+
+    var data: Data {
+        switch self {
+        case .text(let text): Data(text.utf8)
+        case .base64(let data): data
+        }
+    }
+}

@@ -1,0 +1,68 @@
+public import Diamond
+import DiamondSQLite
+import Foundation
+import HTTPTypes
+
+/// Sends over another transport, and keeps what went over the wire: for a ``ReplayingTransport`` later.
+///
+/// ```swift
+/// let transport = RecordingTransport(CurlTransport())
+/// // … run what is to be recorded …
+/// try transport.recording.write(to: file)
+/// ```
+///
+/// Bodies of responses are taken whole before they are handed on. What fails is not recorded.
+public final class RecordingTransport: Transport {
+    private let transport: any Transport
+    private let exchanges = Guarded<[Recording.Exchange]>([])
+
+    public init(_ transport: any Transport) { self.transport = transport }
+
+    /// All so far, in the order in which they ended.
+    public var recording: Recording { Recording(exchanges: exchanges.withLock { $0 }) }
+
+    public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
+        var response = try await transport.send(request)
+        let body = try await response.body.collect()
+        exchanges.withLock { $0.append(Recording.Exchange(request, response, body)) }
+        response.body = BodyStream(body)
+        return response
+    }
+
+    public func close() async { await transport.close() }
+}
+
+extension Recording.Exchange {
+    fileprivate init(_ request: TransportRequest, _ response: TransportResponse, _ body: Data) {
+        let known = Recording.Question(request)
+        self.init(
+            method: known.method,
+            url: known.url,
+            requestBody: known.body,
+            status: response.status.code,
+            headers: Masking.headers(response.headers).map { "\($0.name): \($0.value)" },
+            body: Recording.Body(Masking.body(body, response.headers))
+        )
+    }
+}
+
+extension Recording {
+    /// What an exchange is found by: the request, secrets masked.
+    struct Question: Hashable {
+        let method: String
+        let url: String
+        let body: Body?
+
+        init(_ request: TransportRequest) {
+            method = request.method.rawValue
+            url = Masking.url(request.url)
+            if case .bytes(let data) = request.body {
+                body = Body(Masking.body(data, request.headers))
+            } else {
+                body = nil
+            }
+        }
+
+        init(_ exchange: Exchange) { (method, url, body) = (exchange.method, exchange.url, exchange.requestBody) }
+    }
+}

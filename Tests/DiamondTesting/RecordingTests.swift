@@ -1,0 +1,105 @@
+import Diamond
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite struct `A recording` {
+    private func response(_ transport: any Transport, _ request: TransportRequest) async throws -> (Int, String) {
+        let response = try await transport.send(request)
+        return (response.status.code, String(decoding: try await response.body.collect(), as: UTF8.self))
+    }
+
+    private let cities = TransportRequest(url: "http://h/cities?b=2&a=1")
+
+    @Test func `answers as the server has answered, in that order, and the last again`() async throws {
+        let stub = StubTransport { request throws(TransportError) in
+            .stub(status: request.method == .post ? 201 : 200, headers: [.eTag: "\"1\""], body: request.url)
+        }
+        let recorder = RecordingTransport(stub)
+        for _ in 0..<2 { _ = try await recorder.send(cities) }
+        let order = TransportRequest(method: .post, url: "http://h/", body: .bytes(Data("1".utf8)))
+        _ = try await recorder.send(order)
+        var recording = recorder.recording
+        recording.exchanges[1].body = .text("second")
+
+        let replayer = ReplayingTransport(recording)
+        #expect(replayer.unused.count == 3)
+        #expect(try await response(replayer, cities) == (200, "http://h/cities?b=2&a=1"))
+        #expect(try await response(replayer, cities) == (200, "second"))
+        #expect(try await response(replayer, cities) == (200, "second"))
+        #expect(replayer.unused.map(\.method) == ["POST"])
+        #expect(try await response(replayer, order) == (201, "http://h/"))
+        #expect(try await replayer.send(order).headers[.eTag] == "\"1\"")
+        #expect(replayer.unused.isEmpty)
+    }
+
+    @Test(arguments: [
+        TransportRequest(url: "http://h/towns"), TransportRequest(method: .post, url: "http://h/cities?b=2&a=1"),
+        TransportRequest(url: "http://h/cities?b=2&a=1", body: .bytes(Data("1".utf8))),
+    ])
+    func `fails for what was not recorded, and says what that is`(request: TransportRequest) async throws {
+        let recorder = RecordingTransport(StubTransport())
+        _ = try await recorder.send(cities)
+        let error = await #expect(throws: TransportError.self) {
+            try await ReplayingTransport(recorder.recording).send(request)
+        }
+        #expect(error?.code == .cannotConnect && error?.message.contains(request.method.rawValue) == true)
+    }
+
+    @Test func `is written to a file, and read from it`() async throws {
+        let stub = StubTransport { request throws(TransportError) in
+            request.url == "http://h/text" ? .stub(body: "ä") : .stub(body: Data([0xFF, 0]))
+        }
+        let recorder = RecordingTransport(stub)
+        for path in ["text", "bytes"] { _ = try await recorder.send(TransportRequest(url: "http://h/\(path)")) }
+        let directory = TemporaryStore().directory
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let file = directory.appending(path: "recording.json")
+        try recorder.recording.write(to: file)
+        #expect(try Recording(contentsOf: file) == recorder.recording)
+        #expect(recorder.recording.exchanges.map(\.body) == [.text("ä"), .base64(Data([0xFF, 0]))])
+    }
+
+    @Test(arguments: [
+        ("application/json", #"{"user":"a","password": "s3cret","id":12345678901234567890}"#),
+        ("application/json", #"[{"access_token" : "s3cret\"s3cret"},{"token":123}]"#),
+        ("application/x-www-form-urlencoded", "user=a&password=s3cret"),
+    ])
+    func `holds no secret that says so by its name`(type: String, body: String) async throws {
+        let stub = StubTransport(headers: [.setCookie: "sid=s3cret", .contentType: type], body: body)
+        let recorder = RecordingTransport(stub)
+        let request = TransportRequest(
+            method: .post, url: "http://h/?api_key=s3cret&page=1",
+            headers: [.authorization: "Bearer s3cret", .contentType: type], body: .bytes(Data(body.utf8)))
+        #expect(try await response(recorder, request).1 == body)
+        let text = "\(recorder.recording)"
+        #expect(!text.contains("s3cret") && !text.contains("123}") && text.contains("page=1"))
+        #expect(body.contains("12345678901234567890") == text.contains("12345678901234567890"))
+        _ = try await ReplayingTransport(recorder.recording).send(request)
+    }
+
+    @Test func `brings an engine its answers, by the test's clock`() async throws {
+        let recorder = RecordingTransport(StubTransport(headers: [.cacheControl: "max-age=60"], body: "[]"))
+        _ = try await Engine(.init(testing: recorder)).send(Request("http://h/cities"))
+        let (clock, store) = (TestClock(), TemporaryStore())
+        let transport = ReplayingTransport(recorder.recording)
+        let engine = Engine(.init(testing: transport, clock: clock, store: store))
+        #expect(try await engine.send(Request("http://h/cities")).source == .network)
+        #expect(try await engine.send(Request("http://h/cities")).source == .cache)
+        clock.advance(by: .seconds(61))
+        #expect(try await engine.send(Request("http://h/cities")).source == .network)
+    }
+}
+
+@Suite struct `A silent transport` {
+    @Test func `ends an exchange when it is canceled`() async throws {
+        let transport = StubTransport.silent()
+        let task = Task { try await transport.send(TransportRequest(url: "http://h/")) }
+        while transport.requests.isEmpty { await Task.yield() }
+        task.cancel()
+        let error = await #expect(throws: TransportError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+}
