@@ -18,7 +18,9 @@ public protocol Interceptor: Sendable {
     ///
     /// Called while the request has its place on the wire: be quick.
     ///
-    /// - Parameter attempt: 1 for the first; counted anew for each hop of a redirect.
+    /// - Parameters:
+    ///   - request: as it is about to be sent.
+    ///   - attempt: 1 for the first; counted anew for each hop of a redirect.
     func adapt(_ request: inout TransportRequest, attempt: Int) async throws
 
     /// Looks at what a server has answered, whatever the status, before it is stored: what is refused never is, and the
