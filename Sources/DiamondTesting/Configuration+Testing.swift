@@ -12,7 +12,8 @@ extension Engine.Configuration {
         self.init(store: store?.store)
         self.transport = transport
         self.clock = clock
-        now = { clock.date }
+        // The directory stays as long as the engine.
+        now = { withExtendedLifetime(store) { clock.date } }
         retry = .never
         // Whatever language the machine speaks.
         headers = [.userAgent: "Diamond"]

@@ -12,9 +12,16 @@ enum Masking {
         var masked: HTTPFields = [:]
         for var field in headers {
             if SecretNames.contains(header: field.name.rawName) { field.value = mask }
+            if [.location, .contentLocation].contains(field.name) { field.value = location(field.value) }
             masked.append(field)
         }
         return masked
+    }
+
+    // A fragment may hold a token, and is never sent.
+    private static func location(_ value: String) -> String {
+        let parts = value.prefix { $0 != "#" }.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.count == 2 ? "\(parts[0])?\(form(String(parts[1])))" : String(parts.first ?? "")
     }
 
     /// Text of JSON or of a form, the rest as it stands; what is neither is left alone.
@@ -31,13 +38,13 @@ enum Masking {
         }.joined(separator: "&")
     }
 
-    /// Members whose values are texts or numbers, wherever they stand.
+    /// Members whose values are texts or numbers, wherever they stand; a number stays one, for those who decode it.
     private static func json(_ text: String) -> String {
-        let member = /"((?:[^"\\]|\\.)*)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*)/
+        let member = /"((?:[^"\\]|\\.)*)"(\s*:\s*)(?:(")(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*)/
         return text.replacing(member) { match in
-            let name = String(match.output.1)
-            return SecretNames.contains(member: name)
-                ? "\"\(name)\"\(match.output.2)\"\(mask)\"" : String(match.output.0)
+            let (whole, name, colon, quote) = match.output
+            guard SecretNames.contains(member: String(name)) else { return String(whole) }
+            return "\"\(name)\"\(colon)" + (quote == nil ? "0" : "\"\(mask)\"")
         }
     }
 }

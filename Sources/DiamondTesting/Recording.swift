@@ -25,6 +25,8 @@ public struct Recording: Codable, Hashable, Sendable {
         case base64(Data)
     }
 
+    /// Of the file's format.
+    private var version = 1
     public var exchanges: [Exchange]
 
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
@@ -50,6 +52,28 @@ extension Recording.Body {
         switch self {
         case .text(let text): Data(text.utf8)
         case .base64(let data): data
+        }
+    }
+}
+
+/// `{"text": …}` or `{"base64": …}`.
+extension Recording.Body {
+    private enum CodingKeys: String, CodingKey { case text, base64 }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if let text = try container.decodeIfPresent(String.self, forKey: .text) {
+            self = .text(text)
+        } else {
+            self = .base64(try container.decode(Data.self, forKey: .base64))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .text(let text): try container.encode(text, forKey: .text)
+        case .base64(let data): try container.encode(data, forKey: .base64)
         }
     }
 }

@@ -68,7 +68,11 @@ import Testing
         ("application/x-www-form-urlencoded", "user=a&password=s3cret"),
     ])
     func `holds no secret that says so by its name`(type: String, body: String) async throws {
-        let stub = StubTransport(headers: [.setCookie: "sid=s3cret", .contentType: type], body: body)
+        let stub = StubTransport(
+            headers: [
+                .setCookie: "sid=s3cret", .contentType: type, .location: "/cb?access_token=s3cret&page=1#s3cret",
+            ],
+            body: body)
         let recorder = RecordingTransport(stub)
         let request = TransportRequest(
             method: .post, url: "http://h/?api_key=s3cret&page=1",
@@ -76,6 +80,7 @@ import Testing
         #expect(try await response(recorder, request).1 == body)
         let text = "\(recorder.recording)"
         #expect(!text.contains("s3cret") && !text.contains("123}") && text.contains("page=1"))
+        #expect(!body.contains("123}") || text.contains(#"token\":0"#) || text.contains(#"token":0"#))
         #expect(body.contains("12345678901234567890") == text.contains("12345678901234567890"))
         _ = try await ReplayingTransport(recorder.recording).send(request)
     }

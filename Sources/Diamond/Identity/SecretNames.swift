@@ -15,8 +15,8 @@ package enum SecretNames {
         name.withBytes { rules.isSecret(parameter: $0) }
     }
 
-    /// A URL in normal form, its secret parameters masked; as it stands where it is none.
+    /// A URL in normal form, its secret parameters masked, and so is a relative one.
     package static func masked(_ url: String) -> String {
-        (try? WireRequest(Request(url)))?.printableURL(rules) ?? url
+        (try? WireRequest(Request(url)))?.printableURL(rules) ?? RequestURL.masked(Array(url.utf8))
     }
 }
