@@ -15,7 +15,9 @@ extension Connection {
             core.token = token
             return true
         }
-        if !isTaken { token.end() }
+        guard isTaken else { return token.end() }
+        // Paused before it was counted, and about to wait, it takes no step that would tell.
+        if core.withLock({ $0.isHoldNew }) { countHold() }
     }
 
     /// Counts that the connection is held, or is no longer.

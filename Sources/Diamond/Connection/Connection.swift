@@ -135,7 +135,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// thread; be quick. Connections of one class share an exchange, and one of them speaks for all: go by the response alone.
     ///
     /// - Throws: whatever says best what is wrong: the connection fails with `invalidResponse`, the response, and this as the
-    ///   cause. Under `networkElseCache` what is stored is handed out instead.
+    ///   cause. Under `networkElseCache` what is stored is handed out instead, but for a status of 3xx or 4xx.
     open func validate(_ response: Response) throws {}
 
     /// Makes of a valid response what the subclass wants, and keeps it: behind a lock. Does nothing here.

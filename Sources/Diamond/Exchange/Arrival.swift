@@ -8,6 +8,8 @@ struct Arrival: Sendable {
     var body: Data
     var sentAt: Int64
     var receivedAt: Int64
+    /// Whether an interceptor has sent a credential for it, on whose behalf nobody knows: it is for the one who has asked.
+    var isPersonal = false
     /// What led to it; empty where the first attempt did.
     var attempts: [Attempt] = []
 }

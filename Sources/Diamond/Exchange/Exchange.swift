@@ -110,21 +110,36 @@ struct Exchange: Sendable {
     }
 
     private mutating func attempt() async throws(ConnectionError) -> ExchangeAttempt {
-        let request = try await wire.interceptors.adapt(order.request, attempt: history.attempts.count + 1)
+        let (request, isPersonal) = try await adapted()
         let admission = repetitions.admit(to: order.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let limit = order.policy.attemptLimit(elapsed: elapsed)
         let meter = TransferMeter(request)
         order.hear(.began(meter))
         let transfer = Transfer(
-            request: request, isContinuable: order.isContinuable, before: incomplete, keeper: order.keeper, wire: wire,
-            meter: meter)
+            request: request, isPersonal: isPersonal, isContinuable: order.isContinuable, before: incomplete,
+            keeper: order.keeper, wire: wire, meter: meter)
         let token = order.scope.begin(.attempt, attempt: number)
         let attempt = await ExchangeAttempt(transfer, limit: limit)
         token.end(attempt.ending)
         incomplete = attempt.left
         repetitions.note(attempt.outcome, of: admission, from: order.origin)
         return attempt
+    }
+
+    /// The request as it goes out, and whether interceptors have made it one of somebody who is not named. A redirect to
+    /// another origin takes no credential along, also none of theirs.
+    private func adapted() async throws(ConnectionError) -> (TransportRequest, isPersonal: Bool) {
+        // The rest, where something is here: a signature may cover the range.
+        let outgoing = incomplete?.rest(of: order.request) ?? order.request
+        guard !wire.interceptors.isEmpty else { return (outgoing, false) }
+        var request = try await wire.interceptors.adapt(outgoing, attempt: number)
+        let added = Set(request.headers.map(\.name)).filter { name in
+            SecretNames.contains(header: name.rawName) && request.headers[name] != outgoing.headers[name]
+        }
+        guard order.isForeign else { return (request, !added.isEmpty && !order.hasIdentity) }
+        for name in added { request.headers[name] = outgoing.headers[name] }
+        return (request, false)
     }
 
     // MARK: Between attempts

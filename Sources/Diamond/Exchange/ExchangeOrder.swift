@@ -9,6 +9,10 @@ struct ExchangeOrder: Sendable {
     /// What its attempts are counted in.
     let scope: ActivityScope
     let hear: @Sendable (ExchangeEvent) -> Void
+    /// Whether it is known on whose behalf it is sent.
+    var hasIdentity = false
+    /// Whether a redirect has led it away from the origin that was asked.
+    var isForeign = false
     /// Whether an answer whose transfer breaks is gone on with, as far as that depends on the request.
     var isContinuable = false
     /// Keeps what has been received; `nil` where nobody asks for it behind this exchange.

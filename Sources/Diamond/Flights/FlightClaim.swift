@@ -21,6 +21,7 @@ final class FlightClaim: Sendable {
     }
 
     private let state = Guarded(State.open)
+    private let firstEpoch = Guarded<Int?>(nil)
     /// Runs the connection again; `false` where it is not to be run.
     private let run: @Sendable () -> Bool
     /// Tells that the run is kept waiting by others than the wire, or no longer.
@@ -38,6 +39,15 @@ final class FlightClaim: Sendable {
     }
 
     func step(aside isAside: Bool) { stepAside(isAside) }
+
+    /// How many identities had been forgotten when the run set out, also where it is taken up again.
+    func epoch(_ now: Int) -> Int {
+        firstEpoch.withLock { first in
+            let epoch = first ?? now
+            first = epoch
+            return epoch
+        }
+    }
 
     /// Something has happened to an exchange in the connection's own task.
     func hear(_ event: ExchangeEvent) {

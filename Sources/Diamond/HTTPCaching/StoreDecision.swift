@@ -22,7 +22,8 @@ struct StoreDecision {
         let control = CacheControl(headers)
         let freshness = Freshness(headers: headers, sentAt: sentAt, receivedAt: receivedAt)
         let isKept = Self.cacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
-        guard method == .get || method == .query, isKept, !control.noStore,
+        // A body that is coded still is for the one who has asked for it so: the coding is no part of the key.
+        guard method == .get || method == .query, isKept, !control.noStore, !headers.isCoded,
             Self.canSelect(headers, isSelecting)
         else {
             stored = nil

@@ -29,6 +29,8 @@ struct Passage: Sendable {
     let isContinuable: Bool
     /// What ``Forgotten`` counted when it set out.
     var epoch: Int
+    /// Whether a redirect has led away from the origin that was asked.
+    var isForeign = false
     /// Who asks.
     var asker = Asker()
 

@@ -106,7 +106,10 @@ extension Pipeline {
         guard let stored = question.validators, arrival.status == .notModified else {
             return try await keep(arrival, question, since: asked, keeper)
         }
-        guard stored.isConfirmed(by: arrival.headers) else { return try await replace(question, &seat, hear) }
+        guard stored.isConfirmed(by: arrival.headers) else {
+            keeper?.end()
+            return try await replace(question, &seat, hear)
+        }
         return confirm(stored, by: arrival, question.passage, since: asked)
     }
 
@@ -138,6 +141,8 @@ extension Pipeline {
             renewal: renewal(of: question),
             scope: passage.scope(in: activity),
             hear: hear,
+            hasIdentity: passage.wire.identity != nil,
+            isForeign: passage.isForeign,
             isContinuable: passage.isContinuable,
             keeper: keeper
         )

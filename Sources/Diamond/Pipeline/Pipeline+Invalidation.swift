@@ -30,7 +30,10 @@ extension Pipeline {
 
     /// A request whose answer was lost may have acted: what it may have changed is asked for again.
     func invalidate(after error: ConnectionError, _ passage: Passage) async {
-        let mayHaveActed = (error.cause as? TransportError)?.requestMayHaveBeenSent == true || error.attempts.count > 1
+        // The cause is the last attempt's; where there is none, it ended between two.
+        let failure = error.cause as? TransportError
+        let earlier = error.attempts.count - (failure == nil ? 0 : 1)
+        let mayHaveActed = failure?.requestMayHaveBeenSent == true || earlier > 0
         if !passage.wire.method.isSafe, mayHaveActed { await invalidate([], passage) }
     }
 

@@ -57,7 +57,7 @@ extension Pipeline {
     private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {
         let passage = question.passage
         guard let stored = decision(on: arrival, passage).stored, let new = passage.entry(stored),
-            !forgotten.has(passage)
+            !arrival.isPersonal, !forgotten.has(passage), !isOvertaken(new, passage, since: asked)
         else {
             await keeper?.discard()
             return
@@ -66,6 +66,12 @@ extension Pipeline {
         let isWritten = await keeper?.finish(as: entry.stored) ?? false
         if !isWritten { cache?.store(entry, replacing: question.stored != nil) }
         checkAgain(entry, passage, since: asked)
+    }
+
+    /// Whether what is stored was asked for after the change that has made this one stale.
+    private func isOvertaken(_ entry: CacheEntry, _ passage: Passage, since asked: Int) -> Bool {
+        guard isRevoked(passage, since: asked) else { return false }
+        return cache?.find(entry.key, request: entry.request)?.flags.contains(.invalidated) == false
     }
 
     /// As stale where it was invalidated while it was on its way.
@@ -102,8 +108,10 @@ extension Pipeline {
             return serve(stored, from: .revalidated, passage, after: arrival.attempts)
         }
         let entry = marked(new, passage, since: asked)
-        cache?.confirm(entry, replacing: stored)
-        checkAgain(entry, passage, since: asked)
+        if !isOvertaken(new, passage, since: asked) {
+            cache?.confirm(entry, replacing: stored)
+            checkAgain(entry, passage, since: asked)
+        }
         return serve(confirmed, from: .revalidated, passage, after: arrival.attempts)
     }
 

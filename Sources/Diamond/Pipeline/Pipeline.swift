@@ -43,6 +43,7 @@ struct Pipeline: Sendable {
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
         var passage = try await passage(of: request, asker)
         passage.asker = asker
+        if let claim = asker.claim { passage.epoch = claim.epoch(passage.epoch) }
         // What begins where a server is asked; that of a connection has begun.
         var token: ActivityToken?
         defer { token?.end() }
@@ -58,9 +59,10 @@ struct Pipeline: Sendable {
             guard redirectLimit > 0, var next else { return response }
             (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
             request = next
-            let asker = passage.asker
-            passage = try Passage(next, rules: keyRules, at: forgotten.count)
-            passage.asker = asker
+            let last = passage
+            passage = try Passage(next, rules: keyRules, at: last.epoch)
+            passage.asker = last.asker
+            passage.isForeign = last.isForeign || passage.wire.url.origin != last.wire.url.origin
         }
         throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
     }
@@ -214,7 +216,15 @@ extension Flight.Outcome {
     fileprivate var isFailure: Bool {
         switch self {
         case .success(let response): response.status.code >= 500
-        case .failure(let error): ![.cancelled, .badRequest, .noEngine].contains(error.code)
+        case .failure(let error): error.isFailure
         }
+    }
+}
+
+extension ConnectionError {
+    /// A server that answers with a status of 3xx or 4xx has not failed, also where that is an error for the app.
+    fileprivate var isFailure: Bool {
+        if let response, (300..<500).contains(response.status.code) { return false }
+        return ![.cancelled, .badRequest, .noEngine].contains(code)
     }
 }

@@ -117,14 +117,15 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
     func `is given what is stored under networkElseCache, where it refuses what the server says`()
         async throws
     {
-        let statuses = Guarded([200, 404])
+        let statuses = Guarded([200, 500])
         let transport = StubTransport { _ throws(TransportError) in
             .stub(
                 status: statuses.withLock { $0.removeFirst() }, headers: [.cacheControl: "max-age=60"],
                 body: #"{"name":"Berlin"}"#)
         }
         let engine = engine(transport)
-        let request = Request("http://h/", cache: .networkElseCache)
+        var request = Request("http://h/", cache: .networkElseCache)
+        request.retry = .never
         _ = try await run(CityConnection(request), by: engine).get()
         #expect(try await run(CityConnection(request), by: engine).get().source == .stale)
     }

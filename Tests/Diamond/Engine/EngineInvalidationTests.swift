@@ -74,6 +74,24 @@ import Testing
         #expect(found == asked)
     }
 
+    @Test func `that was canceled between two attempts, what is stored is asked for again`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .delete else { return .stub(headers: [.cacheControl: "max-age=60"]) }
+            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+        }
+        let clock = TestClock()
+        var configuration = Engine.Configuration(testing: transport, clock: clock, store: temporary)
+        configuration.retry = .default
+        configuration.draw = { 0.5 }
+        let engine = Engine(configuration)
+        _ = try await engine.send(Request("http://h/cities"))
+        let change = Task { try await engine.send(Request("http://h/cities", method: .delete)) }
+        await untilTrue { !clock.sleeping.isEmpty }
+        change.cancel()
+        await #expect(throws: ConnectionError.self) { try await change.value }
+        #expect(try await engine.send(Request("http://h/cities")).source == .network)
+    }
+
     @Test func `the URL's parameters count, in whatever order`() async throws {
         var request = Request("http://h/cities?b=2", method: .post, parameters: ["a": 1], body: .json(1))
         request.destination = .query

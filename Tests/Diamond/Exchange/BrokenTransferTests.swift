@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -52,6 +53,24 @@ import Testing
         let again = try await engine.send(Request(server.url))
         #expect(again.source == .cache && again.text == "0123456789" && server.count == 2)
         #expect(engine.activity.inFlight == 0)
+        await engine.close()
+    }
+
+    /// Says what it is given, as one does that signs it.
+    private struct Witness: Interceptor {
+        let seen: Guarded<[String]>
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            seen.withLock { $0.append("\(attempt) \(request.headers[.range] ?? "all")") }
+        }
+    }
+
+    @Test func `is gone on with by a request that interceptors have seen as it goes out`() async throws {
+        let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10")])
+        let seen = Guarded<[String]>([])
+        let engine = engine { $0.interceptors = [Witness(seen: seen)] }
+        #expect(try await engine.send(Request(server.url)).text == "0123456789")
+        #expect(seen.withLock { $0 } == ["1 all", "2 bytes=5-"])
         await engine.close()
     }
 

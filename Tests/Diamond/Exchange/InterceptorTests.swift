@@ -64,6 +64,36 @@ import Testing
         #expect(transport.requests.isEmpty && engine.lanes.running == 0)
     }
 
+    @Test(arguments: [(nil, Response.Source.network), ("anna", .cache)])
+    func `that adds a credential keeps answers to nobody in particular out of the cache`(
+        identity: String?,
+        source: Response.Source
+    ) async throws {
+        let signer = Custom(adapting: { request, _ in request.headers[.authorization] = "token" })
+        let engine = engine(StubTransport(headers: Self.fresh), [signer])
+        var request = Request("http://h/me")
+        request.identity = identity
+        _ = try await engine.send(request)
+        #expect(try await engine.send(request).source == source)
+    }
+
+    @Test func `adds no credential for another origin that a redirect leads to`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            switch request.url {
+            case "http://h/1": .stub(status: 302, headers: [.location: "http://h/2"])
+            case "http://h/2": .stub(status: 302, headers: [.location: "http://other/3"])
+            default: .stub()
+            }
+        }
+        let signer = Custom(adapting: { request, _ in
+            request.headers[.authorization] = "token"
+            request.headers[.acceptLanguage] = "de"
+        })
+        _ = try await engine(transport, [signer]).send(Request("http://h/1"))
+        #expect(transport.requests.map { $0.headers[.authorization] } == ["token", "token", nil])
+        #expect(transport.requests.allSatisfy { $0.headers[.acceptLanguage] == "de" })
+    }
+
     // MARK: What comes
 
     @Test func `keeps what it refuses out of the cache, and hands it over with the error`() async throws {
@@ -95,6 +125,46 @@ import Testing
         await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/", cache: .reload)) }
         let response = try await engine.send(Request("http://h/", cache: .networkElseCache))
         #expect(response.text == "good" && response.source == .stale)
+    }
+
+    @Test(arguments: [(403, false), (304, false), (500, true)])
+    func `that refuses a status leaves the stored answer to those whose server has failed`(
+        status: Int,
+        isServed: Bool
+    ) async throws {
+        let current = Guarded(200)
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(status: current.withLock { $0 }, headers: [.cacheControl: "max-age=60"], body: "good")
+        }
+        let engine = engine(transport, [ResponseValidator()])
+        _ = try await engine.send(Request("http://h/"))
+        current.withLock { $0 = status }
+        let again = Request("http://h/", cache: .networkElseCache)
+        let source = try? await engine.send(again).source
+        #expect(source == (isServed ? .stale : nil))
+    }
+
+    @Test func `that is canceled cancels, and says what led to its end`() async throws {
+        let heard = Guarded(0)
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.headers[.userAgent] == "2" else {
+                throw TransportError(.cannotConnect, "away", requestMayHaveBeenSent: false)
+            }
+            return .stub()
+        }
+        let engine = engine(
+            transport,
+            [
+                Custom(
+                    adapting: { request, attempt in request.headers[.userAgent] = "\(attempt)" },
+                    validating: { response in throw response.text == "body" ? Refused() : CancellationError() },
+                    failing: { _ in heard.withLock { $0 += 1 } })
+            ])
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
+        #expect(error?.code == .intercepted && error?.attempts.count == 2 && heard.withLock { $0 } == 1)
+        let canceling = self.engine(StubTransport(), [Custom(adapting: { _, _ in throw CancellationError() })])
+        let canceled = await #expect(throws: ConnectionError.self) { try await canceling.send(Request("http://h/")) }
+        #expect(canceled?.code == .cancelled)
     }
 
     @Test func `is shown no redirect that is followed, but one that leads nowhere`() async throws {

@@ -21,6 +21,7 @@ import Testing
             (.get, 200, [.cacheControl: #"max-age=60, ext="\"", no-store"#], false), (.get, 200, [.vary: "*"], false),
             (.get, 200, [.vary: "Accept, accept-encoding"], true), (.get, 200, [.vary: "User-Agent"], false),
             (.get, 200, [.vary: "accept", .contentType: "a"], true),
+            (.get, 200, [.contentEncoding: "gzip"], false), (.get, 200, [.contentEncoding: "Identity"], true),
         ] as [(HTTPRequest.Method, Int, HTTPFields, Bool)])
     func `follows RFC 9111`(method: HTTPRequest.Method, status: Int, headers: HTTPFields, isStored: Bool) {
         #expect((decide(method, status, headers) != nil) == isStored)

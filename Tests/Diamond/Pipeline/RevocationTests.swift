@@ -55,6 +55,65 @@ import Testing
         #expect(try await engine.send(Self.request).source == .cache)
     }
 
+    @Test(arguments: [false, true])
+    func `takes no place of one that was asked for after the change, and came before it`(
+        isConfirmation: Bool
+    ) async throws {
+        let (answers, gates) = (Guarded(0), [Gate(), Gate(), Gate()])
+        let transport = StubTransport { request throws(TransportError) in
+            let number = answers.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            if gates.indices.contains(number), number > 0 || !isConfirmation { await gates[number].wait() }
+            var headers: HTTPFields = [.cacheControl: "max-age=3600"]
+            guard !isConfirmation || number != 1 else { return .stub(status: 304, headers: headers) }
+            headers[.eTag] = "\"\(number)\""
+            return .stub(headers: headers, body: "\(number)")
+        }
+        var configuration = Engine.Configuration(testing: transport, store: temporary)
+        configuration.width = 64
+        let engine = Engine(configuration)
+        var asked = Self.request
+        if isConfirmation {
+            _ = try await engine.send(Self.request)
+            asked.cache = .revalidate
+        }
+        let begin = answers.withLock { $0 }
+        let first = engine.enqueue(asked)
+        await untilTrue { answers.withLock { $0 } == begin + 1 }
+        try await engine.cache?.invalidate(.tag("cities"))
+        let second = engine.enqueue(Self.request)
+        await untilTrue { answers.withLock { $0 } == begin + 2 }
+        gates[begin + 1].open()
+        let newest = try await second.response.text
+        gates[begin].open()
+        _ = try await first.response
+        var onlyStored = Self.request
+        onlyStored.cache = .cacheOnly
+        #expect(try await engine.send(onlyStored).text == newest)
+        await engine.cache?.flush()
+        let stored = try await Engine(.init(testing: transport, store: temporary)).send(Self.request)
+        #expect(stored.text == newest && stored.source == .cache)
+    }
+
+    @Test func `is not stored where its identity was forgotten before a redirect was followed`() async throws {
+        let gate = Gate()
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.url.hasSuffix("/cities") else { return .stub(headers: [.cacheControl: "max-age=3600"]) }
+            await gate.wait()
+            return .stub(status: 302, headers: [.location: "http://h/towns"])
+        }
+        let engine = Engine(.init(testing: transport, store: temporary))
+        let connection = engine.enqueue(Self.request)
+        await untilTrue { transport.requests.count == 1 }
+        try await engine.forget(identity: "anna")
+        gate.open()
+        _ = try await connection.response
+        await engine.cache?.flush()
+        #expect(try engine.cache?.count(.all) == 0)
+    }
+
     @Test(arguments: changes)
     func `is asked for again where nobody has asked meanwhile`(name: String, change: Change) async throws {
         let engine = engine

@@ -14,9 +14,12 @@
 /// where it is a ``ConnectionError``. They are called by many tasks at once, on no particular thread.
 public protocol Interceptor: Sendable {
     /// Changes what is about to be sent, such as to sign it: for each attempt, after the cache was asked, with secrets
-    /// filled in. What it adds is no part of the request's identity, and is asked of no redirect's target by itself.
+    /// filled in. What it adds is no part of the request's identity: an answer to a credential that is added to a request
+    /// without ``Request/identity`` is not stored. Called also for the targets of redirects; those of another origin are
+    /// sent no credential that is added.
     ///
-    /// Called while the request has its place on the wire: be quick.
+    /// Called while the request has its place on the wire: be quick, and send what this needs through another engine, or
+    /// the two may wait for each other.
     ///
     /// - Parameters:
     ///   - request: as it is about to be sent.
@@ -82,7 +85,11 @@ extension [any Interceptor] {
 
 extension ConnectionError {
     fileprivate init(intercepted error: any Error, _ what: String, _ response: Response? = nil) {
-        self = error as? ConnectionError ?? ConnectionError(.intercepted, "\(what): see the cause", cause: error)
+        let other =
+            error is CancellationError
+            ? .cancelled : ConnectionError(.intercepted, "\(what): see the cause", cause: error)
+        self = error as? ConnectionError ?? other
         self.response = self.response ?? response
+        if attempts.isEmpty { attempts = self.response?.attempts ?? [] }
     }
 }

@@ -28,11 +28,13 @@ final class PartialBox: Sendable {
     ///
     /// - Parameter isOfUse: whether what was asked for at an epoch is of nobody who was forgotten since.
     func take(for request: TransportRequest, where isOfUse: (_ epoch: Int) -> Bool) -> IncompleteArrival? {
-        let content = content.withLock { content in
-            defer { content = nil }
-            return content
+        let content = content.withLock { content -> Content? in
+            // Another hop of a redirect asks, too.
+            guard let known = content, known.url == request.url, known.headers == request.headers else { return nil }
+            content = nil
+            return known
         }
-        guard let content, content.url == request.url, content.headers == request.headers else { return nil }
+        guard let content else { return nil }
         return isOfUse(content.epoch) ? content.incomplete : nil
     }
 }

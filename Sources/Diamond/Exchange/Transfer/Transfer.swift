@@ -17,7 +17,9 @@ struct Transfer: Sendable {
         var left: IncompleteArrival?
     }
 
+    /// For the rest, where something was received before.
     let request: TransportRequest
+    let isPersonal: Bool
     /// Whether the answer may be gone on with, as far as that depends on the request.
     let isContinuable: Bool
     /// What was received before.
@@ -29,11 +31,11 @@ struct Transfer: Sendable {
     func outcome() async -> Outcome {
         let sentAt = wire.now()
         do throws(TransportError) {
-            let response = try await wire.transport.send(meter.measured(before?.rest(of: request) ?? request))
+            let response = try await wire.transport.send(meter.measured(request))
             meter.arrive(response, to: request)
             let head = Arrival(
                 status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
-                receivedAt: wire.now())
+                receivedAt: wire.now(), isPersonal: isPersonal)
             return await receive(head, response.body)
         } catch {
             return Outcome(end: .failed(error, afterHead: false), left: before)

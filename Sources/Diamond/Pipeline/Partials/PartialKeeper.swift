@@ -27,6 +27,9 @@ actor PartialKeeper: PartialKeeping {
 
     nonisolated func leave() { hold.leave() }
 
+    /// Nothing is received any more: another exchange may be at it.
+    nonisolated func end() { hold.end() }
+
     // MARK: What is there
 
     func left(for request: TransportRequest) async -> IncompleteArrival? {

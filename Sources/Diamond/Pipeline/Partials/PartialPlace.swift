@@ -51,7 +51,7 @@ struct PartialPlace: Sendable {
 
     /// What to store a response as, once it is whole; `nil` where it may not be stored.
     func entry(for arrival: Arrival) -> CacheEntry? {
-        guard cache != nil, isWanted else { return nil }
+        guard cache != nil, isWanted, !arrival.isPersonal else { return nil }
         return pipeline.decision(on: arrival, passage).stored.flatMap { passage.entry($0) }
     }
 
