@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test func `has no interval for what is answered from the cache`() async throws {
-        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=60"]))
+        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=3600"]))
         _ = try await engine.send(Request("http://h/"))
         let recorder = ActivityRecorder(engine.activity)
         _ = try await engine.send(Request("http://h/"))

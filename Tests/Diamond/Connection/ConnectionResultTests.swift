@@ -13,7 +13,7 @@ import Testing
     private let calls = Guarded<[String]>([])
 
     private func engine(
-        _ transport: any Transport = StubTransport(headers: [.cacheControl: "max-age=60"]),
+        _ transport: any Transport = StubTransport(headers: [.cacheControl: "max-age=3600"]),
         on executor: CallbackExecutor? = nil,
         lanes: [Lane: LaneLimits] = [:]
     ) -> Engine {

@@ -51,7 +51,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
 
     private func transport(
         _ status: Int = 200,
-        _ headers: HTTPFields = [.cacheControl: "max-age=60"],
+        _ headers: HTTPFields = [.cacheControl: "max-age=3600"],
         body: String = #"{"name":"Berlin"}"#
     ) -> StubTransport {
         StubTransport(status: status, headers: headers, body: body)
@@ -120,7 +120,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         let statuses = Guarded([200, 500])
         let transport = StubTransport { _ throws(TransportError) in
             .stub(
-                status: statuses.withLock { $0.removeFirst() }, headers: [.cacheControl: "max-age=60"],
+                status: statuses.withLock { $0.removeFirst() }, headers: [.cacheControl: "max-age=3600"],
                 body: #"{"name":"Berlin"}"#)
         }
         let engine = engine(transport)
@@ -158,7 +158,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         let transport = StubTransport { _ throws(TransportError) in
             entered.open()
             await gate.wait()
-            return .stub(headers: [.cacheControl: "max-age=60"], body: #"{"name":"Berlin"}"#)
+            return .stub(headers: [.cacheControl: "max-age=3600"], body: #"{"name":"Berlin"}"#)
         }
         let engine = engine(transport)
         let own = (0..<3).map { _ in CityConnection(Request("http://h/")) }

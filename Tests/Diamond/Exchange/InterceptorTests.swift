@@ -36,7 +36,7 @@ import Testing
         return Engine(configuration)
     }
 
-    private static let fresh: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
+    private static let fresh: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
 
     // MARK: What is sent
 
@@ -134,7 +134,7 @@ import Testing
     ) async throws {
         let current = Guarded(200)
         let transport = StubTransport { _ throws(TransportError) in
-            .stub(status: current.withLock { $0 }, headers: [.cacheControl: "max-age=60"], body: "good")
+            .stub(status: current.withLock { $0 }, headers: [.cacheControl: "max-age=3600"], body: "good")
         }
         let engine = engine(transport, [ResponseValidator()])
         _ = try await engine.send(Request("http://h/"))

@@ -15,7 +15,7 @@ import Testing
         var configuration = Engine.Configuration(store: temporary.store)
         let answers = Answers(statuses)
         configuration.transport = StubTransport { _ throws(TransportError) in
-            .stub(status: answers.next(), headers: [.cacheControl: "max-age=60"])
+            .stub(status: answers.next(), headers: [.cacheControl: "max-age=3600"])
         }
         configuration.draw = { 0 }
         configuration.observers = [MetricsObserver(factory: metrics)]
