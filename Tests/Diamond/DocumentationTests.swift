@@ -130,6 +130,7 @@ import AsyncHTTPClient
         engine.enqueue(again)
     }
 
+    // @unchecked: all of its own is behind a lock.
     final class UserConnection: Connection, @unchecked Sendable {
         struct User: Decodable, Sendable { let name: String }
         let user = Mutex<User?>(nil)

@@ -8,8 +8,8 @@ extension Cache {
     /// - Returns: how many entries there were.
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
-        // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
         revocations.add(selection)
+        // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
         defer { forgetInMemory(selection) }
         let (file, eviction) = (file, eviction)
         return try await writer.alone { () throws(CacheError) in

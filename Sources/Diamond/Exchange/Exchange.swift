@@ -110,7 +110,9 @@ struct Exchange: Sendable {
     }
 
     private mutating func attempt() async throws(ConnectionError) -> ExchangeAttempt {
-        let (request, isPersonal) = try await adapted()
+        // The rest, where something is here: a signature may cover the range.
+        let outgoing = incomplete?.rest(of: order.request) ?? order.request
+        let (request, isPersonal) = try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
         let admission = repetitions.admit(to: order.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let limit = order.policy.attemptLimit(elapsed: elapsed)
@@ -125,21 +127,6 @@ struct Exchange: Sendable {
         incomplete = attempt.left
         repetitions.note(attempt.outcome, of: admission, from: order.origin)
         return attempt
-    }
-
-    /// The request as it goes out, and whether interceptors have made it one of somebody who is not named. A redirect to
-    /// another origin takes no credential along, also none of theirs.
-    private func adapted() async throws(ConnectionError) -> (TransportRequest, isPersonal: Bool) {
-        // The rest, where something is here: a signature may cover the range.
-        let outgoing = incomplete?.rest(of: order.request) ?? order.request
-        guard !wire.interceptors.isEmpty else { return (outgoing, false) }
-        var request = try await wire.interceptors.adapt(outgoing, attempt: number)
-        let added = Set(request.headers.map(\.name)).filter { name in
-            SecretNames.contains(header: name.rawName) && request.headers[name] != outgoing.headers[name]
-        }
-        guard order.isForeign else { return (request, !added.isEmpty && !order.hasIdentity) }
-        for name in added { request.headers[name] = outgoing.headers[name] }
-        return (request, false)
     }
 
     // MARK: Between attempts

@@ -21,7 +21,8 @@ final class FlightClaim: Sendable {
     }
 
     private let state = Guarded(State.open)
-    private let firstEpoch = Guarded<Int?>(nil)
+    /// How many identities had been forgotten when the run began.
+    let epoch: Int
     /// Runs the connection again; `false` where it is not to be run.
     private let run: @Sendable () -> Bool
     /// Tells that the run is kept waiting by others than the wire, or no longer.
@@ -29,25 +30,18 @@ final class FlightClaim: Sendable {
     private let told: Flight.Hear
 
     init(
+        epoch: Int = 0,
         run: @escaping @Sendable () -> Bool,
         stepAside: @escaping @Sendable (Bool) -> Void,
         hear: @escaping Flight.Hear = { _ in }
     ) {
+        self.epoch = epoch
         self.run = run
         self.stepAside = stepAside
         told = hear
     }
 
     func step(aside isAside: Bool) { stepAside(isAside) }
-
-    /// How many identities had been forgotten when the run set out, also where it is taken up again.
-    func epoch(_ now: Int) -> Int {
-        firstEpoch.withLock { first in
-            let epoch = first ?? now
-            first = epoch
-            return epoch
-        }
-    }
 
     /// Something has happened to an exchange in the connection's own task.
     func hear(_ event: ExchangeEvent) {

@@ -43,7 +43,7 @@ extension Connection {
         runner.take(self)
         let (taken, left) = core.withLock { core -> (TakenRun?, ConnectionWork?) in
             guard let run = core.life.takeRun() else { return (nil, core.life.isUnderWay ? nil : core.takeWork()) }
-            let claim = core.claim ?? newClaim(in: run)
+            let claim = core.claim ?? newClaim(in: run, after: core.home?.pipeline.forgotten.count ?? 0)
             (core.runner, core.claim) = (runner, claim)
             return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil), nil)
         }
@@ -66,8 +66,9 @@ extension Connection {
 
     private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?)
 
-    private func newClaim(in run: Int) -> FlightClaim {
+    private func newClaim(in run: Int, after epoch: Int) -> FlightClaim {
         FlightClaim(
+            epoch: epoch,
             run: { [self] in
                 let crew = core.withLock { core -> Crew? in
                     if core.life.takeUp(run) { return core.home?.crew }

@@ -55,7 +55,7 @@ private struct Compressed {
 
     private static var cities: URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Fixtures/GeoNames/cities.json").standardizedFileURL
+            .appendingPathComponent("../../../../Fixtures/GeoNames/cities.json").standardizedFileURL
     }
 
     func getRatio() async throws -> Double {

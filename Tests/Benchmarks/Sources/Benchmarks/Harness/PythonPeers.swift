@@ -108,7 +108,7 @@ private struct PythonProcess {
 
     init(_ library: String, _ url: String, _ directory: URL) throws {
         let peers = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../peers").standardizedFileURL
+            .appendingPathComponent("../../../peers").standardizedFileURL
         let environment = peers.deletingLastPathComponent().appendingPathComponent(".build/peers")
         try Self.prepare(peers, environment)
         process.executableURL = environment.appendingPathComponent("bin/python")
