@@ -202,4 +202,7 @@ for target in package.targets where ![.system, .plugin].contains(target.type) {
             // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
             .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         ]
+        // What CI asks for, in the build that it tests. Nobody's else: a newer compiler may warn of more.
+        + (Context.environment["DIAMOND_STRICT"] == nil
+            ? [] : [.treatAllWarnings(as: .error), .unsafeFlags(["-require-explicit-sendable"])])
 }
