@@ -3,12 +3,12 @@ import DiamondSQLite
 /// Erasing entries, and marking them stale.
 extension Cache {
     /// Erases what a selection names, for every process of the store. No file holds its bytes afterwards, as far as
-    /// readers of other processes allow.
+    /// readers of other processes allow. What was asked for before and comes after is not stored.
     ///
     /// - Returns: how many entries there were.
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
-        revocations.add(selection)
+        revocations.add(selection, isErasure: true)
         // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
         defer { forgetInMemory(selection) }
         let (file, eviction) = (file, eviction)
@@ -39,7 +39,7 @@ extension Cache {
     /// - Returns: how many entries were not marked before.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
-        revocations.add(selection)
+        revocations.add(selection, isErasure: false)
         defer { forgetInMemory(selection) }
         let file = file
         return try await writer.alone { () throws(CacheError) in

@@ -3,16 +3,26 @@ import DiamondSQLite
 /// What was invalidated or erased lately: an answer that was asked for before, and comes after, is as old as what was
 /// meant.
 final class Revocations: Sendable {
-    private let log = Guarded(RecentLog<CacheSelection>())
+    private struct Revocation {
+        let selection: CacheSelection
+        let isErasure: Bool
+    }
+
+    private let log = Guarded(RecentLog<Revocation>())
 
     /// How many there were. Noted where a request is sent, for ``include(_:since:)``.
     var count: Int { log.withLock { $0.count } }
 
-    func add(_ selection: CacheSelection) { log.withLock { $0.append(selection) } }
+    func add(_ selection: CacheSelection, isErasure: Bool) {
+        let revocation = Revocation(selection: selection, isErasure: isErasure)
+        log.withLock { $0.append(revocation) }
+    }
 
     /// Whether one since then has meant a subject.
-    func include(_ subject: CacheSubject, since instant: Int) -> Bool {
-        log.withLock { log in log.contains(since: instant) { $0.includes(subject) } }
+    func include(_ subject: CacheSubject, since instant: Int, onlyErasures: Bool = false) -> Bool {
+        log.withLock { log in
+            log.contains(since: instant) { ($0.isErasure || !onlyErasures) && $0.selection.includes(subject) }
+        }
     }
 }
 

@@ -147,7 +147,8 @@ final class Flight: Sendable {
     }
 
     private func task() -> Task<Void, Never> {
-        Task { [self] in
+        // Detached: it flies for all who board, with the task-locals of none.
+        Task.detached { [self] in
             var seat = Seat(place, lanes) { [self] in priority }
             let outcome: Outcome
             do throws(ConnectionError) { outcome = .success(try await course(&seat, report)) } catch {

@@ -20,7 +20,8 @@ public protocol RefreshableCredentialProvider: CredentialProvider {
     /// Makes secrets anew; ``CredentialProvider/secret(_:for:)`` is asked for them after it.
     ///
     /// Called once for all requests that wait for a secret, 5 times in 30 seconds at most for each, and with no place on
-    /// the wire: it may send through the same engine. What it sends must not itself name these secrets.
+    /// the wire: it may send through the same engine. What it sends itself with one of these secrets gets its 401 as the
+    /// answer; what it enqueues must not name them, and would wait for itself.
     ///
     /// - Throws: whatever keeps it from it; the requests then fail with `noCredential`.
     func refreshSecrets(_ names: Set<String>, for identity: String?) async throws

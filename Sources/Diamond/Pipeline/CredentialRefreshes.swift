@@ -23,6 +23,9 @@ final class CredentialRefreshes: Sendable {
         var count = 0
     }
 
+    /// What is being made by the task that reads this.
+    @TaskLocal private static var making: Set<Secret> = []
+
     private let state = Guarded(State())
     private let provider: any RefreshableCredentialProvider
     private let clock: ExchangeClock
@@ -34,6 +37,9 @@ final class CredentialRefreshes: Sendable {
 
     /// What ``refresh(_:since:)`` wants to know of the time when the secrets were filled in.
     var count: Int { state.withLock { $0.count } }
+
+    /// Whether a request is sent by what makes its own secrets, and would wait for itself.
+    static func isMaking(_ wire: WireRequest) -> Bool { !making.isEmpty && !making.isDisjoint(with: wire.secrets) }
 
     /// Whether each of a request's secrets is newer already, is being made, or may be made.
     func allows(_ wire: WireRequest, since count: Int) -> Bool {
@@ -84,8 +90,12 @@ final class CredentialRefreshes: Sendable {
 
     private func begin(_ due: Set<Secret>, for identity: String?, _ state: inout State, at now: Int64) -> Run {
         // It takes the lock to end, and so cannot before it is entered here.
-        let run = Run { [self] in
-            do { try await provider.refreshSecrets(Set(due.map(\.name)), for: identity) } catch {
+        let run = Run.detached { [self] in
+            do {
+                try await Self.$making.withValue(due) {
+                    try await provider.refreshSecrets(Set(due.map(\.name)), for: identity)
+                }
+            } catch {
                 end(due, isNew: false)
                 throw error
             }

@@ -84,6 +84,7 @@ extension Pipeline {
         guard let credentialRefreshes, question.passage.mayBeRenewed else { return question }
         var question = question
         question.refreshes = credentialRefreshes.count
+        question.isOfRefresh = CredentialRefreshes.isMaking(question.passage.wire)
         return question
     }
 
@@ -101,6 +102,11 @@ extension Pipeline {
         _ hear: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> Response {
         let asked = revocations
+        // Erased while the question waited for its place, what was stored is not brought back by a confirmation.
+        guard question.stored == nil || !isErased(question.passage, since: question.found) else {
+            let question = dated(question.unanswered)
+            return try await fly(question, try await self.request(for: question), &seat, hear)
+        }
         let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
         let arrival = try await arrival(of: question, order(for: question, request, hear, keeper), &seat)
         guard let stored = question.validators, arrival.status == .notModified else {
@@ -151,7 +157,7 @@ extension Pipeline {
     /// `nil` where the request has no secret that could be made anew.
     private func renewal(of question: Question) -> ExchangeOrder.Renewal? {
         let (wire, instant) = (question.passage.wire, question.refreshes)
-        guard let credentialRefreshes, question.passage.mayBeRenewed else { return nil }
+        guard let credentialRefreshes, question.passage.mayBeRenewed, !question.isOfRefresh else { return nil }
         return ExchangeOrder.Renewal {
             credentialRefreshes.allows(wire, since: instant)
         } request: { () async throws(ConnectionError) in

@@ -26,15 +26,16 @@ extension Pipeline {
         since landings: Int?
     ) async throws(ConnectionError) -> Response? {
         guard let identity = passage.identity, let cache else { return try await load(&passage, &token) }
+        let found = revocations
         let stored = cache.find(identity.key, request: identity.canonicalForm)
         switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
         case (.serve(let source), let stored?): return serve(stored, from: source, passage)
         case (.serveStaleAndRefresh, let stored?):
-            refresh(stored, passage)
+            refresh(stored, passage, since: found)
             return serve(stored, from: .stale, passage)
         case (.ask(let isConditional, _), _):
             begin(&passage, &token)
-            let question = Question(passage: passage, stored: stored, isConditional: isConditional)
+            let question = Question(passage: passage, stored: stored, isConditional: isConditional, found: found)
             guard let outcome = try await outcome(of: question, since: landings) else { return nil }
             token?.note(ActivityOutcome(outcome))
             return try settle(outcome, passage)
@@ -63,13 +64,14 @@ extension Pipeline {
         return serve(stored, from: .stale, passage, after: outcome.attempts)
     }
 
-    private func refresh(_ stored: StoredResponse, _ passage: Passage) {
+    private func refresh(_ stored: StoredResponse, _ passage: Passage, since found: Int) {
         var passage = passage
         let token = passage.begin(.refresh, in: activity)
         (passage.asker.claim, passage.asker.box) = (nil, nil)
         passage.asker.request = token.id
         let isConditional = stored.flags.contains(.hasValidator)
-        let question = Question(passage: passage, stored: stored, isConditional: isConditional, isAwaited: false)
+        let question = Question(
+            passage: passage, stored: stored, isConditional: isConditional, isAwaited: false, found: found)
         refreshes.add { [self] in
             let outcome = try? await outcome(of: question, since: nil)
             token.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())

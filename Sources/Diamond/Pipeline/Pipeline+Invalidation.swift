@@ -12,6 +12,12 @@ extension Pipeline {
         return cache.revocations.include(subject, since: instant)
     }
 
+    /// Whether what a passage asks for was erased since then: what was asked for before that is not stored any more.
+    func isErased(_ passage: Passage, since instant: Int) -> Bool {
+        guard let cache, let subject = passage.subject else { return false }
+        return forgotten.has(passage) || cache.revocations.include(subject, since: instant, onlyErasures: true)
+    }
+
     /// It has, or an attempt before it may have: a DELETE that is repeated is answered with 404.
     private func mayHaveActed(_ arrival: Arrival) -> Bool {
         (200..<400).contains(arrival.status.code) || arrival.attempts.count > 1

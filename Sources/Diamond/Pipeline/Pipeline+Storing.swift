@@ -57,7 +57,7 @@ extension Pipeline {
     private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {
         let passage = question.passage
         guard let stored = decision(on: arrival, passage).stored, let new = passage.entry(stored),
-            !arrival.isPersonal, !forgotten.has(passage), !isOvertaken(new, passage, since: asked)
+            !arrival.isPersonal, !isErased(passage, since: asked), !isOvertaken(new, passage, since: asked)
         else {
             await keeper?.discard()
             return
@@ -83,7 +83,7 @@ extension Pipeline {
 
     /// What came between the look and the store: it would outlive the logout, or the change.
     private func checkAgain(_ entry: CacheEntry, _ passage: Passage, since asked: Int) {
-        guard !forgotten.has(passage) else {
+        guard !isErased(passage, since: asked) else {
             cache?.forget(entry.key)
             return
         }
@@ -103,7 +103,9 @@ extension Pipeline {
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt
         )
-        guard let confirmed = decision.stored, let new = passage.entry(confirmed), !forgotten.has(passage) else {
+        guard let confirmed = decision.stored, let new = passage.entry(confirmed),
+            !isErased(passage, since: asked)
+        else {
             if let key = passage.identity?.key { cache?.forget(key) }
             return serve(stored, from: .revalidated, passage, after: arrival.attempts)
         }

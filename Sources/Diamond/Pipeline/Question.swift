@@ -10,20 +10,27 @@ struct Question: Sendable {
     var isConditional = false
     /// Whether somebody waits for the answer.
     var isAwaited = true
+    /// How many ``Pipeline/revocations`` there were when the cache was asked.
+    var found = 0
     /// How often credentials had been made anew when its own were filled in.
     var refreshes = 0
+    /// Whether what makes its own credentials anew asks it, and takes a 401 for an answer.
+    var isOfRefresh = false
 
     var validators: StoredResponse? { isConditional ? stored : nil }
 
     /// The same without conditions.
     var unconditional: Question { Question(passage: passage, stored: stored) }
 
+    /// The same, with nothing stored.
+    var unanswered: Question { Question(passage: passage, isAwaited: isAwaited) }
+
     /// What others must ask to share the flight; `nil` where nobody can.
     ///
     /// Only what is safe and may be answered from the cache: `reload` and `noStore` ask for an exchange of their own, and
     /// so do ranges and conditions of the caller, and what is sent with a credential but without an identity.
     func flightKey(_ request: TransportRequest, _ retry: RetryPolicy) -> FlightKey? {
-        guard let identity = passage.identity, passage.policy.mode != .reload else { return nil }
+        guard let identity = passage.identity, passage.policy.mode != .reload, !isOfRefresh else { return nil }
         return FlightKey(
             identity.key,
             request,

@@ -13,8 +13,9 @@ final class Refreshes: Sendable {
         state.withLock { state in
             let number = state.next
             state.next += 1
-            // It takes the lock to remove itself, and so cannot before it is entered here.
-            state.running[number] = Task { [self] in
+            // It takes the lock to remove itself, and so cannot before it is entered here. Nobody waits for it: it has the
+            // task-locals of nobody.
+            state.running[number] = Task.detached { [self] in
                 await work()
                 remove(number)
             }
@@ -22,6 +23,10 @@ final class Refreshes: Sendable {
     }
 
     private func remove(_ number: Int) { _ = state.withLock { $0.running.removeValue(forKey: number) } }
+
+    func cancel() {
+        for task in state.withLock({ Array($0.running.values) }) { task.cancel() }
+    }
 
     /// Returns when all that was begun before has ended.
     func settle() async {

@@ -78,6 +78,18 @@ import Testing
         #expect(totals?.entries ?? 0 == (way.isInStore || way == .reload ? 1 : 0))
     }
 
+    @Test(arguments: Way.allCases.filter { ![.noStore, .withoutStore, .anonymous].contains($0) })
+    func `begins anew where what is asked for was erased while it was paused`(way: Way) async throws {
+        if way == .notToBeStored { reservoir.change { $0.headers = [.cacheControl: "no-store"] } }
+        let engine = engine(way.configure)
+        let connection = await paused(way.request, on: engine)
+        try await engine.cache?.purge()
+        connection.resume()
+        #expect(try await connection.response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, nil])
+        await engine.close()
+    }
+
     @Test func `asks for the rest in another process, too`() async throws {
         let first = engine()
         _ = await paused(Request("http://h/"), on: first)

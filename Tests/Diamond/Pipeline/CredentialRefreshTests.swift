@@ -143,6 +143,34 @@ import Testing
         #expect(login.refreshes == 1)
     }
 
+    @Test func `is not waited for by what makes it anew`() async throws {
+        let box = Guarded<Engine?>(nil)
+        defer { box.withLock { $0 = nil } }
+        /// Asks with the very token that it is to make anew.
+        struct Careless: RefreshableCredentialProvider {
+            let engine: Guarded<Engine?>
+            let request: Request
+
+            func secret(_ name: String, for identity: String?) async throws -> String? { "old" }
+            func identity(for request: Request) async throws -> String? { "user" }
+
+            func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
+                let answer = try await engine.withLock { $0 }?.send(request)
+                throw ConnectionError(.badStatus, "\(answer?.status.code ?? 0)")
+            }
+        }
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport(taking: "new")
+        configuration.credentials = Careless(engine: box, request: request(1))
+        configuration.clock = TestClock()
+        let engine = Engine(configuration)
+        box.withLock { $0 = engine }
+        for asked in [request(1), request(2)] {
+            let error = await #expect(throws: ConnectionError.self) { try await engine.send(asked) }
+            #expect(error?.code == .noCredential && (error?.cause as? ConnectionError)?.message == "401")
+        }
+    }
+
     @Test func `fails its requests where it cannot be made anew, with the cause`() async throws {
         gate.open()
         let engine = engine(Login(gate: gate, isRefusing: true), transport(taking: "t2"))

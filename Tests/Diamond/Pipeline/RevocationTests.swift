@@ -114,6 +114,73 @@ import Testing
         #expect(try engine.cache?.count(.all) == 0)
     }
 
+    /// What erases.
+    static let erasures: [(String, Change)] = [
+        ("its key", { engine, key in try await engine.cache?.purge(key) }),
+        ("its tag", { engine, _ in try await engine.cache?.purge(.tag("cities")) }),
+        ("its request", { engine, _ in try await engine.purge(request) }),
+        ("its identity", { engine, _ in try await engine.forget(identity: "anna") }),
+        ("all", { engine, _ in try await engine.cache?.purge() }),
+    ]
+
+    @Test(arguments: erasures)
+    func `and then erased is not stored when it comes`(name: String, erase: Change) async throws {
+        let engine = engine
+        let connection = engine.enqueue(Self.request)
+        await flying(1)
+        try await erase(engine, try await engine.key(of: Self.request))
+        airport.landAll()
+        #expect(try await connection.response.source == .network)
+        await engine.cache?.flush()
+        #expect(try engine.cache?.count(.all) == 0)
+    }
+
+    /// What was found before it was erased waits for its place with its validators.
+    @Test(arguments: erasures)
+    func `and was about to be confirmed is asked for whole`(name: String, erase: Change) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            let isConditional = request.headers[.ifNoneMatch] != nil
+            let headers: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"a\""]
+            return isConditional ? .stub(status: 304, headers: headers) : .stub(headers: headers)
+        }
+        let engine = temporary.engine(transport)
+        _ = try await engine.send(Self.request)
+        engine.lanes.pauseAll()
+        var asked = Self.request
+        asked.cache = .revalidate
+        let connection = engine.enqueue(asked)
+        await untilTrue { engine.lanes.waiting == 1 }
+        try await erase(engine, try await engine.key(of: Self.request))
+        engine.lanes.resumeAll()
+        #expect(try await connection.response.source == .network)
+        #expect(transport.requests.map { $0.headers[.ifNoneMatch] } == [nil, nil])
+    }
+
+    /// Erased between the question and its confirmation, it is not brought back.
+    @Test(arguments: erasures)
+    func `and is confirmed after it was erased stays erased`(name: String, erase: Change) async throws {
+        let (gate, answers) = (Gate(), Guarded(0))
+        let transport = StubTransport { request throws(TransportError) in
+            answers.withLock { $0 += 1 }
+            let headers: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"a\""]
+            guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: headers) }
+            await gate.wait()
+            return .stub(status: 304, headers: headers)
+        }
+        let engine = temporary.engine(transport)
+        _ = try await engine.send(Self.request)
+        var asked = Self.request
+        asked.cache = .revalidate
+        let connection = engine.enqueue(asked)
+        await untilTrue { answers.withLock { $0 } == 2 }
+        try await erase(engine, try await engine.key(of: Self.request))
+        gate.open()
+        #expect(try await connection.response.source == .revalidated)
+        await engine.cache?.flush()
+        #expect(try engine.cache?.count(.all) == 0)
+        #expect(try await engine.send(Self.request).source == .network)
+    }
+
     @Test(arguments: changes)
     func `is asked for again where nobody has asked meanwhile`(name: String, change: Change) async throws {
         let engine = engine

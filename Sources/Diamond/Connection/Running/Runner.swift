@@ -18,7 +18,8 @@ final class Runner: Sendable {
     var isSpent: Bool { state.withLock { $0.isSpent } }
 
     func begin(_ body: @escaping @Sendable () async -> Void) {
-        state.withLock { $0.task = Task { await body() } }
+        // Detached: it serves many, and none is to see the task-locals of the one for whom it was begun.
+        state.withLock { $0.task = Task.detached { await body() } }
     }
 
     /// From now on canceling the connection cancels the task.

@@ -8,26 +8,26 @@ final class PartialBox: Sendable {
         let url: String
         let headers: HTTPFields
         let incomplete: IncompleteArrival
-        let epoch: Int
+        let age: PartialAge
 
-        init(_ incomplete: IncompleteArrival, for request: TransportRequest, at epoch: Int) {
+        init(_ incomplete: IncompleteArrival, for request: TransportRequest, at age: PartialAge) {
             (url, headers) = (request.url, request.headers)
-            (self.incomplete, self.epoch) = (incomplete, epoch)
+            (self.incomplete, self.age) = (incomplete, age)
         }
     }
 
     private let content = Guarded<Content?>(nil)
 
-    /// - Parameter epoch: how many were forgotten when it was asked for.
-    func put(_ incomplete: IncompleteArrival, for request: TransportRequest, at epoch: Int) {
-        let new = Content(incomplete, for: request, at: epoch)
+    /// - Parameter age: when it was asked for.
+    func put(_ incomplete: IncompleteArrival, for request: TransportRequest, at age: PartialAge) {
+        let new = Content(incomplete, for: request, at: age)
         content.withLock { $0 = new }
     }
 
     /// Takes out what is in it, where it is of the very same request, credentials included.
     ///
-    /// - Parameter isOfUse: whether what was asked for at an epoch is of nobody who was forgotten since.
-    func take(for request: TransportRequest, where isOfUse: (_ epoch: Int) -> Bool) -> IncompleteArrival? {
+    /// - Parameter isOfUse: whether what was asked for then has not been taken back since.
+    func take(for request: TransportRequest, where isOfUse: (PartialAge) -> Bool) -> IncompleteArrival? {
         let content = content.withLock { content -> Content? in
             // Another hop of a redirect asks, too.
             guard let known = content, known.url == request.url, known.headers == request.headers else { return nil }
@@ -35,6 +35,14 @@ final class PartialBox: Sendable {
             return known
         }
         guard let content else { return nil }
-        return isOfUse(content.epoch) ? content.incomplete : nil
+        return isOfUse(content.age) ? content.incomplete : nil
     }
+}
+
+/// When something was asked for, as those count who may take it back.
+struct PartialAge: Hashable, Sendable {
+    /// Identities that had been forgotten.
+    var forgotten = 0
+    /// Selections that had been invalidated or erased.
+    var revoked = 0
 }

@@ -11,11 +11,13 @@ struct PartialPlace: Sendable {
     /// `nil` where the answer is not kept for others, or is asked for anew on purpose: then it is gone on with only by the
     /// connection that has begun it.
     private let cache: Cache?
+    private let age: PartialAge
 
     /// `nil` where nobody could find what is kept.
     init?(_ question: Question, _ pipeline: Pipeline) {
         (passage, self.pipeline) = (question.passage, pipeline)
         isReplacing = question.stored != nil
+        age = PartialAge(forgotten: question.passage.epoch, revoked: pipeline.revocations)
         guard passage.isContinuable else { return nil }
         if let cache = pipeline.cache, let identity = passage.identity, passage.policy.mode != .reload {
             (self.cache, owner) = (cache, .request(identity.key))
@@ -28,8 +30,13 @@ struct PartialPlace: Sendable {
 
     func hold() -> PartialHold { PartialHold(of: owner, among: pipeline.holders) }
 
-    /// Whether nobody has forgotten the identity since the passage began.
-    var isWanted: Bool { !pipeline.forgotten.has(passage) }
+    /// Whether nobody has forgotten the identity since the passage began, nor erased what is asked for.
+    var isWanted: Bool { isWanted(at: age) }
+
+    private func isWanted(at age: PartialAge) -> Bool {
+        !pipeline.forgotten.has(passage.wire.identity, since: age.forgotten)
+            && !pipeline.isErased(passage, since: age.revoked)
+    }
 
     func report(_ error: CacheError) {
         // Erased or begun anew by another, as may be; too large for the store, which is its bound's word.
@@ -40,11 +47,11 @@ struct PartialPlace: Sendable {
     // MARK: The box
 
     func takeKept(for request: TransportRequest) -> IncompleteArrival? {
-        passage.asker.box?.take(for: request) { !pipeline.forgotten.has(passage.wire.identity, since: $0) }
+        passage.asker.box?.take(for: request, where: isWanted)
     }
 
     func keep(_ incomplete: IncompleteArrival, for request: TransportRequest) {
-        passage.asker.box?.put(incomplete, for: request, at: passage.epoch)
+        passage.asker.box?.put(incomplete, for: request, at: age)
     }
 
     // MARK: The store

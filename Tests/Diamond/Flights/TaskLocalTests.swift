@@ -1,0 +1,42 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// What a task carries along, such as a trace, is nobody else's.
+@Suite(.timeLimit(.minutes(5))) struct `What the task of a caller carries` {
+    @TaskLocal private static var caller = "nobody"
+
+    private let temporary = TemporaryStore()
+    private let seen = Guarded<[String]>([])
+
+    private var engine: Engine {
+        temporary.engine(
+            StubTransport { [seen] request throws(TransportError) in
+                seen.withLock { $0.append(Self.caller) }
+                return .stub(headers: [.cacheControl: "max-age=0"])
+            })
+    }
+
+    /// Ways to ask whose exchange serves others, or outlives the caller.
+    enum Way: CaseIterable {
+        case flight, connection, refresh
+    }
+
+    @Test(arguments: Way.allCases) func `reaches no exchange that is not the caller's alone`(way: Way) async throws {
+        let engine = engine
+        let request = Request("http://h/", cache: way == .refresh ? .staleWhileRevalidate : .automatic)
+        if way == .refresh { _ = try await engine.send(request) }
+        _ = try await Self.$caller.withValue("anna") {
+            switch way {
+            case .flight, .refresh: try await engine.send(request)
+            case .connection: try await engine.enqueue(Request("http://h/", method: .post)).response
+            }
+        }
+        await engine.settle()
+        #expect(!seen.withLock { $0 }.isEmpty && seen.withLock { $0.allSatisfy { $0 == "nobody" } })
+    }
+}
