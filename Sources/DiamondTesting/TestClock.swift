@@ -56,6 +56,7 @@ public final class TestClock: Clock {
             state.count += 1
             return state.count
         }
+        defer { state.withLock { _ = $0.canceled.remove(number) } }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in sleep(number, until: deadline, waiter) }
         } onCancel: {
@@ -81,12 +82,13 @@ public final class TestClock: Clock {
         sleeper?.waiter.resume(throwing: CancellationError())
     }
 
-    /// Moves on, and wakes who has slept long enough.
+    /// Moves on, and wakes who has slept long enough, in the order of their times.
     public func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.now = state.now.advanced(by: duration)
-            let numbers = state.sleepers.filter { $0.value.deadline <= state.now }.keys
-            return numbers.compactMap { state.sleepers.removeValue(forKey: $0) }
+            let due = state.sleepers.filter { $0.value.deadline <= state.now }
+                .sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
+            return due.compactMap { state.sleepers.removeValue(forKey: $0.key) }
         }
         for sleeper in woken { sleeper.waiter.resume() }
     }

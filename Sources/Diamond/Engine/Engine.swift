@@ -7,7 +7,9 @@ import Foundation
 /// let response = try await engine.send(Request("https://api.example.com/cities"))
 /// ```
 ///
-/// Make one and keep it; close it before a short-lived program ends. Several engines, in one process or in many, may share a store.
+/// Make one and keep it; close it before a short-lived program ends. Several engines, in one process or in many, may
+/// share a store. Where the last reference is dropped without ``close(within:)``, connections that are paused, or wait in
+/// a paused lane, are canceled, and others come to their end.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
     public let cache: Cache?
@@ -175,15 +177,32 @@ public final class Engine: Sendable {
     /// Returns when every refresh behind a stale answer has ended (`staleWhileRevalidate`).
     public func settle() async { await pipeline.refreshes.settle() }
 
-    /// Cancels what runs, closes every socket and brings to disk what is stored. Later sends that need the network fail.
+    /// Ends what is under way, closes every socket and brings to disk what is stored. Later sends that need the network
+    /// fail.
     ///
     /// Answers reach the disk a moment after they are returned: a program that ends at once should close its engine, or
-    /// `await cache?.flush()`, before.
-    public func close() async {
+    /// `await cache?.flush()`, before. The files of the cache are closed with the last reference to the engine or the cache.
+    ///
+    /// - Parameter limit: how long what is under way, or waits, may take to come to its end by itself, but for what is
+    ///   paused; then it is canceled, and waited for for 5 seconds at most, by the engine's clock: code of the app that does not
+    ///   heed a cancellation holds nobody up for longer. None by default. What is sent meanwhile counts, too: a server
+    ///   that shuts down stops to take requests first. Canceling the calling task ends the limit.
+    public func close(within limit: Duration = .zero) async {
+        if limit > .zero { await rest(for: limit) }
         for connection in members.all { connection.cancel() }
+        pipeline.refreshes.cancel()
         await transport.close()
         await pipeline.holders.settle()
         lanes.open()
+        await rest(for: .seconds(5))
         await cache?.flush()
     }
+
+    /// Waits until nothing is under way.
+    private func rest(for limit: Duration) async {
+        _ = await pipeline.wire.repetitions.clock.limit(limit) { [activity] in await activity.idle() }
+    }
+
+    /// What is paused, and can be resumed only by whoever has the connection, is canceled; the rest comes to its end.
+    deinit { members.abandon() }
 }

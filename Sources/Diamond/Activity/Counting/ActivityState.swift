@@ -52,7 +52,7 @@ struct ActivityState {
     mutating func observe(_ observer: @escaping ActivityReport) -> Int {
         let number = number()
         observersByNumber[number] = observer
-        observers = Array(observersByNumber.values)
+        observers = observersByNumber.sorted { $0.key < $1.key }.map(\.value)
         return number
     }
 
@@ -82,6 +82,8 @@ struct ActivityState {
     }
 
     mutating func cancel(_ number: Int) -> ActivityWaiters.Waiter? { waiters.cancel(number) }
+
+    mutating func endWait(_ number: Int) { _ = waiters.forgetCancel(of: number) }
 
     mutating func close() -> [ActivityWaiters.Waiter] {
         isClosed = true

@@ -49,6 +49,8 @@ extension Guarded<ActivityState> {
     /// - Returns: `false` when the waiting task was canceled, or nothing will change any more.
     func wait(for wish: ActivityWaiters.Wish) async -> Bool {
         let number = withLock { $0.waiter() }
+        // Canceled when it had been told, it is noted as one that has not waited yet.
+        defer { withLock { $0.endWait(number) } }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let known = withLock { $0.wait(number, for: wish, waiter) }

@@ -58,6 +58,11 @@ final class Members: Sendable {
         if let next = state.withLock({ $0.leaveLine(number, lane) }) { DependencyGraph.end(next) }
     }
 
+    /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait for ever.
+    func abandon() {
+        for connection in all where connection.isHeld(by: lanes) { connection.cancel() }
+    }
+
     /// The connection has finished.
     func remove(_ connection: Connection) {
         state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }

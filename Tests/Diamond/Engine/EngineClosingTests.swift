@@ -1,0 +1,115 @@
+import DiamondTestSupport
+import DiamondTesting
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `An engine that is closed` {
+    private let airport = Airport()
+    private let clock = TestClock()
+
+    private var engine: Engine { Engine(.init(testing: airport.transport, clock: clock)) }
+
+    private static func request(_ number: Int) -> Request { Request("http://h/\(number)") }
+
+    @Test func `within a time lets what is under way, and waits, come to its end`() async throws {
+        let engine = engine
+        engine.lanes.width = 1
+        let connections = (0..<3).map { engine.enqueue(Self.request($0)) }
+        await untilTrue { airport.flying.count == 1 }
+        async let closed: Void = engine.close(within: .seconds(60))
+        await untilTrue { clock.sleeping == [.seconds(60)] }
+        for _ in connections {
+            await untilTrue { airport.flying.count == 1 }
+            airport.landAll()
+        }
+        await closed
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+        #expect(clock.sleeping.isEmpty)
+    }
+
+    @Test func `cancels what is left when the time is up`() async throws {
+        let engine = engine
+        let connections = (0..<2).map { engine.enqueue(Self.request($0)) }
+        await untilTrue { airport.flying.count == 2 }
+        async let closed: Void = engine.close(within: .seconds(60))
+        await untilTrue { clock.sleeping == [.seconds(60)] }
+        airport.land("http://h/0")
+        _ = try await connections[0].response
+        clock.advance(by: .seconds(60))
+        await closed
+        let error = await #expect(throws: ConnectionError.self) { try await connections[1].response }
+        #expect(error?.code == .cancelled)
+        #expect(connections[1].isFinished && engine.activity.counts.isIdle && engine.connections.isEmpty)
+    }
+
+    @Test func `does not wait for what is paused`() async throws {
+        let engine = engine
+        let connection = engine.connection(for: Self.request(0))
+        connection.pause()
+        engine.enqueue(connection)
+        await engine.close(within: .seconds(60))
+        #expect(connection.isFinished && clock.sleeping.isEmpty)
+    }
+
+    @Test func `has brought every refresh to its end`() async throws {
+        let temporary = TemporaryStore()
+        airport.headers = [.cacheControl: "max-age=0"]
+        let request = Request("http://h/0", cache: .staleWhileRevalidate)
+        let engine = Engine(.init(testing: airport.transport, clock: clock, store: temporary))
+        let first = engine.enqueue(request)
+        await untilTrue { airport.flying.count == 1 }
+        airport.landAll()
+        _ = try await first.response
+        clock.advance(by: .seconds(1))
+        #expect(try await engine.send(request).source == .stale)
+        await untilTrue { airport.flying.count == 1 }
+        await engine.close()
+        #expect(airport.flying.isEmpty && engine.activity.counts.isIdle)
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `An engine that is dropped` {
+    private let airport = Airport()
+
+    /// `@unchecked Sendable`: set before it is shared.
+    private final class Left: @unchecked Sendable {
+        weak var connection: Connection?
+    }
+
+    /// How a connection may wait for somebody who has the engine.
+    enum Wait: CaseIterable {
+        case paused, pausedBeforeItBegan, inPausedLane
+    }
+
+    @Test(arguments: Wait.allCases) func `takes what only it could let go on along`(wait: Wait) async throws {
+        let left = Left()
+        do {
+            let engine = Engine(.init(testing: airport.transport))
+            let connection = engine.connection(for: Request("http://h/"))
+            switch wait {
+            case .paused:
+                engine.enqueue(connection)
+                await untilTrue { airport.flying.count == 1 }
+                connection.pause()
+            case .pausedBeforeItBegan:
+                connection.pause()
+                engine.enqueue(connection)
+            case .inPausedLane:
+                engine.lanes.pause(.default)
+                engine.enqueue(connection)
+                await untilTrue { engine.lanes.waiting == 1 }
+            }
+            left.connection = connection
+        }
+        await untilTrue { left.connection == nil }
+    }
+
+    @Test func `lets what is under way come to its end`() async throws {
+        let connection = Engine(.init(testing: airport.transport)).enqueue(Request("http://h/"))
+        await untilTrue { airport.flying.count == 1 }
+        airport.landAll()
+        #expect(try await connection.response.status == .ok)
+    }
+}
