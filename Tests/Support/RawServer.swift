@@ -126,6 +126,15 @@ package final class RawConnection {
         return true
     }
 
+    /// The end of what it sends; the client may still send.
+    package func shutOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Ends the connection with a reset in place of an orderly end, when the script returns.
+    package func reset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+    }
+
     fileprivate func end() { close(descriptor) }
 
     private func receive() -> Bool {

@@ -7,8 +7,16 @@ enum CurlFailure {
     /// `nil` for success.
     static func error(_ result: CURLcode, transfer: CurlTransfer) -> TransportError? {
         guard result != CURLE_OK else { return nil }
+        // What a server sent behind the answer before, or a proxy lost count of: another connection will do.
+        if isNoAnswer(result), transfer.isOnKeptConnection {
+            return error(.connectionLost, "a kept connection brought what is no answer: try again", transfer)
+        }
         let (code, reason) = meaning(result)
         return error(code, reason, transfer)
+    }
+
+    private static func isNoAnswer(_ result: CURLcode) -> Bool {
+        result == CURLE_WEIRD_SERVER_REPLY || result == CURLE_UNSUPPORTED_PROTOCOL
     }
 
     static func timedOut(_ transfer: CurlTransfer) -> TransportError {

@@ -73,8 +73,10 @@ final class CurlSession {
 
     private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
         guard let transfer = running[handle] else { return }
+        // Before the handle goes, which knows more.
+        let error = CurlFailure.error(result, transfer: transfer)
         release(transfer)
-        transfer.end(CurlFailure.error(result, transfer: transfer))
+        transfer.end(error)
         arrived.append(transfer)
     }
 

@@ -33,6 +33,12 @@ final class CurlTransfer: @unchecked Sendable {
         self.loop = loop
     }
 
+    /// Whether it went out on a connection that others had used before it, and no byte of an answer has come.
+    var isOnKeptConnection: Bool {
+        guard let handle, !isHeadHere else { return false }
+        return diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
+    }
+
     // MARK: The caller's side
 
     /// Frees the caller at once; the wire follows.
