@@ -157,7 +157,11 @@ import AsyncHTTPClient
 
         var report = Request("https://api.example.com/report")
         report.retry = .never
-        print(order, report)
+
+        var search = Request("https://api.example.com/cities", parameters: ["q": "ber"])
+        search.retry = .interactive
+        search.retry?.hedgeDelay = .milliseconds(300)
+        print(order, report, search)
     }
 
     private func intercepting(sign: @escaping @Sendable (TransportRequest) async throws -> String) {

@@ -18,9 +18,10 @@ struct Exchange: Sendable {
     }
 
     let wire: Wire
-    private var order: ExchangeOrder
+    private(set) var order: ExchangeOrder
     private var history = RetryHistory()
     private var incomplete: IncompleteArrival?
+    private var hasHedged = false
     private let begin: Int64
 
     init(_ order: ExchangeOrder, over wire: Wire) {
@@ -29,12 +30,12 @@ struct Exchange: Sendable {
         begin = wire.repetitions.clock.uptime()
     }
 
-    private var repetitions: Repetitions { wire.repetitions }
+    var repetitions: Repetitions { wire.repetitions }
 
     /// Of the attempt that is under way, or comes next.
     private var number: Int { history.attempts.count + 1 }
 
-    private var elapsed: Duration { .milliseconds(repetitions.clock.uptime() - begin) }
+    var elapsed: Duration { .milliseconds(repetitions.clock.uptime() - begin) }
 
     /// - Parameter seat: the place on the wire for the first attempt.
     mutating func arrival(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
@@ -71,7 +72,7 @@ struct Exchange: Sendable {
 
     private mutating func pursue(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
         while true {
-            let attempt = try await attempt()
+            let attempt = try await attempt(seat)
             guard !attempt.isGood else { return try finish(attempt) }
             let decision = attempt.isRefused ? .restart : paid(RetryDecision(situation(after: attempt.outcome)))
             switch decision {
@@ -109,23 +110,26 @@ struct Exchange: Sendable {
         return try attempt.arrival(after: history.attempts)
     }
 
-    private mutating func attempt() async throws(ConnectionError) -> ExchangeAttempt {
-        // The rest, where something is here: a signature may cover the range.
-        let outgoing = incomplete?.rest(of: order.request) ?? order.request
-        let (request, isPersonal) = try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
-        let admission = repetitions.admit(to: order.origin)
-        if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
-        let limit = order.policy.attemptLimit(elapsed: elapsed)
-        let meter = TransferMeter(request)
-        order.hear(.began(meter))
-        let transfer = Transfer(
-            request: request, isPersonal: isPersonal, isContinuable: order.isContinuable, before: incomplete,
-            keeper: order.keeper, wire: wire, meter: meter)
-        let token = order.scope.begin(.attempt, attempt: number)
-        let attempt = await ExchangeAttempt(transfer, limit: limit)
-        token.end(attempt.ending)
+    private mutating func attempt(_ seat: borrowing Seat) async throws(ConnectionError) -> ExchangeAttempt {
+        let launch = try await launch(number, behind: incomplete, keeper: order.keeper)
+        order.hear(.began(launch.transfer.meter))
+        let attempt = try await attempt(of: launch, seat)
         incomplete = attempt.left
-        repetitions.note(attempt.outcome, of: admission, from: order.origin)
+        return attempt
+    }
+
+    private mutating func attempt(
+        of launch: Launch,
+        _ seat: borrowing Seat
+    ) async throws(ConnectionError) -> ExchangeAttempt {
+        guard let delay = order.policy.hedgeDelay, !hasHedged, incomplete == nil, order.request.isHedgeable else {
+            return await run(launch)
+        }
+        let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, seat.spare)
+        if let other {
+            hasHedged = true
+            history.recordHedge(other.record, startedAt: other.startedAt)
+        }
         return attempt
     }
 
@@ -192,13 +196,6 @@ extension RetryDecision {
     /// The whole, because the rest cannot be had: at once, and whatever attempts and budget say. It is the engine that has
     /// asked for less than the caller wants.
     fileprivate static let restart = retry(after: .zero, isFree: true, reason: .restarted)
-}
-
-extension ConnectionError {
-    fileprivate init(circuitOpenFor wait: Duration, _ request: TransportRequest) {
-        let message = "most requests to \(request.place) failed lately, and none is sent for \(wait.milliseconds) ms"
-        self.init(.circuitOpen, message)
-    }
 }
 
 extension Date {

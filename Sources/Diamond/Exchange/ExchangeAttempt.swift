@@ -33,6 +33,13 @@ struct ExchangeAttempt: Sendable {
         if case .arrived(let arrival, _) = end { arrival.status.code < 400 } else { false }
     }
 
+    /// Whether it has brought what is no failure of the server for now.
+    ///
+    /// - Parameter statuses: those that may pass.
+    func isAnswer(unless statuses: Set<Int>) -> Bool {
+        if case .arrived(let arrival, _) = end { !statuses.contains(arrival.status.code) } else { false }
+    }
+
     /// Whether the whole has to be asked for.
     var isRefused: Bool { if case .refused = end { true } else { false } }
 

@@ -23,6 +23,18 @@ struct Seat: ~Copyable {
         lanes.leave(place)
     }
 
+    /// Takes another place of its kind, where there is one at once; what comes of it gives it back.
+    var spare: Spare { Self.spare(of: place, lanes) }
+
+    typealias Spare = @Sendable () -> (@Sendable () -> Void)?
+
+    private static func spare(of place: FlightPlace, _ lanes: Lanes) -> Spare {
+        {
+            guard lanes.enterAtOnce(place) else { return nil }
+            return { lanes.leave(place) }
+        }
+    }
+
     /// Waits for it again.
     ///
     /// - Parameter attempt: the one that it is for.

@@ -65,6 +65,9 @@ extension Lanes {
         state.withLock { $0.beginOrWait(at: place, priority, as: .called(call)) }
     }
 
+    /// Takes a place where there is one; waits for none.
+    func enterAtOnce(_ place: FlightPlace) -> Bool { state.withLock { $0.queue.begins(place) } }
+
     /// Gives one that waits another priority; without effect where it has its place.
     func change(_ number: Int, to priority: FlightPriority) { change { $0.change(number, to: priority) } }
 

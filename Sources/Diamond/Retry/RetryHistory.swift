@@ -41,6 +41,12 @@ struct RetryHistory: Hashable, Sendable {
         (attempts[last].delay, attempts[last].reason) = (nil, reason)
     }
 
+    /// Keeps an attempt in whose place another one counts that went beside it.
+    mutating func recordHedge(_ outcome: Attempt.Outcome, startedAt: Date) {
+        attempts.append(
+            Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome, reason: .hedged))
+    }
+
     /// Keeps the attempt that brought what was asked for, where others were before it.
     mutating func recordSuccess(_ outcome: Attempt.Outcome, startedAt: Date) {
         guard !attempts.isEmpty else { return }

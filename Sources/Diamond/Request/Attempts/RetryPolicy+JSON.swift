@@ -2,10 +2,10 @@
 ///
 /// ```json
 /// {"attempts": 5, "baseDelay": 0.05, "throttledDelay": 1, "maxDelay": 20, "retryAfterLimit": 5, "attemptTimeout": 10,
-///  "deadline": 30, "window": 30, "statuses": [429, 503], "unsafeMethods": true}
+///  "deadline": 30, "window": 30, "hedgeDelay": 0.2, "statuses": [429, 503], "unsafeMethods": true}
 /// ```
 ///
-/// Times are seconds; `null` for `attemptTimeout`, `deadline` and `window` is no limit. What is left out stands at its
+/// Times are seconds; `null` for `attemptTimeout`, `deadline` and `window` is no limit, for `hedgeDelay` no hedging. What is left out stands at its
 /// default. An unknown key is an error.
 extension RetryPolicy: Codable {
     /// Reads the written form with any decoder.
@@ -28,6 +28,7 @@ extension RetryPolicy {
         attemptTimeout = try form.duration("attemptTimeout", default: nil)
         deadline = try form.duration("deadline", default: nil)
         window = try form.duration("window", default: window)
+        hedgeDelay = try form.duration("hedgeDelay", default: nil)
         if let value = form.take("statuses") { statuses = try Self.statuses(value, form) }
         if let value = form.take("unsafeMethods") { retriesUnsafeMethods = try Self.bool(value, form) }
         try form.finish()
@@ -96,6 +97,9 @@ extension RetryPolicy {
     }
 
     private static var limits: [(String, WritableKeyPath<Self, Duration?>)] {
-        [("attemptTimeout", \.attemptTimeout), ("deadline", \.deadline), ("window", \.window)]
+        [
+            ("attemptTimeout", \.attemptTimeout), ("deadline", \.deadline), ("window", \.window),
+            ("hedgeDelay", \.hedgeDelay),
+        ]
     }
 }

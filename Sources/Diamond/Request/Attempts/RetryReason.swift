@@ -28,6 +28,11 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         /// The rest of a broken transfer could not be had, so that the whole is asked for.
         public static let restarted = Code(description: "restarted")
 
+        // Beside another:
+
+        /// The attempt took long, and another one beside it was faster, or was begun and was not.
+        public static let hedged = Code(description: "hedged")
+
         // Not sent again:
 
         /// The answer would be the same.

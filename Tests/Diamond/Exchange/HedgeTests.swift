@@ -1,0 +1,146 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `An attempt that takes long` {
+    private let airport = Airport()
+    private let clock = TestClock()
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(testing: airport.transport, clock: clock)
+        configuration.retry = RetryPolicy(hedgeDelay: .seconds(1))
+        configuration.draw = { 0.5 }
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private static let request = Request("http://h/")
+
+    private func flying(_ count: Int) async { await untilTrue { [airport] in airport.flying.count == count } }
+
+    /// Lets the time pass after which another begins.
+    private func pass() async {
+        await untilTrue { [clock] in clock.sleeping == [.seconds(1)] }
+        clock.advance(by: .seconds(1))
+    }
+
+    @Test(arguments: [0, 1]) func `gets another beside it, and the first answer counts`(faster: Int) async throws {
+        let engine = engine()
+        let connection = engine.enqueue(Self.request)
+        await flying(1)
+        await pass()
+        await flying(2)
+        #expect(engine.activity.inFlight == 2 && engine.lanes.running == 2)
+        airport.land("http://h/", number: faster)
+        let response = try await connection.response
+        #expect(response.text == "http://h/" && response.attempts.map(\.reason?.code) == [.hedged, nil])
+        #expect(response.attempts.first?.outcome.description.hasPrefix("cancelled") == true)
+        #expect(airport.flying.isEmpty && clock.sleeping.isEmpty)
+        await untilTrue { engine.activity.counts.isIdle && engine.lanes.running == 0 }
+    }
+
+    @Test func `gets none where its answer comes before`() async throws {
+        let connection = engine().enqueue(Self.request)
+        await untilTrue { [clock] in clock.sleeping == [.seconds(1)] }
+        airport.landAll()
+        #expect(try await connection.response.attempts.isEmpty)
+        #expect(clock.sleeping.isEmpty)
+    }
+
+    /// What keeps a second attempt from the wire.
+    enum Obstacle: CaseIterable {
+        case unsafe, body, noRoom, noBudget, signing
+    }
+
+    private struct Signer: Interceptor {
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            if attempt > 1 { throw CancellationError() }
+        }
+    }
+
+    @Test(arguments: Obstacle.allCases) func `waits alone where another may not be sent`(
+        obstacle: Obstacle
+    ) async throws {
+        let engine = engine { configuration in
+            if obstacle == .noRoom { configuration.originWidth = 1 }
+            if obstacle == .noBudget {
+                let airport = airport.transport
+                configuration.transport = StubTransport { request throws(TransportError) in
+                    guard !request.url.hasSuffix("busy") else { return .stub(status: 503) }
+                    return try await airport.send(request)
+                }
+                configuration.draw = { 0 }
+            }
+            if obstacle == .signing { configuration.interceptors = [Signer()] }
+        }
+        if obstacle == .noBudget { try await spend(engine) }
+        var request = Self.request
+        if obstacle == .unsafe { request.method = .delete }
+        if obstacle == .body { (request.method, request.body) = (.query, .json(1)) }
+        let connection = engine.enqueue(request)
+        await flying(1)
+        if obstacle != .unsafe, obstacle != .body { await pass() }
+        await untilTrue { [clock] in clock.sleeping.isEmpty }
+        #expect(airport.flying.count == 1)
+        airport.landAll()
+        #expect(try await connection.response.attempts.isEmpty)
+    }
+
+    /// Repeats requests until nothing is left for more.
+    private func spend(_ engine: Engine) async throws {
+        var request = Request("http://h/busy")
+        request.retry = .default
+        for _ in 0..<20 { _ = try await engine.send(request) }
+    }
+
+    @Test func `that fails while another is on its way waits for that`() async throws {
+        let gates = [Gate(), Gate()]
+        let transport = StubTransport { request throws(TransportError) in
+            let isFirst = request.headers[.referer] == nil
+            await gates[isFirst ? 0 : 1].wait()
+            return .stub(status: isFirst ? 503 : 200)
+        }
+        struct Marker: Interceptor {
+            func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+                if attempt > 1 { request.headers[.referer] = "second" }
+            }
+        }
+        let engine = engine { configuration in
+            (configuration.transport, configuration.interceptors) = (transport, [Marker()])
+        }
+        let connection = engine.enqueue(Self.request)
+        await untilTrue { transport.requests.count == 1 }
+        await pass()
+        await untilTrue { transport.requests.count == 2 }
+        gates[0].open()
+        await untilTrue { engine.activity.inFlight == 1 }
+        gates[1].open()
+        let response = try await connection.response
+        #expect(response.status == .ok && response.attempts.map(\.outcome.description) == ["status 503", "status 200"])
+    }
+
+    @Test func `that fails before is tried again as ever`() async throws {
+        let transport = StubTransport(status: 503)
+        let engine = engine { $0.transport = transport }
+        let connection = engine.enqueue(Self.request)
+        for delay in [25, 50] {
+            await untilTrue { [clock] in clock.sleeping == [.milliseconds(delay)] }
+            clock.advance(by: .milliseconds(delay))
+        }
+        let reasons = try await connection.response.attempts.map(\.reason?.code)
+        #expect(reasons == [.status, .status, .attemptsUsed] && transport.requests.count == 3)
+    }
+
+    @Test func `is canceled with the one beside it`() async throws {
+        let connection = engine().enqueue(Self.request)
+        await flying(1)
+        await pass()
+        await flying(2)
+        connection.cancel()
+        await untilTrue { [airport] in airport.flying.isEmpty && connection.isFinished }
+    }
+}
