@@ -88,6 +88,12 @@ static inline long diamond_curl_get_long(CURL *handle, CURLINFO info) {
     return value;
 }
 
+static inline curl_off_t diamond_curl_get_offset(CURL *handle, CURLINFO info) {
+    curl_off_t value = 0;
+    curl_easy_getinfo(handle, info, &value);
+    return value;
+}
+
 static inline void *diamond_curl_get_private(CURL *handle) {
     char *value = NULL;
     curl_easy_getinfo(handle, CURLINFO_PRIVATE, &value);

@@ -40,9 +40,12 @@ struct CurlHead {
     /// Bytes on the wire, where the server tells.
     var contentLength: Int? { value(.contentLength).flatMap { Int($0) } }
 
+    /// Whether the body has a content coding.
+    var isCoded: Bool { value(.contentEncoding).map { $0.lowercased() != "identity" } ?? false }
+
     /// The headers; where libcurl decodes the body, without what described the coded one.
     func fields(decoded: Bool) -> HTTPFields {
-        guard decoded, let coding = value(.contentEncoding), coding.lowercased() != "identity" else { return fields }
+        guard decoded, isCoded else { return fields }
         var fields = fields
         fields[.contentEncoding] = nil
         fields[.contentLength] = nil

@@ -54,7 +54,9 @@ final class CurlSession {
         guard let handle = transfer.handle else { return }
         transfer.isHeldBack = false
         watch(transfer)
-        curl_easy_pause(handle.easy, CURLPAUSE_CONT)
+        // What was held back is handed over in there, and may be what ends the transfer.
+        let result = curl_easy_pause(handle.easy, CURLPAUSE_CONT)
+        if result != CURLE_OK { finish(handle.easy, result) }
     }
 
     // MARK: A pass

@@ -25,7 +25,9 @@ extension CurlTransfer {
             refuse("the server switched to a protocol nobody asked for")
             return false
         }
-        let fields = head.fields(decoded: CurlSetup.decodes(request))
+        let isDecoded = CurlSetup.decodes(request) && head.isCoded
+        if isDecoded { expansion = Expansion() }
+        let fields = head.fields(decoded: isDecoded)
         if let length = head.contentLength { pipe.reserve(length) }
         take(
             TransportResponse(
@@ -49,7 +51,20 @@ extension CurlTransfer {
             isHeldBack = true
             return diamond_curl_pause_writing
         }
+        // libcurl may come by once more with what it has held back.
+        guard failure == nil, grows(by: bytes.count) else { return 0 }
         return pipe.yield(bytes: bytes) == .stop ? 0 : bytes.count
+    }
+
+    /// `false` where it grows out of proportion.
+    private func grows(by count: Int) -> Bool {
+        expansion?.add(count)
+        guard let expansion, !expansion.isSmall, let handle,
+            expansion.isBomb(of: Int(diamond_curl_get_offset(handle.easy, CURLINFO_SIZE_DOWNLOAD_T)))
+        else { return true }
+        let message = "\(request.place): \(Expansion.reason)"
+        failure = TransportError(.bodyTooLarge, message, requestMayHaveBeenSent: true)
+        return false
     }
 
     func sendBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {

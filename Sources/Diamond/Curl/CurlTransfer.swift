@@ -25,6 +25,8 @@ final class CurlTransfer: @unchecked Sendable {
     var failure: TransportError?
     var head = CurlHead()
     private(set) var isHeadHere = false
+    /// `nil` where libcurl removes no coding.
+    var expansion: Expansion?
     private var outcome: Reception.Outcome?
     private unowned(unsafe) var session: CurlSession?
 

@@ -9,7 +9,8 @@ import DiamondSQLite
 /// and its body not a stream; any other fails with `connectionLost`.
 ///
 /// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
-/// for a range. Proxies come from the environment (`https_proxy`, `no_proxy` …), as with every program over libcurl.
+/// for a range. One that grows beyond 250 times of what came, past its first 4 MiB, is a bomb, and fails as
+/// `bodyTooLarge`. Proxies come from the environment (`https_proxy`, `no_proxy` …), as with every program over libcurl.
 public final class CurlTransport: Transport {
     private let loop = CurlLoop()
 

@@ -30,8 +30,9 @@ extension Engine {
         public var memoryCapacity = Cache.defaultMemoryCapacity
         /// Bytes the disk tier keeps at most; ``Cache/diskCapacity`` changes it later.
         public var diskCapacity = Cache.defaultDiskCapacity
-        /// Bytes of a response's body at most: 256 MiB; more is the error `bodyTooLarge`.
-        public var bodyLimit = 256 << 20
+        /// Bytes of a response's body at most, as they are without content coding: 64 MiB, for requests that have no
+        /// ``Request/bodyLimit`` of their own. More is the error `bodyTooLarge`, as soon as they have come, or are announced.
+        public var bodyLimit = 64 << 20
         /// Redirects followed for one request: 20; 0 returns the redirect itself.
         public var redirectLimit = 20
         /// Exchanges on the wire at the same time; ``Engine/lanes`` changes it later.

@@ -31,7 +31,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let preparationFailed = Code(description: "preparationFailed")
         /// A secret of the request is not known, or the engine's ``CredentialProvider`` failed.
         public static let noCredential = Code(description: "noCredential")
-        /// The body is larger than the engine allows.
+        /// The body is larger than request or engine allow, or grows out of proportion when its coding is removed.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The connection was started without an engine, or the engine was closed.
         public static let noEngine = Code(description: "noEngine")

@@ -27,7 +27,7 @@ extension Exchange {
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let transfer = Transfer(
             request: request, isPersonal: isPersonal, isContinuable: order.isContinuable, before: incomplete,
-            keeper: keeper, wire: wire, meter: TransferMeter(request))
+            keeper: keeper, bodyLimit: order.bodyLimit, wire: wire, meter: TransferMeter(request))
         let limit = order.policy.attemptLimit(elapsed: elapsed)
         return Launch(number: number, transfer: transfer, limit: limit, admission: admission)
     }

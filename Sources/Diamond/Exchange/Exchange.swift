@@ -11,7 +11,7 @@ struct Exchange: Sendable {
         let transport: any Transport
         /// Milliseconds since 1970.
         let now: @Sendable () -> Int64
-        /// Bytes of a body at most.
+        /// Bytes of a body at most, for requests that say nothing.
         let bodyLimit: Int
         let repetitions: Repetitions
         var interceptors: [any Interceptor] = []

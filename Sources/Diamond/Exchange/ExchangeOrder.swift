@@ -9,6 +9,8 @@ struct ExchangeOrder: Sendable {
     /// What its attempts are counted in.
     let scope: ActivityScope
     let hear: @Sendable (ExchangeEvent) -> Void
+    /// Bytes of a body at most.
+    let bodyLimit: Int
     /// Whether it is known on whose behalf it is sent.
     var hasIdentity = false
     /// Whether a redirect has led it away from the origin that was asked.

@@ -14,6 +14,7 @@ struct FlightKey: Hashable, Sendable {
     private let body: Data?
     private let timeout: Duration?
     private let retry: RetryPolicy
+    private let bodyLimit: Int?
     private let lane: Lane
     private let tags: Set<String>
     /// Who says whether the answer is stored.
@@ -24,6 +25,7 @@ struct FlightKey: Hashable, Sendable {
         _ key: RequestKey,
         _ request: TransportRequest,
         retry: RetryPolicy,
+        bodyLimit: Int? = nil,
         lane: Lane,
         tags: Set<String>,
         kind: ObjectIdentifier? = nil
@@ -33,6 +35,7 @@ struct FlightKey: Hashable, Sendable {
         case .bytes(let data): body = data
         case .stream: return nil
         }
+        self.bodyLimit = bodyLimit
         (self.key, self.retry, self.lane, self.tags, self.kind) = (key, retry, lane, tags, kind)
         (method, url, headers, timeout) = (request.method, request.url, request.headers, request.timeout)
     }

@@ -78,7 +78,7 @@ enum HTTPClientFailure {
         case is HTTPParserError: return ended(stage)
         case ChannelError.connectTimeout: return (.timedOut, lateConnection)
         case NIOHTTPDecompression.DecompressionError.limit:
-            return (.badResponse, "the body grows out of proportion when decoded: ask for identity, if it may")
+            return (.bodyTooLarge, Expansion.reason)
         case let error where isBrokenCoding(error):
             return (.badResponse, "the body's content coding is broken: try again")
         case NIOSSLError.uncleanShutdown: return ended(stage)

@@ -19,12 +19,9 @@ final class HTTPClientPair: Sendable {
     /// Empty when nothing is left to be shut down.
     private let shutdown = DispatchGroup()
 
-    /// The most a body may grow; deflate itself ends at 1032. JSON of thousands of equal rows stays below 100.
-    private static let highestRatio = 250
-
     init() {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let limit = NIOHTTPDecompression.DecompressionLimit.ratio(Self.highestRatio)
+        let limit = NIOHTTPDecompression.DecompressionLimit.ratio(Expansion.highestRatio)
         decoding = Self.client(on: group, .enabled(limit: limit))
         plain = Self.client(on: group, .disabled)
         decompresses = true

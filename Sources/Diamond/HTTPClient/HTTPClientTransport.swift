@@ -8,7 +8,7 @@ public import AsyncHTTPClient
 /// any other fails with `connectionLost`.
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, unless the request sets `Accept-Encoding` itself or asks for a
-/// range. One that grows beyond 250 times of what came is a bomb, and fails as `badResponse`.
+/// range. One that grows beyond 250 times of what came is a bomb, and fails as `bodyTooLarge`.
 ///
 /// What async-http-client cannot do, and so this cannot:
 ///

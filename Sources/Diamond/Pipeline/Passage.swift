@@ -17,6 +17,8 @@ struct Passage: Sendable {
     /// The request's own.
     var retry: RetryPolicy? { ownRetry.value }
     private let ownRetry: Boxed<RetryPolicy>
+    /// The request's own.
+    let bodyLimit: Int?
     let tags: Set<String>
     /// Where it stands in line for the wire.
     let place: FlightPlace
@@ -41,6 +43,7 @@ struct Passage: Sendable {
             policy = Self.policy(of: request)
             timeout = request.timeout
             ownRetry = Boxed(request.retry)
+            bodyLimit = request.bodyLimit
             tags = request.tags
             place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)

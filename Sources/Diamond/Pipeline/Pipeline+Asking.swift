@@ -147,12 +147,16 @@ extension Pipeline {
             renewal: renewal(of: question),
             scope: passage.scope(in: activity),
             hear: hear,
+            bodyLimit: bodyLimit(of: passage),
             hasIdentity: passage.wire.identity != nil,
             isForeign: passage.isForeign,
             isContinuable: passage.isContinuable,
             keeper: keeper
         )
     }
+
+    /// The bytes of a body that are taken.
+    func bodyLimit(of passage: Passage) -> Int { passage.bodyLimit ?? wire.bodyLimit }
 
     /// `nil` where the request has no secret that could be made anew.
     private func renewal(of question: Question) -> ExchangeOrder.Renewal? {

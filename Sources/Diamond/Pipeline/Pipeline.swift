@@ -56,6 +56,7 @@ struct Pipeline: Sendable {
             )
             guard redirectLimit > 0, var next else { return response }
             (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
+            next.bodyLimit = request.bodyLimit
             request = next
             let last = passage
             passage = try Passage(next, rules: keyRules, at: last.epoch)

@@ -35,6 +35,7 @@ struct Question: Sendable {
             identity.key,
             request,
             retry: retry,
+            bodyLimit: passage.bodyLimit,
             lane: passage.place.lane,
             tags: passage.tags,
             kind: passage.asker.validation?.kind

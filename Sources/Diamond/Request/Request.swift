@@ -47,6 +47,9 @@ public struct Request: Hashable, Sendable {
             forget()
         }
     }
+    /// Bytes of the response's body at most, as they are without content coding; more is the error `bodyTooLarge`, as soon
+    /// as they have come, or are announced. `nil`, the default, is as the engine does. No part of the identity.
+    public var bodyLimit: Int? { didSet { forget() } }
     /// Beside the engine's.
     public var rules = IdentityRules() { didSet { forget() } }
     /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever. Kept in whole

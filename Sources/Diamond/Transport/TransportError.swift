@@ -24,7 +24,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let badResponse = Code(description: "badResponse")
         /// The stream of the request's body threw, or ended before its length.
         public static let badRequestBody = Code(description: "badRequestBody")
-        /// The body is larger than the caller allows.
+        /// The body is larger than the caller allows, or grows out of proportion when its coding is removed.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The transport was closed.
         public static let closed = Code(description: "closed")

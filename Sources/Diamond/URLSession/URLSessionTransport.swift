@@ -15,6 +15,8 @@ import FoundationNetworking
 /// - Fields are added that were not set: `Accept`, `Accept-Language`, `Connection`, `User-Agent`.
 /// - Several fields of one name arrive joined by commas, `Set-Cookie` included; their order is lost.
 /// - A body is decoded even when the request names its codings itself.
+/// - Nothing tells how many bytes of a coded body have come: only its size is bounded (``Request/bodyLimit``), not how far
+///   it grows.
 /// - Nothing tells when a connection stands: `connectTimeout` is not kept, and `requestMayHaveBeenSent` is `true` unless
 ///   the host could not be resolved or connected to. HTTP/2 is used where Foundation does, unseen.
 ///

@@ -252,7 +252,7 @@ import Testing
         } catch {
             #expect(error.code == .bodyTooLarge)
         }
-        #expect(try engine.cache?.totals().partials == 0 && server.count == 2)
+        #expect(try engine.cache?.totals().partials == 0 && server.count == 1)
         await engine.close()
     }
 }

@@ -115,8 +115,8 @@ import Testing
         }
         let transport = HTTPClientTransport()
         let error = await transport.failure(of: TransportRequest(url: server.base))
-        #expect(error?.code == .badResponse)
-        #expect(error?.message.contains("out of proportion") == true)
+        #expect(error?.code == .bodyTooLarge)
+        #expect(error?.message.contains("times its bytes on the wire") == true)
         await transport.close()
     }
 

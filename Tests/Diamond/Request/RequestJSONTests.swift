@@ -19,12 +19,13 @@ import Testing
         request.timeout = .milliseconds(1500)
         request.tags = ["towns", "cities"]
         request.lane = "images"
+        request.bodyLimit = 1 << 20
         return request
     }()
 
     @Test func `is a text that never changes`() throws {
         let text = """
-            {"body":{"json":{"a":[1,2.5,true]}},"destination":"query","headers":[["Accept","application/json"]],\
+            {"body":{"json":{"a":[1,2.5,true]}},"bodyLimit":1048576,"destination":"query","headers":[["Accept","application/json"]],\
             "lane":"images","maxAge":60,"method":"PUT","parameters":[["country","DE"],["page",2],["tag","a"],["flag",null],\
             ["list",[1,"x",null]],["tag","b"]],"policy":"revalidate","tags":["cities","towns"],"timeout":1.5,\
             "url":"https://api.example.com/cities","version":1}

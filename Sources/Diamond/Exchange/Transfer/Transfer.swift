@@ -25,6 +25,8 @@ struct Transfer: Sendable {
     /// What was received before.
     let before: IncompleteArrival?
     let keeper: (any PartialKeeping)?
+    /// Bytes of the whole body at most.
+    let bodyLimit: Int
     let wire: Exchange.Wire
     let meter: TransferMeter
 
@@ -69,7 +71,8 @@ struct Transfer: Sendable {
     private func receiveAll(_ head: Arrival, _ body: BodyStream, left: IncompleteArrival?) async -> Outcome {
         var arrival = head
         do throws(TransportError) {
-            arrival.body = try await body.collect(limit: wire.bodyLimit) { meter.receive($0) }
+            try check(meter.progress.expectedToReceive ?? 0)
+            arrival.body = try await body.collect(limit: bodyLimit) { meter.receive($0) }
             return Outcome(end: .arrived(arrival, answered: head.status), left: left)
         } catch {
             return Outcome(end: .failed(error, afterHead: true), left: left)
@@ -85,8 +88,9 @@ struct Transfer: Sendable {
     ) async -> Outcome {
         var incomplete = incomplete
         meter.expect(incomplete.continuation.length)
-        await keeper?.begin(incomplete)
         do throws(TransportError) {
+            try check(Int64(incomplete.continuation.length))
+            await keeper?.begin(incomplete)
             try await receive(body, into: &incomplete)
         } catch {
             // What is too large once is so again.
@@ -97,12 +101,17 @@ struct Transfer: Sendable {
         return await end(incomplete, answered)
     }
 
+    /// Also what is announced only: then nothing of it is read.
+    private func check(_ count: Int64) throws(TransportError) {
+        guard count <= Int64(bodyLimit) else { throw TransportError(tooLargeFor: bodyLimit) }
+    }
+
     private func receive(_ body: BodyStream, into incomplete: inout IncompleteArrival) async throws(TransportError) {
         var pieces = body.makeAsyncIterator()
         while let piece = try await pieces.next() {
             incomplete.append(piece)
             meter.receive(incomplete.received)
-            guard incomplete.received <= wire.bodyLimit else { throw TransportError(tooLargeFor: wire.bodyLimit) }
+            try check(Int64(incomplete.received))
             await keeper?.append(piece)
         }
     }

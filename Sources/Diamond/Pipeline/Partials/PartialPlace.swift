@@ -66,7 +66,7 @@ struct PartialPlace: Sendable {
         guard let cache, let identity = passage.identity else { return nil }
         do throws(CacheError) {
             guard let partial = try cache.partialBody(identity.key, request: identity.canonicalForm),
-                partial.size <= pipeline.wire.bodyLimit, let arrival = try arrival(of: partial, cache)
+                partial.size <= pipeline.bodyLimit(of: passage), let arrival = try arrival(of: partial, cache)
             else { return nil }
             return IncompleteArrival(arrival).map { (partial, $0) }
         } catch {

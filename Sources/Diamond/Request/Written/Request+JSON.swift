@@ -18,8 +18,8 @@ import HTTPTypes
 /// optionally `filename` and `contentType`. `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever.
 /// `retry` is a ``RetryPolicy``: `attempts`, `baseDelay`, `throttledDelay`, `maxDelay`, `retryAfterLimit`,
 /// `attemptTimeout`, `deadline`, `window` (times in seconds), `statuses` and `unsafeMethods`, all of which may be left
-/// out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. Further keys are
-/// `destination`, `arrays`, `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
+/// out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. `bodyLimit` is in bytes.
+/// Further keys are `destination`, `arrays`, `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
 extension Request {
     /// Reads the written form.
     ///
@@ -55,6 +55,7 @@ extension Request {
         tags = Set(try form.strings("tags"))
         if let name = try form.string("lane") { lane = Lane(name) }
         if let value = form.take("retry") { retry = try RetryPolicy(written: value) }
+        bodyLimit = try form.integer("bodyLimit", in: 0...1 << 53)
         try readIdentity(&form)
         try form.finish()
     }
@@ -89,6 +90,7 @@ extension Request {
         if !tags.isEmpty { members["tags"] = .array(tags.sorted().map { .string($0) }) }
         if lane != .default { members["lane"] = .string(lane.name) }
         if let retry { members["retry"] = retry.written }
+        if let bodyLimit { members["bodyLimit"] = JSONValue(bodyLimit) }
         try writeIdentity(into: &members)
         return .object(members)
     }

@@ -24,6 +24,7 @@ enum Shortcoming: String {
     case lookUpGivenUp =
         "holds up every exchange of the process after one canceled in a name look-up, until the look-up ends"
     case repeatedRequest = "repeats a POST when a kept connection turns out to be closed"
+    case unseenExpansion = "does not tell how many bytes of a coded body have come: only its size is bounded"
     case slowReading = "holds a body that is read more slowly than it comes in memory"
     case streamedUpload = "holds the body of a request in memory whole, and sends its length even when none is known"
 }
@@ -42,13 +43,13 @@ extension TransportKind {
             [
                 .fieldsOfItsOwn, .repeatedFields, .fieldOrder, .latinFields, .codedBody, .bodyWithGet,
                 .truncatedChunks, .resetBody, .brokenCoding, .unseenConnection,
-                .lookUpGivenUp, .repeatedRequest, .slowReading, .streamedUpload,
+                .lookUpGivenUp, .repeatedRequest, .slowReading, .streamedUpload, .unseenExpansion,
             ]
         #else
         case .urlSession:
             [
                 .fieldsOfItsOwn, .repeatedFields, .fieldOrder, .codedBody, .bodyWithGet, .unseenConnection,
-                .streamedUpload,
+                .streamedUpload, .unseenExpansion,
             ]
         #endif
         }

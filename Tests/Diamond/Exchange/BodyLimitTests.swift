@@ -1,0 +1,78 @@
+import Diamond
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `The limit of a body` {
+    private let temporary = TemporaryStore()
+
+    private func error(_ limit: Int?, engine bound: Int = 10, _ transport: any Transport, _ url: String) async
+        -> ConnectionError?
+    {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        configuration.bodyLimit = bound
+        var request = Request(url)
+        request.bodyLimit = limit
+        do {
+            _ = try await Engine(configuration).send(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: [(nil, true), (11, false), (12, false), (9, true)])
+    func `is the request's own, or else the engine's`(limit: Int?, isTooLarge: Bool) async {
+        let error = await error(limit, StubTransport(body: "12345678901"), "http://h/")
+        #expect(error?.code == (isTooLarge ? .bodyTooLarge : nil))
+        #expect(error?.message.contains("larger than \(limit ?? 10) bytes") ?? true)
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `is found exceeded by what the head announces, before anything has come`(kind: TransportKind) async throws {
+        // The rest of the body never comes, and the connection stays open.
+        let gate = DispatchSemaphore(value: 0)
+        defer { gate.signal() }
+        let server = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n1")
+            gate.wait()
+        }
+        try await kind.run { transport, _ in
+            #expect(await error(999, transport, server.base)?.code == .bodyTooLarge)
+        }
+    }
+
+    @Test func `does not count for an answer without a body, whatever its head says`() async throws {
+        let transport = StubTransport(headers: [.contentLength: "1000"], body: "")
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        configuration.bodyLimit = 10
+        let request = Request("http://h/", method: .head)
+        #expect(try await Engine(configuration).send(request).headers[.contentLength] == "1000")
+    }
+
+    @Test func `separates those who would share an exchange`() async throws {
+        let (gate, entered) = (Gate(), Gate())
+        let transport = StubTransport { _ throws(TransportError) in
+            entered.open()
+            await gate.wait()
+            return .stub(body: "12345678901")
+        }
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        let engine = Engine(configuration)
+        var small = Request("http://h/")
+        small.bodyLimit = 5
+        let (first, second) = (engine.enqueue(small), engine.enqueue(Request("http://h/")))
+        await entered.wait()
+        await untilTrue { transport.requests.count == 2 }
+        gate.open()
+        await #expect(throws: ConnectionError.self) { try await first.response }
+        #expect(try await second.response.body.count == 11)
+    }
+}
