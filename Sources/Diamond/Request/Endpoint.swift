@@ -12,7 +12,8 @@
 /// Being `Codable`, it can be written down and sent again in another process; being `Hashable`, it can be a key in the
 /// app.
 public protocol Endpoint: Codable, Hashable, Sendable {
-    /// What the body is decoded to. `Data` is the body as it is; ``Nothing`` asks for none.
+    /// What the body is decoded to. `Data` is the body as it is; ``Nothing`` asks for none; an optional is `nil` where the
+    /// body is empty or a single space.
     associatedtype Output: Decodable & Sendable
 
     /// The request that the call makes. What is wrong with it is told where it is sent.

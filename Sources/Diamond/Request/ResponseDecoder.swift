@@ -6,6 +6,23 @@ public protocol ResponseDecoder: Sendable {
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }
 
+extension ResponseDecoder {
+    /// A body that is empty, or a single space, is `nil` where a value may be that.
+    func value<Value: Decodable>(of type: Value.Type, in body: Data) throws -> Value {
+        if body.isBlank, let type = type as? any ExpressibleByNilLiteral.Type,
+            let nothing = type.init(nilLiteral: ()) as? Value
+        {
+            return nothing
+        }
+        return try decode(type, from: body)
+    }
+}
+
+extension Data {
+    /// Whether it is nothing: as with AFNetworking, a single space is, which Rails once answered where it had no body.
+    var isBlank: Bool { isEmpty || elementsEqual([0x20]) }
+}
+
 extension JSONDecoder: ResponseDecoder {}
 extension PropertyListDecoder: ResponseDecoder {}
 

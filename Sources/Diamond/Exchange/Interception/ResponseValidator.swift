@@ -33,18 +33,14 @@ public struct ResponseValidator: Interceptor, Hashable {
             throw ConnectionError(.badStatus, message)
         }
         let type = MediaType(response.headers[.contentType])
-        guard let contentTypes, !response.isBlank, !contentTypes.contains(where: type.matches) else { return }
+        guard let contentTypes, !response.body.isBlank, !contentTypes.contains(where: type.matches) else { return }
         let expected = contentTypes.sorted().joined(separator: ", ")
         throw ConnectionError(.badContentType, "the body is \(type.essence.printable), not one of \(expected)")
     }
 }
 
-extension Response {
-    fileprivate var isBlank: Bool { body.isEmpty || body.elementsEqual([0x20]) }
-}
-
 /// What a `Content-Type` says, without parameters.
-private struct MediaType {
+struct MediaType {
     let essence: String
 
     init(_ field: String?) {

@@ -1,0 +1,26 @@
+import Foundation
+import HTTPTypes
+
+/// Takes members that are `null` out of JSON, at any depth, before it is decoded, as AFNetworking's
+/// `removesKeysWithNullValues`: for servers that write `null` where they have nothing, and models whose properties have
+/// defaults.
+///
+/// ```swift
+/// configuration.interceptors = [ResponseValidator.json, NullRemoval()]
+/// ```
+///
+/// A `null` in an array stays, because taking it out would move the others. All the rest stays as it is written, but for
+/// white space. A body that is no JSON by its `Content-Type`, or by what is in it, is left alone. What is stored stays as
+/// it came. Costs a walk over the body for each caller.
+public struct NullRemoval: Interceptor, Hashable {
+    public init() {}
+
+    public func transform(_ response: inout Response) async throws {
+        let type = MediaType(response.headers[.contentType])
+        guard ["application/json", "text/json", "+json"].contains(where: type.matches),
+            let bytes = NullRemover.removingNulls(from: response.body), bytes.count < response.body.count
+        else { return }
+        response.body = Data(bytes)
+        if response.headers[.contentLength] != nil { response.headers[.contentLength] = "\(bytes.count)" }
+    }
+}
