@@ -184,6 +184,19 @@ import AsyncHTTPClient
         print(engine)
     }
 
+    private func problems(of engine: Engine) async {
+        struct Order: Decodable {}
+        struct Fault: Decodable { let code: Int }
+
+        do throws(ConnectionError) {
+            let order = try await engine.send(Request("https://api.example.com/orders/7").decode(Order.self))
+            print(order)
+        } catch {
+            print(error.problem?.detail ?? error.message)
+            if let fault = try? error.decode(Fault.self) { print(fault.code) }
+        }
+    }
+
     private func testing() async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.url.hasSuffix("/cities") else { return .stub(status: 404) }

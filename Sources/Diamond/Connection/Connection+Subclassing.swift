@@ -19,21 +19,23 @@ extension Connection {
         return prepared
     }
 
-    /// What this kind of connection says of an answer before it is stored; `nil` for nothing.
-    var validation: Validation? {
-        guard !isPlain else { return nil }
-        return Validation(kind: ObjectIdentifier(type(of: self))) { [self] in try validate($0) }
-    }
+    /// Makes it one of a typed call.
+    func take(by acceptance: Acceptance?) { core.withLock { $0.acceptance = acceptance } }
 
-    /// Looks at a response before anybody is told.
-    func accept(_ response: Response) throws(ConnectionError) -> Response {
-        guard !isPlain else { return response }
-        // What has just come has been looked at before it was stored.
-        if response.source != .network, let refusal = validation?.refusal(of: response) { throw refusal }
-        do { try decode(response) } catch {
-            throw ConnectionError(undecodable: response, as: type(of: self), error)
+    /// What this kind of connection makes of an answer; `nil` where it takes it as it is.
+    var ownAcceptance: Acceptance? {
+        guard !isPlain else { return nil }
+        let look: Acceptance.Take = { [self] response throws(ConnectionError) in
+            do { try validate(response) } catch { throw ConnectionError(invalid: response, error) }
+            return nil
         }
-        return response
+        return Acceptance(look: look) { [self] response throws(ConnectionError) in
+            _ = try look(response)
+            do { try decode(response) } catch {
+                throw ConnectionError(undecodable: response, as: type(of: self), error)
+            }
+            return nil
+        }
     }
 }
 
@@ -46,5 +48,11 @@ extension ConnectionError {
             .undecodable, "the answer of \(place) is no \(type): \(reason)".printable, cause: error)
         self.response = response
         attempts = response.attempts
+    }
+
+    fileprivate init(invalid response: Response, _ error: any Error) {
+        let place = RequestURL.masked(Array(response.url.utf8))
+        self.init(.invalidResponse, "the answer of \(place) is refused: see the cause", cause: error)
+        (self.response, attempts) = (response, response.attempts)
     }
 }

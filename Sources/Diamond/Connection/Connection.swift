@@ -33,6 +33,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var callbacks = ConnectionCallbacks()
         /// Whether the operation has finished: its life has, and the callbacks are with their executors.
         var hasFinished = false
+        /// What makes it one of a typed call.
+        var acceptance: Acceptance?
         var failedDependencies = FailedDependencies.cancel
         /// What measures the attempt that goes on, or has been the last.
         var meter: TransferMeter?
@@ -130,9 +132,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     /// Says whether a response is what was asked for: by status, type or content. Takes every one here.
     ///
-    /// Called for each response that the connection may end with, not for redirects that are followed: for one from the
-    /// server before it is stored, so that what is refused is not, for one from the cache before it is handed out. On any
-    /// thread; be quick. Connections of one class share an exchange, and one of them speaks for all: go by the response alone.
+    /// Called for each response that the connection may end with, not for redirects that are followed, with what
+    /// interceptors have made of it, whether it comes from a server or from the cache. What a server has answered is looked
+    /// at before it is stored: what is refused is not, and what was stored before stays. Of those who share an exchange,
+    /// each looks for itself; whether the answer is stored, the one decides that has opened it. On any thread; be quick.
     ///
     /// - Throws: whatever says best what is wrong: the connection fails with `invalidResponse`, the response, and this as the
     ///   cause. Under `networkElseCache` what is stored is handed out instead, but for a status of 3xx or 4xx.
@@ -141,7 +144,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Makes of a valid response what the subclass wants, and keeps it: behind a lock. Does nothing here.
     ///
     /// Called on one of the engine's tasks before anybody is told of the response, callbacks included; once for a connection,
-    /// but for one that is paused meanwhile. The response stays stored whatever comes of it.
+    /// but for one that is paused meanwhile, and one whose answer is of no use under `networkElseCache`. Where the connection
+    /// has opened the exchange, the answer is stored after it, and not where this throws; what is stored already stays.
     ///
     /// - Throws: whatever says best what is wrong: the connection fails with `undecodable` and the response.
     open func decode(_ response: Response) throws {}

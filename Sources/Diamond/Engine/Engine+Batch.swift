@@ -29,17 +29,18 @@ extension Engine {
     ///
     /// - Parameters:
     ///   - calls: of one type, with one type of output.
-    ///   - isFailingFast: whether the first failure, be it a status other than 2xx, cancels the others. A body that cannot be
-    ///     decoded does not: bodies are decoded when all have come.
+    ///   - isFailingFast: whether the first failure, be it a status other than 2xx or a body that cannot be decoded, cancels
+    ///     the others.
     public func send<Call: Endpoint>(
         _ calls: [Call],
         isFailingFast: Bool = false
     ) async -> [Result<Call.Output, ConnectionError>] {
-        let batch = batch(calls.map(\.request), isFailingFast: isFailingFast) { $0.status.kind != .successful }
+        let takers = calls.map { (call: $0, acceptance: acceptance(of: $0)) }
+        let batch = Batch(takers.map { connection(for: $0.call.request, $0.acceptance) }, isFailingFast: isFailingFast)
         enqueue(batch)
-        return zip(calls, await batch.results).map { call, result in
+        return zip(takers, await batch.results).map { taker, result in
             result.flatMap { response in
-                Result { () throws(ConnectionError) in try output(of: call, from: response) }
+                Result { () throws(ConnectionError) in try output(of: taker.call, from: response, taker.acceptance) }
             }
         }
     }

@@ -4,20 +4,40 @@ import HTTPTypes
 extension Engine {
     /// Sends a call and decodes its body.
     ///
-    /// Decoding runs on the caller's executor. What is stored is the response: two calls with one request share it,
-    /// each decoding for itself.
+    /// Of those who share an exchange, each decodes for itself: the one that has opened it before the answer is stored, in a
+    /// task of the engine; the others, and whoever is answered from the cache, on the caller's executor. What the former
+    /// cannot decode is not stored, and what was stored before stays. Any other, also where it is of another type, changes
+    /// nothing about that.
     ///
     /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, and `undecodable`, with the coding path,
-    ///   both with the ``ConnectionError/response``.
+    ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads.
     public func send<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Call.Output {
-        try output(of: call, from: try await send(call.request))
+        let acceptance = acceptance(of: call)
+        return try output(of: call, from: try await send(call.request, acceptance), acceptance)
     }
 
-    /// What the body of a response to a call is.
-    func output<Call: Endpoint>(of call: Call, from response: Response) throws(ConnectionError) -> Call.Output {
-        guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
+    /// What a call makes of responses.
+    func acceptance<Call: Endpoint>(of call: Call) -> Acceptance {
+        Acceptance { [decoder] response throws(ConnectionError) in
+            guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
+            return Decoded(output: try response.output(of: call, default: decoder))
+        }
+    }
+
+    /// What the response of a call has become.
+    func output<Call: Endpoint>(
+        of call: Call,
+        from response: Response,
+        _ acceptance: Acceptance
+    ) throws(ConnectionError) -> Call.Output {
+        if let decoded = acceptance.value as? Decoded<Call.Output> { return decoded.output }
         return try response.output(of: call, default: decoder)
     }
+}
+
+// Around it, because a `nil` that has been decoded is no missing one.
+private struct Decoded<Output: Sendable>: Sendable {
+    let output: Output
 }
 
 extension Response {
@@ -28,7 +48,7 @@ extension Response {
         if let data = body as? Call.Output { return data }
         if let nothing = Nothing() as? Call.Output { return nothing }
         do {
-            return try (call.decoder ?? decoder).decode(Call.Output.self, from: body)
+            return try (call.decoder ?? decoder).value(of: Call.Output.self, in: body)
         } catch {
             throw ConnectionError(undecodable: self, as: Call.Output.self, error)
         }
@@ -39,6 +59,6 @@ extension ConnectionError {
     fileprivate init(badStatus response: Response) {
         let place = RequestURL.masked(Array(response.url.utf8))
         self.init(.badStatus, "\(place) answered \(response.status.code): see the response")
-        self.response = response
+        (self.response, attempts) = (response, response.attempts)
     }
 }

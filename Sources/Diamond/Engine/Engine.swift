@@ -72,9 +72,16 @@ public final class Engine: Sendable {
     /// Makes no operation, but for a request in a serial lane. Canceling the calling task ends the call at once.
     ///
     /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown.
-    public func send(_ request: Request) async throws(ConnectionError) -> Response {
-        guard !lanes[request.lane].isSerial else { return try await enqueue(request).response }
-        return try await pipeline.response(to: request)
+    public func send(_ request: Request) async throws(ConnectionError) -> Response { try await send(request, nil) }
+
+    /// - Parameter acceptance: `nil` to take what comes as it is.
+    func send(_ request: Request, _ acceptance: Acceptance?) async throws(ConnectionError) -> Response {
+        guard lanes[request.lane].isSerial else {
+            return try await pipeline.response(to: request, asker: Asker(acceptance: acceptance))
+        }
+        let connection = connection(for: request, acceptance)
+        enqueue(connection)
+        return try await connection.response
     }
 
     /// The identity of a request as this engine sends it: with its base URL, headers, rules, and the identity that its
@@ -108,6 +115,12 @@ public final class Engine: Sendable {
     public func connection(for request: Request) -> Connection {
         let connection = Connection(request)
         connection.belong(to: members)
+        return connection
+    }
+
+    func connection(for request: Request, _ acceptance: Acceptance?) -> Connection {
+        let connection = connection(for: request)
+        connection.take(by: acceptance)
         return connection
     }
 

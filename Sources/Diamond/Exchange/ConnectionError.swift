@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why a request got no response. A response with an error status is a response, not an error.
 public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
@@ -68,6 +70,23 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String { message }
+
+    /// The body of the ``response`` as a value of the caller's type, such as what an API says in its errors.
+    ///
+    /// - Throws: what the decoder throws; `DecodingError` where there is no response.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type,
+        using decoder: any ResponseDecoder = JSONDecoder()
+    ) throws -> Value {
+        guard let response else {
+            let reason = "there is no response to decode: \(code)"
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: reason))
+        }
+        return try response.decode(type, using: decoder)
+    }
+
+    /// What the server says is wrong; `nil` where it says so not in `application/problem+json` (RFC 9457).
+    public var problem: ProblemDetails? { response?.problem }
 
     init(_ error: RequestError) { self.init(.badRequest, error.message, cause: error) }
 

@@ -3,8 +3,8 @@ struct Asker: Sendable {
     var priority = FlightPriority.normal
     /// `nil` for a task that waits.
     var claim: FlightClaim?
-    /// `nil` where every answer is taken.
-    var validation: Validation?
+    /// `nil` where every answer is taken as it is.
+    var acceptance: Acceptance?
     /// Where what was received is kept that no store may keep; `nil` for a task, which asks once.
     var box: PartialBox?
     /// What its exchanges belong to, once that has begun.

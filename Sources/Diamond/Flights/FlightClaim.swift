@@ -28,14 +28,18 @@ final class FlightClaim: Sendable {
     /// Tells that the run is kept waiting by others than the wire, or no longer.
     private let stepAside: @Sendable (Bool) -> Void
     private let told: Flight.Hear
+    /// What the connection makes of what comes; `nil` where it takes it as it is.
+    let acceptance: Acceptance?
 
     init(
         epoch: Int = 0,
+        acceptance: Acceptance? = nil,
         run: @escaping @Sendable () -> Bool,
         stepAside: @escaping @Sendable (Bool) -> Void,
         hear: @escaping Flight.Hear = { _ in }
     ) {
         self.epoch = epoch
+        self.acceptance = acceptance
         self.run = run
         self.stepAside = stepAside
         told = hear

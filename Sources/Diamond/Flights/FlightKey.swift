@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 /// What two requests must have in common to share a flight: all that the server is asked, on whose behalf, and all that
-/// becomes of the answer.
+/// becomes of the answer; but what each makes of it is its own.
 ///
 /// The headers are those that are sent, credentials and validators among them: a request that asks without conditions
 /// shares none with one that has them, nor one user with another.
@@ -17,8 +17,6 @@ struct FlightKey: Hashable, Sendable {
     private let bodyLimit: Int?
     private let lane: Lane
     private let tags: Set<String>
-    /// Who says whether the answer is stored.
-    private let kind: ObjectIdentifier?
 
     /// `nil` where the request is sent for nobody else: its body is made piece by piece.
     init?(
@@ -27,8 +25,7 @@ struct FlightKey: Hashable, Sendable {
         retry: RetryPolicy,
         bodyLimit: Int? = nil,
         lane: Lane,
-        tags: Set<String>,
-        kind: ObjectIdentifier? = nil
+        tags: Set<String>
     ) {
         switch request.body {
         case .none: body = nil
@@ -36,7 +33,7 @@ struct FlightKey: Hashable, Sendable {
         case .stream: return nil
         }
         self.bodyLimit = bodyLimit
-        (self.key, self.retry, self.lane, self.tags, self.kind) = (key, retry, lane, tags, kind)
+        (self.key, self.retry, self.lane, self.tags) = (key, retry, lane, tags)
         (method, url, headers, timeout) = (request.method, request.url, request.headers, request.timeout)
     }
 

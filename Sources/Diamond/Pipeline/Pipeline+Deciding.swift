@@ -11,7 +11,7 @@ extension Pipeline {
         _ token: inout ActivityToken?
     ) async throws(ConnectionError) -> Response {
         let brought = passage.asker.claim?.takeOutcome(for: passage.identity?.key)
-        if let brought { return try settle(brought, passage) }
+        if let brought { return try await settle(brought, passage) }
         var landings = passage.identity.map { flights.landings(of: $0.key) }
         while true {
             if let response = try await decide(&passage, &token, since: landings) { return response }
@@ -38,7 +38,7 @@ extension Pipeline {
             let question = Question(passage: passage, stored: stored, isConditional: isConditional, found: found)
             guard let outcome = try await outcome(of: question, since: landings) else { return nil }
             token?.note(ActivityOutcome(outcome))
-            return try settle(outcome, passage)
+            return try await settle(outcome, passage)
         default: return passage.nothingStored
         }
     }
@@ -56,18 +56,26 @@ extension Pipeline {
     }
 
     /// Obeys a policy that takes what is stored over a server that fails.
-    private func settle(_ outcome: Flight.Outcome, _ passage: Passage) throws(ConnectionError) -> Response {
-        guard passage.policy.mode == .networkElseCache, outcome.isFailure, let cache, let identity = passage.identity,
+    private func settle(_ outcome: Flight.Outcome, _ passage: Passage) async throws(ConnectionError) -> Response {
+        guard passage.policy.mode == .networkElseCache, await isFailure(outcome, passage), let cache,
+            let identity = passage.identity,
             let stored = cache.find(identity.key, request: identity.canonicalForm),
             case .ask(_, elseStored: true) = CacheDecision(now: now(), stored: stored, policy: passage.policy)
         else { return try outcome.get() }
         return serve(stored, from: .stale, passage, after: outcome.attempts)
     }
 
+    /// Also an answer that is of no use to the one who asks.
+    private func isFailure(_ outcome: Flight.Outcome, _ passage: Passage) async -> Bool {
+        guard !outcome.isFailure, case .success(let response) = outcome else { return outcome.isFailure }
+        return await refusal(of: response, passage)?.isFailure ?? false
+    }
+
     private func refresh(_ stored: StoredResponse, _ passage: Passage, since found: Int) {
         var passage = passage
         let token = passage.begin(.refresh, in: activity)
         (passage.asker.claim, passage.asker.box) = (nil, nil)
+        passage.asker.acceptance = passage.asker.acceptance?.withoutTrace
         passage.asker.request = token.id
         let isConditional = stored.flags.contains(.hasValidator)
         let question = Question(

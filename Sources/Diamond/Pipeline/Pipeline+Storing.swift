@@ -6,7 +6,8 @@ extension Pipeline {
     /// - Parameters:
     ///   - asked: how many ``revocations`` there were when it was asked for.
     ///   - keeper: what has written the body as it came, where somebody has.
-    /// - Throws: what an interceptor, or the one who asks, has against it; then it is not stored.
+    /// - Throws: what an interceptor has against it, for all who have asked; then it is not stored. Nor is it where the one
+    ///   who has asked first can do nothing with it, which the others may.
     func keep(
         _ arrival: Arrival,
         _ question: Question,
@@ -19,20 +20,37 @@ extension Pipeline {
             await keeper?.discard()
             throw error
         }
-        if passage.identity != nil, !isWorse(arrival, than: question.stored) {
+        guard passage.identity != nil, !isWorse(arrival, than: question.stored) else { return response }
+        if await isOfUse(response, passage) {
             await store(arrival, question, since: asked, keeper)
+        } else {
+            await keeper?.discard()
         }
         return response
     }
 
     /// A redirect that is followed is not the answer.
     private func validate(_ response: Response, _ passage: Passage) async throws(ConnectionError) {
-        let validation = passage.asker.validation
-        guard !wire.interceptors.isEmpty || validation != nil,
-            !Redirect.isFollowed(response, from: passage.wire, redirectLimit)
-        else { return }
+        guard !wire.interceptors.isEmpty, !isFollowed(response, passage) else { return }
         try await wire.interceptors.validate(response)
-        if let refusal = validation?.refusal(of: response) { throw refusal }
+    }
+
+    private func isFollowed(_ response: Response, _ passage: Passage) -> Bool {
+        Redirect.isFollowed(response, from: passage.wire, redirectLimit)
+    }
+
+    /// What the one who asks has against a response; looked at once for all questions to it.
+    func refusal(of response: Response, _ passage: Passage) async -> ConnectionError? {
+        guard passage.asker.acceptance != nil, !isFollowed(response, passage) else { return nil }
+        do throws(ConnectionError) { _ = try await taken(response, by: passage.asker) } catch { return error }
+        return nil
+    }
+
+    /// Whether it may be stored. That a status is an error for a typed call says nothing against keeping it: the rules of
+    /// HTTP do.
+    private func isOfUse(_ response: Response, _ passage: Passage) async -> Bool {
+        let refusal = await refusal(of: response, passage)
+        return refusal == nil || refusal?.code == .badStatus
     }
 
     /// An error of the server never takes the place of a good answer, which may be asked for while the server fails (RFC

@@ -25,16 +25,24 @@ struct Pipeline: Sendable {
         to request: Request,
         asker: Asker = Asker()
     ) async throws(ConnectionError) -> Response {
-        guard !interceptors.isEmpty else { return try await untransformed(request, asker) }
         do throws(ConnectionError) {
-            return try await interceptors.transform(try await untransformed(request, asker))
+            return try await taken(try await untransformed(request, asker), by: asker)
         } catch {
-            guard error.code != .parked else { throw error }
-            throw await interceptors.transform(error)
+            throw await told(error)
         }
     }
 
-    private var interceptors: [any Interceptor] { wire.interceptors }
+    /// The error as the caller gets it.
+    func told(_ error: ConnectionError) async -> ConnectionError {
+        error.code == .parked ? error : await wire.interceptors.transform(error)
+    }
+
+    /// What the one who asks gets of a response as it came: transformed first, so that what is taken, validated and decoded
+    /// is the same from a server and from the cache.
+    func taken(_ response: Response, by asker: Asker) async throws(ConnectionError) -> Response {
+        guard let acceptance = asker.acceptance else { return try await wire.interceptors.transform(response) }
+        return try await acceptance.taken(response, by: wire.interceptors)
+    }
 
     private func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         var request = request

@@ -37,8 +37,7 @@ struct Question: Sendable {
             retry: retry,
             bodyLimit: passage.bodyLimit,
             lane: passage.place.lane,
-            tags: passage.tags,
-            kind: passage.asker.validation?.kind
+            tags: passage.tags
         )
     }
 }

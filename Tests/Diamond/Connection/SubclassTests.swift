@@ -130,16 +130,26 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(try await run(CityConnection(request), by: engine).get().source == .stale)
     }
 
-    @Test func `leaves stored what it cannot decode`() async throws {
-        let transport = transport(body: #"{"name":7}"#)
+    @Test func `stores nothing that it cannot decode, and leaves what is stored and can be`() async throws {
+        let body = Guarded(#"{"name":7}"#)
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
+        }
         let engine = engine(transport)
-        for _ in 1...2 {
-            let result = await run(CityConnection(Request("http://h/")), by: engine)
+        func refuse(_ policy: CachePolicy) async {
+            let result = await run(CityConnection(Request("http://h/", cache: policy)), by: engine)
             let error = #expect(throws: ConnectionError.self) { try result.get() }
             #expect(error?.code == .undecodable && error?.message.contains("is no CityConnection: name: ") == true)
             #expect(error?.response?.text == #"{"name":7}"#)
         }
-        #expect(transport.requests.count == 1)
+        await refuse(.automatic)
+        body.withLock { $0 = #"{"name":"Berlin"}"# }
+        #expect(try await run(CityConnection(Request("http://h/")), by: engine).get().source == .network)
+        body.withLock { $0 = #"{"name":7}"# }
+        await refuse(.reload)
+        let last = CityConnection(Request("http://h/"))
+        #expect(try await run(last, by: engine).get().source == .cache)
+        #expect(last.city?.name == "Berlin" && transport.requests.count == 3)
     }
 
     @Test func `is not asked about a redirect that is followed`() async throws {
@@ -153,24 +163,61 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(connection.asked == ["prepare", "validate network", "decode"])
     }
 
-    @Test func `shares an exchange with its own class, and with no other`() async throws {
+    /// Runs connections of which the first opens the exchange that all share.
+    private func share(_ connections: [Connection], body: String) async throws -> (StubTransport, Engine) {
         let (gate, entered) = (Gate(), Gate())
         let transport = StubTransport { _ throws(TransportError) in
             entered.open()
             await gate.wait()
-            return .stub(headers: [.cacheControl: "max-age=3600"], body: #"{"name":"Berlin"}"#)
+            return .stub(headers: [.cacheControl: "max-age=3600"], body: body)
         }
         let engine = engine(transport)
-        let own = (0..<3).map { _ in CityConnection(Request("http://h/")) }
-        let other = OtherConnection(Request("http://h/"))
-        for connection in own + [other] { engine.enqueue(connection) }
+        // Each who boards is a miss of the cache.
+        let misses = Guarded(0)
+        let observation = engine.activity.observe { event in
+            if case .miss = event { misses.withLock { $0 += 1 } }
+        }
+        engine.enqueue(connections[0])
         await entered.wait()
-        await untilTrue { transport.requests.count == 2 && own.allSatisfy { $0.asked == ["prepare"] } }
+        for connection in connections.dropFirst() { engine.enqueue(connection) }
+        await untilTrue { misses.withLock { $0 } == connections.count }
         gate.open()
-        for connection in own + [other] { _ = try await connection.response }
-        #expect(own.allSatisfy { $0.city?.name == "Berlin" } && other.city != nil)
-        #expect(own.flatMap(\.asked).filter { $0 == "validate network" }.count == 1)
+        _ = observation
+        return (transport, engine)
+    }
+
+    @Test func `shares an exchange with other classes, and each looks at the answer once`() async throws {
+        let own = (0..<3).map { _ in CityConnection(Request("http://h/")) }
+        let plain = Request("http://h/", headers: [.authorization: "Bearer 1"])
+        let others = [OtherConnection(Request("http://h/")), Connection(plain)]
+        let (transport, _) = try await share(own + others, body: #"{"name":"Berlin"}"#)
+        for connection in own + others { _ = try await connection.response }
+        #expect(own.allSatisfy { $0.asked == ["prepare", "validate network", "decode"] })
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `decides for itself about an answer that is shared, and about the cache where it has asked first`(
+        isFirst: Bool
+    ) async throws {
+        let strict = CityConnection(Request("http://h/"))
+        let plain = Connection(Request("http://h/", headers: [.authorization: "Bearer 1"]))
+        let (_, engine) = try await share(isFirst ? [strict, plain] : [plain, strict], body: "{}")
+        #expect(try await plain.response.text == "{}")
+        await #expect(throws: ConnectionError.self) { try await strict.response }
+        #expect(try await engine.send(plain.request).source == (isFirst ? .network : .cache))
+    }
+
+    @Test func `is not decoded anew by what goes on behind a stale answer`() async throws {
+        let transport = transport(200, [.cacheControl: "max-age=3600"])
+        let engine = engine(transport)
+        _ = try await run(CityConnection(Request("http://h/")), by: engine).get()
+        clock.advance(by: 4000)
+        let connection = CityConnection(Request("http://h/", cache: .staleWhileRevalidate))
+        #expect(try await run(connection, by: engine).get().source == .stale)
+        await engine.settle()
         #expect(transport.requests.count == 2)
+        #expect(connection.asked == ["prepare", "validate stale", "decode", "validate network"])
     }
 
     @Test func `is copied as what it is`() async throws {

@@ -1,4 +1,5 @@
 import Diamond
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -78,6 +79,12 @@ private struct Settings: Endpoint {
         #expect(try await engine(status: 204, "").send(Request("http://h/").decode(Nothing.self)) == Nothing())
     }
 
+    @Test(arguments: [("", nil), (" ", nil), ("null", nil), ("7", 7)] as [(String, Int?)])
+    func `is nil where there is no body to speak of, if it may be`(body: String, value: Int?) async throws {
+        #expect(try await engine(body).send(Request("http://h/").decode(Int?.self)) == value)
+        #expect(try Response(status: .ok, body: Data(body.utf8)).decode(Int?.self) == value)
+    }
+
     @Test(arguments: [
         (#"{"items": [{"name": "a", "population": 1}, {"name": null, "population": 2}]}"#, "items[1].name: "),
         (#"{"items": [{"name": "a"}]}"#, "items[0].population: is missing"),
@@ -103,5 +110,112 @@ private struct Settings: Endpoint {
         #expect(error?.code == .badStatus)
         #expect(error?.response?.status.code == status)
         #expect(error?.response?.text == "[1]")
+    }
+
+    @Test func `stores nothing that it cannot decode, and leaves what is stored and can be`() async throws {
+        let body = Guarded("[1]")
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
+        }
+        let engine = temporary.engine(transport)
+        var call = Request("http://h/").decode([Int].self)
+        #expect(try await engine.send(call) == [1])
+        body.withLock { $0 = "<html>" }
+        call.request.cache = .reload
+        let error = await #expect(throws: ConnectionError.self) { _ = try await engine.send(call) }
+        #expect(error?.code == .undecodable && error?.response?.text == "<html>")
+        call.request.cache = .automatic
+        #expect(try await engine.send(call) == [1])
+        call.request.url = "http://h/other"
+        await #expect(throws: ConnectionError.self) { _ = try await engine.send(call) }
+        #expect(try await engine.send(call.request).source == .network)
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test func `is given what is stored under networkElseCache, where it cannot decode what the server says`()
+        async throws
+    {
+        let body = Guarded("[1]")
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
+        }
+        let engine = temporary.engine(transport)
+        let call = Request("http://h/", cache: .networkElseCache).decode([Int].self)
+        #expect(try await engine.send(call) == [1])
+        body.withLock { $0 = "<html>" }
+        #expect(try await engine.send(call) == [1])
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `stores a status that is an error, as HTTP says`() async throws {
+        let transport = StubTransport(status: 404, headers: [.cacheControl: "max-age=3600"], body: "[1]")
+        let engine = temporary.engine(transport)
+        for _ in 1...2 {
+            await #expect(throws: ConnectionError.self) {
+                _ = try await engine.send(Request("http://h/").decode([Int].self))
+            }
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [Lane.default, "serial"]) func `is decoded once, in a serial lane too`(lane: Lane) async throws {
+        let decoder = CountingDecoder()
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = StubTransport(headers: [.cacheControl: "max-age=3600"], body: "null")
+        configuration.decoder = decoder
+        configuration.lanes = ["serial": .serial]
+        let engine = Engine(configuration)
+        var request = Request("http://h/")
+        request.lane = lane
+        for count in 1...2 {
+            #expect(try await engine.send(request.decode(Int?.self)) == nil)
+            #expect(decoder.count.withLock { $0 } == count)
+        }
+    }
+
+    private final class CountingDecoder: ResponseDecoder {
+        let count = Guarded(0)
+
+        func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+            count.withLock { $0 += 1 }
+            return try JSONDecoder().decode(type, from: data)
+        }
+    }
+
+    @Test func `fails with an error whose body can be decoded`() async throws {
+        struct Fault: Decodable { let code: Int }
+        let engine = engine(status: 422, #"{"code": 7}"#)
+        let error = await #expect(throws: ConnectionError.self) {
+            _ = try await engine.send(Request("http://h/").decode([Int].self))
+        }
+        #expect(try error?.decode(Fault.self).code == 7 && error?.problem == nil)
+        #expect(throws: DecodingError.self) { try ConnectionError(.timedOut, "late").decode(Fault.self) }
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"{"type": "https://h/stock", "title": "Out of stock", "status": 409, "detail": "2 left", "left": 2}"#,
+                "https://h/stock", "Out of stock", 409, "2 left", ["left": 2]
+            ),
+            (#"{"title": 7, "status": "409", "detail": "d"}"#, "about:blank", nil, nil, "d", [:]),
+            ("{}", "about:blank", nil, nil, nil, [:]),
+        ] as [(String, String, String?, Int?, String?, [String: JSONValue])])
+    func `tells a problem by RFC 9457`(
+        body: String,
+        type: String,
+        title: String?,
+        status: Int?,
+        detail: String?,
+        extensions: [String: JSONValue]
+    ) async throws {
+        let transport = StubTransport(
+            status: 409, headers: [.contentType: "Application/Problem+JSON; charset=utf-8"], body: body)
+        let error = await #expect(throws: ConnectionError.self) {
+            _ = try await temporary.engine(transport).send(Request("http://h/").decode([Int].self))
+        }
+        let problem = try #require(error?.problem)
+        #expect(problem.type == type && problem.title == title && problem.status == status)
+        #expect(problem.detail == detail && problem.extensions == extensions)
     }
 }

@@ -225,6 +225,73 @@ import Testing
         #expect(error?.code == .badStatus && error?.message == "name is missing")
     }
 
+    /// Shouts, and takes nothing else.
+    private final class Loud: Connection, @unchecked Sendable {
+        struct Quiet: Error {}
+        let seen = Guarded<[String]>([])
+
+        override func validate(_ response: Response) throws {
+            seen.withLock { $0.append("validate \(response.text)") }
+        }
+        override func decode(_ response: Response) throws {
+            seen.withLock { $0.append("decode \(response.text)") }
+            if response.text == "BAD" { throw Quiet() }
+        }
+    }
+
+    private static let shouting = Custom(transforming: { $0.body = Data($0.text.uppercased().utf8) })
+
+    @Test func `has transformed what a connection validates and decodes, from a server and from the cache`()
+        async throws
+    {
+        let count = Guarded(0)
+        let counting = Custom(transforming: { _ in count.withLock { $0 += 1 } })
+        let engine = engine(StubTransport(headers: Self.fresh, body: "a"), [Self.shouting, counting])
+        for number in 1...2 {
+            let connection = Loud(Request("http://h/"))
+            engine.enqueue(connection)
+            #expect(try await connection.response.text == "A")
+            #expect(connection.seen.withLock { $0 } == ["validate A", "decode A"])
+            #expect(count.withLock { $0 } == number)
+        }
+    }
+
+    @Test func `hears of every error before the caller: of typed calls, and of what a connection throws`() async {
+        let transport = StubTransport { request throws(TransportError) in
+            .stub(status: request.url.hasSuffix("404") ? 404 : 200, headers: Self.fresh, body: "bad")
+        }
+        let heard = Guarded<[String]>([])
+        let engine = engine(
+            transport,
+            [
+                Self.shouting,
+                Custom(failing: { error in
+                    error.message = "mine"
+                    heard.withLock { [error] in $0.append(error.code.description) }
+                }),
+            ])
+        func expectMine(_ body: () async throws -> Void) async {
+            let error = await #expect(throws: ConnectionError.self) { try await body() }
+            #expect(error?.message == "mine")
+        }
+        await expectMine { _ = try await engine.send(Request("http://h/404").decode([Int].self)) }
+        await expectMine { _ = try await engine.send(Request("http://h/").decode([Int].self)) }
+        await expectMine { _ = try await engine.send([Request("http://h/").decode([Int].self)])[0].get() }
+        await expectMine {
+            let connection = Loud(Request("http://h/loud"))
+            engine.enqueue(connection)
+            _ = try await connection.response
+        }
+        await expectMine {
+            let unprepared = CityConnection(Request("http://h/"))
+            unprepared.addDependency(engine.enqueue(Request("http://h/login"))) { _, _ in throw Refused() }
+            engine.enqueue(unprepared)
+            _ = try await unprepared.response
+        }
+        #expect(
+            heard.withLock { $0 } == ["badStatus", "undecodable", "undecodable", "undecodable", "dependencyFailed"])
+    }
+
     @Test func `hears of no canceled request`() async throws {
         let (count, gate) = (Guarded(0), Gate())
         let transport = StubTransport.silent { gate.open() }

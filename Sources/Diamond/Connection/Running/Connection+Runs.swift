@@ -43,7 +43,8 @@ extension Connection {
         runner.take(self)
         let (taken, left) = core.withLock { core -> (TakenRun?, ConnectionWork?) in
             guard let run = core.life.takeRun() else { return (nil, core.life.isUnderWay ? nil : core.takeWork()) }
-            let claim = core.claim ?? newClaim(in: run, after: core.home?.pipeline.forgotten.count ?? 0)
+            let epoch = core.home?.pipeline.forgotten.count ?? 0
+            let claim = core.claim ?? newClaim(in: run, after: epoch, core.acceptance ?? ownAcceptance)
             (core.runner, core.claim) = (runner, claim)
             return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil), nil)
         }
@@ -66,9 +67,10 @@ extension Connection {
 
     private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?)
 
-    private func newClaim(in run: Int, after epoch: Int) -> FlightClaim {
+    private func newClaim(in run: Int, after epoch: Int, _ acceptance: Acceptance?) -> FlightClaim {
         FlightClaim(
             epoch: epoch,
+            acceptance: acceptance,
             run: { [self] in
                 let crew = core.withLock { core -> Crew? in
                     if core.life.takeUp(run) { return core.home?.crew }
@@ -87,13 +89,14 @@ extension Connection {
     }
 
     private func outcome(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
-        do throws(ConnectionError) {
-            let request = try await preparedRequest(claim)
-            let asker = Asker(
-                priority: FlightPriority(queuePriority), claim: claim, validation: validation, box: box(),
-                request: core.withLock { $0.token?.id })
-            return .success(try accept(try await pipeline.response(to: request, asker: asker)))
-        } catch {
+        let request: Request
+        do throws(ConnectionError) { request = try await preparedRequest(claim) } catch {
+            return .failure(await pipeline.told(error))
+        }
+        let asker = Asker(
+            priority: FlightPriority(queuePriority), claim: claim, acceptance: claim.acceptance, box: box(),
+            request: core.withLock { $0.token?.id })
+        do throws(ConnectionError) { return .success(try await pipeline.response(to: request, asker: asker)) } catch {
             return .failure(error)
         }
     }

@@ -30,11 +30,13 @@ public protocol Interceptor: Sendable {
     /// error has the ``ConnectionError/response``. Redirects that are followed and confirmations (304) are not shown.
     func validate(_ response: Response) async throws
 
-    /// Changes what the caller gets, from a server or from the cache. What is stored stays as it came.
+    /// Changes what the caller gets, from a server or from the cache: before it is validated and decoded by who asks, a
+    /// subclass of ``Connection`` or a typed call. What is stored stays as it came.
     func transform(_ response: inout Response) async throws
 
-    /// Changes the error that the caller gets, such as to tell what the body of its response says. Not called for
-    /// canceled requests.
+    /// Changes the error that the caller gets, such as to tell what the body of its response says: also `badStatus` and
+    /// `undecodable` of a typed call, and what a subclass of ``Connection`` has thrown. Called once, before any callback. Not
+    /// called for canceled requests.
     func transform(_ error: inout ConnectionError) async
 }
 
