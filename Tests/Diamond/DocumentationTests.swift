@@ -18,6 +18,7 @@ import AsyncHTTPClient
         "Sources/Diamond/Documentation.docc/RunningConnections.md", "Sources/Diamond/Documentation.docc/Retrying.md",
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
         "Sources/Diamond/Documentation.docc/Intercepting.md",
+        "Sources/Diamond/Documentation.docc/KeepingCookies.md",
         "Sources/Diamond/Documentation.docc/WatchingActivity.md",
         "Sources/Diamond/Documentation.docc/TestingYourApp.md",
     ]) func `shows only code that compiles here`(path: String) throws {
@@ -182,6 +183,23 @@ import AsyncHTTPClient
         configuration.interceptors = [Signing(sign: sign), ResponseValidator.json]
         let engine = Engine(configuration)
         print(engine)
+    }
+
+    private func cookies() async throws {
+        let jar = CookieJar()
+        var configuration = Engine.Configuration()
+        configuration.cookies = jar
+        let engine = Engine(configuration)
+
+        var login = Request("https://api.example.com/login", method: .post, body: .json(["user": "anna"]))
+        login.identity = "anna"
+        _ = try await engine.send(login)  // the server sets a cookie
+
+        var profile = Request("https://api.example.com/profile")
+        profile.identity = "anna"
+        print(try await engine.send(profile).text)  // and gets it back
+
+        try await engine.forget(identity: "anna")  // the logout: answers and cookies are gone
     }
 
     private func problems(of engine: Engine) async {

@@ -45,6 +45,8 @@ extension Engine {
         public var circuit: CircuitPolicy?
         /// What adapts requests, validates responses and transforms both they and errors, in this order. None by default.
         public var interceptors: [any Interceptor] = []
+        /// Keeps and sends cookies; `nil`, the default, for none.
+        public var cookies: CookieJar?
         /// Who is told what happens, from the opening of the cache on. See <doc:WatchingActivity>.
         public var observers: [any ActivityObserver] = []
         /// What single lanes allow.

@@ -101,13 +101,14 @@ public final class Engine: Sendable {
         return try await cache?.purge(key) ?? false
     }
 
-    /// Forgets what an identity has: its entries are erased, for every process of the store. For a logout; what is under
-    /// way on its behalf is returned to those who wait, and stored no more.
+    /// Forgets what an identity has: its entries are erased, for every process of the store, and its cookies are. For a
+    /// logout; what is under way on its behalf is returned to those who wait, and stored no more.
     ///
     /// - Returns: how many entries there were.
     @discardableResult
     public func forget(identity: String) async throws(CacheError) -> Int {
         pipeline.forgotten.add(identity)
+        pipeline.wire.cookies?.removeAll(of: identity)
         return try await cache?.forget(identity: identity) ?? 0
     }
 

@@ -19,7 +19,8 @@ extension Pipeline {
                 now: { Int64(now().timeIntervalSince1970 * 1000) },
                 bodyLimit: configuration.bodyLimit,
                 repetitions: repetitions,
-                interceptors: configuration.interceptors
+                interceptors: configuration.interceptors,
+                cookies: configuration.cookies
             ),
             activity: activity,
             cache: cache,

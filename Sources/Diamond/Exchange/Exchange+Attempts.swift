@@ -22,12 +22,12 @@ extension Exchange {
     ) async throws(ConnectionError) -> Launch {
         // The rest, where something is here: a signature may cover the range.
         let outgoing = incomplete?.rest(of: order.request) ?? order.request
-        let (request, isPersonal) = try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
+        let (request, isPersonal) = try await order.adapted(outgoing, for: wire, attempt: number)
         let admission = repetitions.admit(to: order.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let transfer = Transfer(
-            request: request, isPersonal: isPersonal, isContinuable: order.isContinuable, before: incomplete,
-            keeper: keeper, bodyLimit: order.bodyLimit, wire: wire, meter: TransferMeter(request))
+            request: request, identity: order.identity, isPersonal: isPersonal, isContinuable: order.isContinuable,
+            before: incomplete, keeper: keeper, bodyLimit: order.bodyLimit, wire: wire, meter: TransferMeter(request))
         let limit = order.policy.attemptLimit(elapsed: elapsed)
         return Launch(number: number, transfer: transfer, limit: limit, admission: admission)
     }

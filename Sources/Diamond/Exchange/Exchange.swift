@@ -15,6 +15,10 @@ struct Exchange: Sendable {
         let bodyLimit: Int
         let repetitions: Repetitions
         var interceptors: [any Interceptor] = []
+        /// `nil` for none.
+        var cookies: CookieJar?
+
+        var date: Date { Date(milliseconds: now()) }
     }
 
     let wire: Wire

@@ -11,8 +11,8 @@ struct ExchangeOrder: Sendable {
     let hear: @Sendable (ExchangeEvent) -> Void
     /// Bytes of a body at most.
     let bodyLimit: Int
-    /// Whether it is known on whose behalf it is sent.
-    var hasIdentity = false
+    /// On whose behalf it is sent; `nil` where nobody knows.
+    var identity: String?
     /// Whether a redirect has led it away from the origin that was asked.
     var isForeign = false
     /// Whether an answer whose transfer breaks is gone on with, as far as that depends on the request.

@@ -47,7 +47,7 @@ package enum HTTPDate {
     }
 
     // Days of the proleptic Gregorian calendar, counted in years that begin in March, so that the leap day is the last.
-    private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+    static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month > 2 ? year : year - 1
         let era = shifted.flooredQuotient(400)
         let yearOfEra = shifted - era * 400

@@ -25,7 +25,7 @@ struct Passage: Sendable {
     /// The URL that is sent, without user info and without secrets that are filled in later.
     let url: String
     /// `nil` when the cache is neither read nor written.
-    let identity: Identity?
+    private(set) var identity: Identity?
     /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
     /// received of its answer can then be gone on with (RFC 9110 section 14.2).
     let isContinuable: Bool
@@ -85,6 +85,16 @@ struct Passage: Sendable {
         if control.noCache || control.maxAge == 0, policy.mode == .automatic { policy.mode = .revalidate }
         if control.onlyIfCached { policy.mode = .cacheOnly }
         return policy
+    }
+
+    /// The same where cookies of a jar go along: without an identity nobody knows whose its answer is.
+    func considering(_ cookies: CookieJar?, at now: Date) -> Passage {
+        guard let cookies, identity != nil, wire.identity == nil, wire.headers[.cookie] == nil,
+            cookies.has(for: url, of: nil, at: now)
+        else { return self }
+        var passage = self
+        passage.identity = nil
+        return passage
     }
 
     /// Whether it has a secret that could be made anew.

@@ -148,7 +148,7 @@ extension Pipeline {
             scope: passage.scope(in: activity),
             hear: hear,
             bodyLimit: bodyLimit(of: passage),
-            hasIdentity: passage.wire.identity != nil,
+            identity: passage.wire.identity,
             isForeign: passage.isForeign,
             isContinuable: passage.isContinuable,
             keeper: keeper

@@ -47,7 +47,7 @@ struct Pipeline: Sendable {
     private func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         var request = request
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
-        var passage = try await passage(of: request, asker)
+        var passage = try await passage(of: request, asker).considering(wire.cookies, at: wire.date)
         passage.asker = asker
         if let claim = asker.claim { passage.epoch = claim.epoch }
         // What begins where a server is asked; that of a connection has begun.
@@ -67,7 +67,7 @@ struct Pipeline: Sendable {
             next.bodyLimit = request.bodyLimit
             request = next
             let last = passage
-            passage = try Passage(next, rules: keyRules, at: last.epoch)
+            passage = try Passage(next, rules: keyRules, at: last.epoch).considering(wire.cookies, at: wire.date)
             passage.asker = last.asker
             passage.isForeign = last.isForeign || passage.wire.url.origin != last.wire.url.origin
         }

@@ -11,7 +11,8 @@ enum URLSessionResponse {
         var headers = HTTPFields()
         for (name, value) in response.allHeaderFields {
             guard let name = HTTPField.Name("\(name)") else { continue }
-            headers.append(HTTPField(name: name, value: "\(value)"))
+            let values = name == .setCookie ? SetCookieFields.separated("\(value)") : ["\(value)"]
+            for value in values { headers.append(HTTPField(name: name, value: value)) }
         }
         // Foundation has decoded the body by now.
         if let coding = headers[.contentEncoding], coding.lowercased() != "identity" {

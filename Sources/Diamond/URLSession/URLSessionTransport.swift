@@ -13,7 +13,8 @@ import FoundationNetworking
 /// - The body of a request is held in memory whole: Foundation's streams send chunks of an unknown length only.
 /// - GET carries no body.
 /// - Fields are added that were not set: `Accept`, `Accept-Language`, `Connection`, `User-Agent`.
-/// - Several fields of one name arrive joined by commas, `Set-Cookie` included; their order is lost.
+/// - Several fields of one name arrive joined by commas; their order is lost. `Set-Cookie` is taken apart again, which
+///   fails for a value with a comma that looks like the begin of another cookie.
 /// - A body is decoded even when the request names its codings itself.
 /// - Nothing tells how many bytes of a coded body have come: only its size is bounded (``Request/bodyLimit``), not how far
 ///   it grows.

@@ -19,6 +19,8 @@ struct Transfer: Sendable {
 
     /// For the rest, where something was received before.
     let request: TransportRequest
+    /// Whose cookies its answer sets.
+    let identity: String?
     let isPersonal: Bool
     /// Whether the answer may be gone on with, as far as that depends on the request.
     let isContinuable: Bool
@@ -32,9 +34,14 @@ struct Transfer: Sendable {
 
     func outcome() async -> Outcome {
         let sentAt = wire.now()
+        let removals = wire.cookies?.removals(of: identity)
         do throws(TransportError) {
             let response = try await wire.transport.send(meter.measured(request))
             meter.arrive(response, to: request)
+            if let removals {
+                wire.cookies?.receive(
+                    response.headers, from: request.url, of: identity, since: removals, at: wire.date)
+            }
             let head = Arrival(
                 status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
                 receivedAt: wire.now(), isPersonal: isPersonal)

@@ -7,7 +7,7 @@ enum Shortcoming: String {
     case fieldsOfItsOwn = """
         adds fields that were not set: Accept, Accept-Language, Connection, User-Agent, and for POST a Content-Type
         """
-    case repeatedFields = "joins repeated fields with commas, Set-Cookie among them"
+    case repeatedFields = "joins repeated fields with commas"
     case fieldOrder = "gives the fields in no order, their names capitalized"
     case latinFields = "cannot read fields that are not UTF-8: it fails, or puts U+FFFD in place of what it cannot read"
     case foldedLines = "refuses a head with folded lines as invalid HTTP"

@@ -1,0 +1,62 @@
+public import Foundation
+
+/// A cookie in a ``CookieJar`` (RFC 6265).
+public struct Cookie: Hashable, Sendable {
+    /// Empty for one that a server has sent without `=`.
+    public var name: String
+    /// Secret: no description shows it.
+    public var value: String
+    /// The host that it is for, in lower case, without a dot before it.
+    public var domain: String
+    /// Whether it is for that host alone, and not for those below it.
+    public var isHostOnly: Bool
+    public var path: String
+    /// When it ends; `nil` for one that ends with the jar.
+    public var expires: Date?
+    /// Whether it is sent over `https` only.
+    public var isSecure: Bool
+    /// Whether scripts of a page may not read it. Kept, and nothing else: there are no scripts here.
+    public var isHTTPOnly: Bool
+
+    public init(
+        _ name: String,
+        _ value: String,
+        domain: String,
+        isHostOnly: Bool = true,
+        path: String = "/",
+        expires: Date? = nil,
+        isSecure: Bool = true,
+        isHTTPOnly: Bool = true
+    ) {
+        self.name = name
+        self.value = value
+        self.domain = domain.lowercased()
+        self.isHostOnly = isHostOnly
+        self.path = path
+        self.expires = expires
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+    }
+
+    /// What of a cookie there is one of.
+    struct Place: Hashable {
+        let name: String
+        let domain: String
+        let isHostOnly: Bool
+        let path: String
+    }
+
+    var place: Place { Place(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
+
+    /// `name=value`, or the value alone.
+    var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
+
+    func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
+}
+
+extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Name, domain and path, without the value.
+    public var description: String { "\(name)=••• for \(isHostOnly ? "" : ".")\(domain)\(path)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
+}

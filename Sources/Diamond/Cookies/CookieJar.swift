@@ -1,0 +1,90 @@
+import DiamondSQLite
+public import Foundation
+import HTTPTypes
+
+/// Keeps the cookies that servers set, and sends them back (RFC 6265, with the prefixes and bounds of RFC 6265bis). An engine
+/// has none unless it is given one.
+///
+/// ```swift
+/// configuration.cookies = CookieJar()
+/// ```
+///
+/// Each identity has cookies of its own (``Request/identity``), and so have the requests that have none. Cookies are set and
+/// sent at every hop of a redirect and with every attempt, by the host of each. A request that has a `Cookie` of its own is
+/// sent with that. They are kept in memory alone, 3000 for an identity and 180 for a domain: those that were used least
+/// lately go first.
+///
+/// A cookie is a credential. Answers to requests with an identity are cached under that, whatever their cookies; what is
+/// asked for without one and with a cookie is neither looked up, stored nor shared.
+///
+/// There is no list of public suffixes: a server may set a cookie for all of `co.uk`, though not for `com`. Use a jar with
+/// servers that you know. `SameSite` is not looked at, because no request comes from a site.
+public final class CookieJar: Sendable {
+    private struct State {
+        var shelves: [String?: CookieShelf] = [:]
+        /// How often each was emptied.
+        var removals: [String?: Int] = [:]
+    }
+
+    private let state = Guarded(State())
+
+    public init() {}
+
+    /// All of an identity, those that have expired as well until others come.
+    public func cookies(of identity: String? = nil) -> [Cookie] {
+        state.withLock { $0.shelves[identity]?.cookies ?? [] }
+    }
+
+    /// Puts one in, as an app that has kept it does; in place of the one of the same name, domain and path.
+    public func set(_ cookie: Cookie, of identity: String? = nil, at now: Date = Date()) {
+        state.withLock { $0.shelves[identity, default: CookieShelf()].set(cookie, isTrusted: true, at: now) }
+    }
+
+    /// Takes out those of an identity that a predicate picks.
+    public func remove(of identity: String? = nil, where isGone: (Cookie) -> Bool) {
+        state.withLock { $0.shelves[identity]?.remove(where: isGone) }
+    }
+
+    /// Takes out all of an identity; what a server sets in answer to what was sent before is not kept. An engine does so when
+    /// it forgets the identity (``Engine/forget(identity:)``).
+    public func removeAll(of identity: String?) {
+        state.withLock { state in
+            state.shelves[identity] = nil
+            state.removals[identity, default: 0] += 1
+        }
+    }
+
+    // MARK: On the way
+
+    /// How often the cookies of an identity were taken out, for ``receive(_:from:of:since:at:)``.
+    func removals(of identity: String?) -> Int { state.withLock { $0.removals[identity] ?? 0 } }
+
+    /// Whether there is one for a URL.
+    func has(for url: String, of identity: String?, at now: Date) -> Bool {
+        let isEmpty = state.withLock { $0.shelves[identity]?.isEmpty ?? true }
+        guard !isEmpty, let origin = CookieOrigin(url) else { return false }
+        return state.withLock { $0.shelves[identity]?.has(for: origin, at: now) ?? false }
+    }
+
+    /// What goes along to a URL; `nil` for nothing.
+    func field(for url: String, of identity: String?, at now: Date) -> String? {
+        guard let origin = CookieOrigin(url) else { return nil }
+        let cookies = state.withLock { $0.shelves[identity]?.cookies(for: origin, at: now) ?? [] }
+        return cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
+    }
+
+    /// Takes what a server sets.
+    ///
+    /// - Parameter removals: how many there were when it was asked: what belongs to a session that has ended is not kept.
+    func receive(_ headers: HTTPFields, from url: String, of identity: String?, since removals: Int, at now: Date) {
+        let fields = headers.filter { $0.name == .setCookie }
+        guard !fields.isEmpty, let origin = CookieOrigin(url) else { return }
+        let cookies = fields.compactMap { SetCookie($0.value)?.cookie(from: origin, at: now) }
+        state.withLock { state in
+            guard state.removals[identity] ?? 0 == removals else { return }
+            for cookie in cookies {
+                state.shelves[identity, default: CookieShelf()].set(cookie, isTrusted: origin.isSecure, at: now)
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// A `Set-Cookie` field as it stands (RFC 6265bis section 5.6).
+struct SetCookie {
+    let name: String
+    let value: String
+    private(set) var expires: String?
+    private(set) var maxAge: String?
+    private(set) var domain = ""
+    private(set) var path = ""
+    private(set) var isSecure = false
+    private(set) var isHTTPOnly = false
+
+    /// Bytes of name and value, and of an attribute's value.
+    private static let (longest, longestAttribute) = (4096, 1024)
+
+    /// `nil` where it is to be ignored.
+    init?(_ field: String) {
+        guard !field.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
+        let parts = field.split(separator: ";", omittingEmptySubsequences: false)
+        let (first, second) = Self.pair(parts[0])
+        // Without "=", all of it is the value.
+        (name, value) = second.map { (first, $0) } ?? ("", first)
+        guard !name.isEmpty || !value.isEmpty, name.utf8.count + value.utf8.count <= Self.longest else { return nil }
+        for part in parts.dropFirst() { read(part) }
+    }
+
+    private static func pair(_ text: Substring) -> (String, String?) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
+            $0.trimmingCharacters(in: .init(charactersIn: " \t"))
+        }
+        return (parts[0], parts.count > 1 ? parts[1] : nil)
+    }
+
+    // Of two attributes of one name the last counts.
+    private mutating func read(_ attribute: Substring) {
+        let (name, text) = Self.pair(attribute)
+        let value = text ?? ""
+        guard value.utf8.count <= Self.longestAttribute else { return }
+        switch name.lowercased() {
+        case "expires": expires = value
+        case "max-age": maxAge = value
+        case "domain": domain = (value.first == "." ? String(value.dropFirst()) : value).lowercased()
+        case "path": path = value
+        case "secure": isSecure = true
+        case "httponly": isHTTPOnly = true
+        default: break
+        }
+    }
+
+    // MARK: What becomes of it
+
+    /// The cookie that it sets; `nil` where the server may not (RFC 6265bis section 5.7).
+    func cookie(from origin: CookieOrigin, at now: Date) -> Cookie? {
+        guard let (domain, isHostOnly) = place(from: origin), origin.isSecure || !isSecure,
+            isNamedRightly(isHostOnly)
+        else { return nil }
+        return Cookie(
+            name, value, domain: domain, isHostOnly: isHostOnly,
+            path: path.first == "/" ? path : origin.defaultPath,
+            expires: expiry(at: now), isSecure: isSecure, isHTTPOnly: isHTTPOnly)
+    }
+
+    /// A name of one label (`com`, `localhost`) is nobody's to share. That others are not, such as `co.uk`, only a list
+    /// knows, which is not here.
+    private func place(from origin: CookieOrigin) -> (domain: String, isHostOnly: Bool)? {
+        guard !domain.isEmpty, domain != origin.host || domain.contains(".") else { return (origin.host, true) }
+        guard domain.contains("."), domain.last != ".", origin.isWithin(domain) else { return nil }
+        return (domain, origin.isAddress)
+    }
+
+    /// Whether it is what the prefix of its name promises (RFC 6265bis section 4.1.3), in any case of letters.
+    private func isNamedRightly(_ isHostOnly: Bool) -> Bool {
+        let promise = (name.isEmpty ? value : name).lowercased()
+        if promise.hasPrefix("__secure-") { return isSecure && !name.isEmpty }
+        guard promise.hasPrefix("__host-") else { return true }
+        return isSecure && isHostOnly && domain.isEmpty && path == "/" && !name.isEmpty
+    }
+
+    /// `Max-Age` counts before `Expires`; neither more than 400 days (RFC 6265bis sections 5.6.1 and 5.6.2).
+    private func expiry(at now: Date) -> Date? {
+        let latest = now.addingTimeInterval(400 * 86400)
+        if let seconds = seconds { return seconds <= 0 ? .distantPast : min(latest, now.addingTimeInterval(seconds)) }
+        return expires.flatMap(CookieDate.date).map { min(latest, $0) }
+    }
+
+    private var seconds: Double? {
+        guard let maxAge, maxAge.wholeMatch(of: #/-?[0-9]+/#) != nil else { return nil }
+        return Double(maxAge)
+    }
+}

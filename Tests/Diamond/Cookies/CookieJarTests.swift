@@ -1,0 +1,109 @@
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A jar of cookies` {
+    private let jar = CookieJar()
+    private let clock = ManualClock()
+
+    private func receive(
+        _ fields: String..., from url: String = "https://www.example.com/a/b", of identity: String? = nil
+    ) {
+        let headers = HTTPFields(fields.map { HTTPField(name: .setCookie, value: $0) })
+        jar.receive(headers, from: url, of: identity, since: jar.removals(of: identity), at: clock.now)
+    }
+
+    private func field(_ url: String, of identity: String? = nil) -> String? {
+        let field = jar.field(for: url, of: identity, at: clock.now)
+        #expect(jar.has(for: url, of: identity, at: clock.now) == (field != nil))
+        return field
+    }
+
+    @Test(arguments: [
+        ("a=1", "https://www.example.com/a", true), ("a=1", "https://www.example.com/a/c/d", true),
+        ("a=1", "http://www.example.com/a/", true), ("a=1", "https://www.example.com:8443/a", true),
+        ("a=1", "https://www.example.com/", false), ("a=1", "https://www.example.com/ab", false),
+        ("a=1", "https://example.com/a", false), ("a=1", "https://x.www.example.com/a", false),
+        ("a=1; Domain=example.com", "https://other.example.com/a", true),
+        ("a=1; Domain=example.com", "https://a.b.example.com/a", true),
+        ("a=1; Domain=example.com", "https://badexample.com/a", false),
+        ("a=1; Path=/", "https://www.example.com/", true), ("a=1; Path=/a/", "https://www.example.com/a", false),
+        ("a=1; Secure", "http://www.example.com/a", false), ("a=1; Secure", "https://www.example.com/a", true),
+        ("a=1; HttpOnly", "https://www.example.com/a", true),
+    ]) func `sends a cookie where it belongs`(cookie: String, url: String, isSent: Bool) {
+        receive(cookie)
+        #expect(field(url) == (isSent ? "a=1" : nil))
+    }
+
+    @Test func `sends those with longer paths first, and of those the oldest`() {
+        receive("a=1; Path=/", "b=2; Path=/a", "c=3; Path=/", "d=4; Path=/a")
+        receive("a=5; Path=/")
+        #expect(field("https://www.example.com/a") == "b=2; d=4; a=5; c=3")
+    }
+
+    @Test func `keeps one for a name, domain and path`() {
+        receive("a=1; Path=/", "a=2; Path=/a", "a=3; Path=/; Domain=example.com")
+        receive("a=4; Path=/")
+        #expect(field("https://www.example.com/a") == "a=2; a=4; a=3")
+        #expect(jar.cookies().count == 3)
+    }
+
+    @Test func `sends none whose time is over`() {
+        receive("a=1; Path=/; Max-Age=60", "b=2; Path=/")
+        #expect(field("https://www.example.com/") == "a=1; b=2")
+        clock.advance(by: 60)
+        #expect(field("https://www.example.com/") == "b=2")
+        receive("b=; Path=/; Max-Age=0")
+        #expect(field("https://www.example.com/") == nil)
+    }
+
+    @Test func `keeps the cookies of each identity apart`() {
+        receive("a=1; Path=/", of: "anna")
+        receive("a=2; Path=/", of: "otto")
+        #expect(field("https://www.example.com/") == nil)
+        #expect(field("https://www.example.com/", of: "anna") == "a=1")
+        jar.removeAll(of: "anna")
+        #expect(field("https://www.example.com/", of: "anna") == nil)
+        #expect(field("https://www.example.com/", of: "otto") == "a=2")
+    }
+
+    @Test func `keeps nothing that answers what was sent before it was emptied`() {
+        let removals = jar.removals(of: "anna")
+        jar.removeAll(of: "anna")
+        jar.receive([.setCookie: "a=1"], from: "https://h.x/", of: "anna", since: removals, at: clock.now)
+        #expect(jar.cookies(of: "anna").isEmpty)
+    }
+
+    @Test(arguments: [
+        ("a=2; Path=/", "http://www.example.com/", false), ("a=2; Path=/a/b", "http://www.example.com/", false),
+        ("a=2; Path=/; Domain=example.com", "http://x.example.com/", false),
+        ("b=2; Path=/", "http://www.example.com/", true),
+        ("a=2; Path=/", "http://other.org/", true), ("a=2; Path=/", "https://www.example.com/", true),
+    ]) func `lets no server without TLS take the place of what is secure`(cookie: String, url: String, isTaken: Bool) {
+        receive("a=1; Secure; Path=/; Domain=example.com")
+        receive(cookie, from: url)
+        #expect(jar.cookies().contains { $0.value == "2" } == isTaken)
+    }
+
+    @Test func `is bounded, and lets go of what was used least lately`() {
+        for number in 1..<CookieShelf.mostOfDomain + 20 {
+            receive("a0=1; Path=/")
+            receive("a\(number)=1; Path=/")
+        }
+        #expect(jar.cookies().contains { $0.name == "a0" } && !jar.cookies().contains { $0.name == "a1" })
+        #expect(jar.cookies().count == CookieShelf.mostOfDomain)
+        for number in 0..<CookieShelf.most { receive("a=1", from: "https://h\(number).example.com/") }
+        #expect(jar.cookies().count == CookieShelf.most)
+    }
+
+    @Test func `takes and shows what an app keeps elsewhere`() {
+        jar.set(Cookie("a", "1", domain: "Example.com", isHostOnly: false), of: "anna", at: clock.now)
+        #expect(field("https://www.example.com/", of: "anna") == "a=1")
+        #expect(jar.cookies(of: "anna").map(\.name) == ["a"])
+        jar.remove(of: "anna") { $0.domain == "example.com" }
+        #expect(jar.cookies(of: "anna").isEmpty)
+    }
+}

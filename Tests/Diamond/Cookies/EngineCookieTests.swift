@@ -1,0 +1,161 @@
+import Diamond
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `An engine with a jar of cookies` {
+    private let temporary = TemporaryStore()
+    private let jar = CookieJar()
+
+    private static let fresh: HTTPFields = [.cacheControl: "max-age=3600"]
+
+    private func engine(
+        _ transport: any Transport,
+        _ change: (inout Engine.Configuration) -> Void = { _ in }
+    ) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.cookies = jar
+        configuration.draw = { 0 }
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private func request(_ path: String, _ identity: String? = nil) -> Request {
+        var request = Request("http://h.x/\(path)")
+        request.identity = identity
+        return request
+    }
+
+    /// Sets a cookie where it is asked to, and redirects.
+    private let transport = StubTransport { request throws(TransportError) in
+        switch request.url {
+        case "http://h.x/login": .stub(headers: [.setCookie: "s=1; Path=/"])
+        case "http://h.x/1": .stub(status: 302, headers: [.location: "/2", .setCookie: "r=1; Path=/"])
+        case "http://h.x/2": .stub(status: 302, headers: [.location: "http://o.x/3", .setCookie: "r=2; Path=/"])
+        default: .stub(headers: fresh)
+        }
+    }
+
+    private func sent() -> [String?] { transport.requests.map { $0.headers[.cookie] } }
+
+    @Test func `keeps and sends them, over a real wire too`() async throws {
+        let heads = Guarded<[String]>([])
+        let server = try RawServer { connection in
+            guard let head = connection.readHead() else { return }
+            heads.withLock { $0.append(head) }
+            connection.write(
+                "HTTP/1.1 200 OK\r\nSet-Cookie: s=1; Path=/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        }
+        for kind in TransportKind.allCases {
+            let transport = kind.make()
+            jar.removeAll(of: nil)
+            heads.withLock { $0 = [] }
+            let engine = engine(transport)
+            for _ in 1...2 { _ = try await engine.send(Request(server.base, cache: .noStore)) }
+            #expect(heads.withLock { $0.map { $0.lowercased().contains("\r\ncookie: s=1\r\n") } } == [false, true])
+            await engine.close()
+        }
+    }
+
+    @Test func `has none unless it is given one`() async throws {
+        let engine = engine(transport) { $0.cookies = nil }
+        for path in ["login", "a"] { _ = try await engine.send(request(path)) }
+        #expect(sent() == [nil, nil] && jar.cookies().isEmpty)
+    }
+
+    @Test func `neither stores nor finds what is asked with a cookie and without an identity`() async throws {
+        let engine = engine(transport)
+        _ = try await engine.send(request("a"))
+        #expect(try await engine.send(request("a")).source == .cache)
+        _ = try await engine.send(request("login"))
+        for _ in 1...2 { #expect(try await engine.send(request("a")).source == .network) }
+        jar.removeAll(of: nil)
+        #expect(try await engine.send(request("a")).source == .cache)
+        #expect(sent() == [nil, nil, "s=1", "s=1"])
+    }
+
+    @Test func `stores for each identity, whatever its cookies`() async throws {
+        let engine = engine(transport)
+        for identity in ["anna", "otto"] {
+            _ = try await engine.send(request("login", identity))
+            #expect(try await engine.send(request("a", identity)).source == .network)
+            #expect(try await engine.send(request("a", identity)).source == .cache)
+        }
+        jar.set(Cookie("s", "2", domain: "h.x", isSecure: false), of: "anna")
+        #expect(try await engine.send(request("a", "anna")).source == .cache)
+        #expect(sent() == [nil, "s=1", nil, "s=1"])
+        try await engine.forget(identity: "anna")
+        #expect(try await engine.send(request("a", "anna")).source == .network)
+        #expect(sent().last == .some(nil) && jar.cookies(of: "otto").count == 1)
+    }
+
+    @Test func `shares no exchange of a cookie without an identity`() async throws {
+        let gate = Gate()
+        let stub = StubTransport { _ throws(TransportError) in
+            await gate.wait()
+            return .stub(headers: Self.fresh)
+        }
+        let engine = engine(stub)
+        jar.set(Cookie("s", "1", domain: "h.x", isSecure: false))
+        let connections = [engine.enqueue(request("a")), engine.enqueue(request("a"))]
+        await untilTrue { stub.requests.count == 2 }
+        gate.open()
+        for connection in connections { _ = try await connection.response }
+    }
+
+    @Test func `sets and sends them at every hop, each host its own`() async throws {
+        jar.set(Cookie("o", "3", domain: "o.x", isSecure: false), of: "anna")
+        let engine = engine(transport)
+        #expect(try await engine.send(request("1", "anna")).status == .ok)
+        #expect(sent() == [nil, "r=1", "o=3"])
+        #expect(jar.cookies(of: "anna").map(\.value) == ["2", "3"])
+    }
+
+    @Test func `leaves alone a cookie of the request's own`() async throws {
+        jar.set(Cookie("s", "1", domain: "h.x", isSecure: false))
+        let engine = engine(transport)
+        var request = request("a")
+        request.headers[.cookie] = "own=1"
+        _ = try await engine.send(request)
+        #expect(try await engine.send(request).source == .cache)
+        #expect(sent() == ["own=1"])
+    }
+
+    @Test func `takes what comes with an answer that is refused or sent again`() async throws {
+        let statuses = Guarded([503, 200])
+        let transport = StubTransport { _ throws(TransportError) in
+            let status = statuses.withLock { $0.removeFirst() }
+            return .stub(status: status, headers: [.setCookie: "s=\(status); Path=/"])
+        }
+        let engine = engine(transport) { $0.interceptors = [ResponseValidator(statuses: 300...399)] }
+        await #expect(throws: ConnectionError.self) { try await engine.send(request("a")) }
+        #expect(transport.requests.map { $0.headers[.cookie] } == [nil, "s=503"])
+        #expect(jar.cookies().map(\.value) == ["200"])
+    }
+
+    @Test func `does not store what a cookie was sent for that came with the attempt before`() async throws {
+        let statuses = Guarded([503, 200])
+        let transport = StubTransport { _ throws(TransportError) in
+            let status = statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+            return .stub(status: status, headers: [.cacheControl: "max-age=3600", .setCookie: "s=1; Path=/"])
+        }
+        let engine = engine(transport)
+        _ = try await engine.send(request("a"))
+        jar.removeAll(of: nil)
+        #expect(try await engine.send(request("a")).source == .network)
+        #expect(transport.requests.map { $0.headers[.cookie] } == [nil, "s=1", nil])
+    }
+
+    @Test func `brings no value of them to the disk`() async throws {
+        let engine = engine(
+            StubTransport(headers: [.cacheControl: "max-age=3600", .setCookie: "s=c00kiesecret; Path=/"]))
+        for _ in 1...2 { _ = try await engine.send(request("a", "anna")) }
+        _ = try await engine.send(request("b", "anna"))
+        await engine.close()
+        #expect(try temporary.bytes().firstRange(of: Data("c00kiesecret".utf8)) == nil)
+    }
+}
