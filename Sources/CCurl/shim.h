@@ -27,6 +27,30 @@ static inline CURLcode diamond_curl_set_text(CURL *handle, CURLoption option, co
     return curl_easy_setopt(handle, option, value);
 }
 
+/// Certificates in PEM that vouch for servers and proxies, and nobody else (libcurl 7.77). libcurl copies them.
+static inline CURLcode diamond_curl_set_roots(CURL *handle, const void *bytes, size_t count) {
+#if LIBCURL_VERSION_NUM >= 0x074D00
+    struct curl_blob roots = {(void *)bytes, count, CURL_BLOB_COPY};
+    CURLcode result = curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &roots);
+    if (result == CURLE_OK) result = curl_easy_setopt(handle, CURLOPT_PROXY_CAINFO_BLOB, &roots);
+    if (result == CURLE_OK) result = curl_easy_setopt(handle, CURLOPT_CAPATH, NULL);
+    if (result == CURLE_OK) result = curl_easy_setopt(handle, CURLOPT_PROXY_CAPATH, NULL);
+    return result;
+#else
+    return CURLE_NOT_BUILT_IN;
+#endif
+}
+
+/// Where libcurl was built to look for trusted certificates; NULL where it does not tell (before 7.84). Lasts as long as the
+/// handle.
+static inline const char *diamond_curl_default_roots(CURL *handle) {
+    char *path = NULL;
+#if LIBCURL_VERSION_NUM >= 0x075400
+    curl_easy_getinfo(handle, CURLINFO_CAINFO, &path);
+#endif
+    return path;
+}
+
 static inline CURLcode diamond_curl_set_data_callback(CURL *handle, CURLoption option, diamond_curl_data_callback value) {
     return curl_easy_setopt(handle, option, value);
 }

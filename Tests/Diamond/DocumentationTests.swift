@@ -185,6 +185,22 @@ import AsyncHTTPClient
         print(engine)
     }
 
+    private func settings(keychain: any CredentialProvider, currentKey: String, nextKey: String) {
+        var settings = TransportSettings()
+        var proxy = Proxy("http://proxy.example.com:3128", username: "anna", password: .secret("proxy"))
+        proxy.exceptions = ["localhost"]
+        settings.proxy = .through(proxy)
+        settings.tls.roots = .systemAnd(URL(filePath: "/etc/company/roots.pem"))
+        settings.tls.minimumVersion = .v1_3
+        settings.tls.pins = ["api.example.com": [currentKey, nextKey]]
+
+        var configuration = Engine.Configuration()
+        configuration.transportSettings = settings
+        configuration.credentials = keychain
+        let engine = Engine(configuration)
+        print(engine)
+    }
+
     private func cookies() async throws {
         let jar = CookieJar()
         var configuration = Engine.Configuration()

@@ -57,10 +57,12 @@ package final class ChildProcess: Sendable {
     package static func output(
         of executable: URL,
         _ arguments: [String],
-        environment: [String: String]? = nil
+        environment: [String: String]? = nil,
+        errors: Stream = .inherited
     ) async throws -> Data {
         let output = Pipe()
-        let process = try ChildProcess(executable, arguments, environment: environment, output: .pipe(output))
+        let process = try ChildProcess(
+            executable, arguments, environment: environment, output: .pipe(output), errors: errors)
         let said = await output.readAll()
         let ending = await process.ended()
         guard ending == .exited(0) else { throw Failure(description: "\(executable.path): \(ending)") }

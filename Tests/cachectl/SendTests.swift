@@ -32,6 +32,21 @@ import Testing
         #expect(fromInput.errors.contains("from cache"))
     }
 
+    @Test(
+        arguments: [
+            ([], "proxy"), (["--proxy", "none"], "direct"), (["--proxy", "http://127.0.0.1:1"], nil),
+        ] as [([String], String?)])
+    func `goes through the proxy of the environment, or the one it is told, or none`(
+        options: [String],
+        answer: String?
+    ) async throws {
+        let proxy = try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\nproxy")
+        let direct = try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\ndirect")
+        let environment = ["http_proxy": proxy.base, "no_proxy": ""]
+        let sent = try await cachectl(["send", direct.base] + options, environment: environment)
+        #expect(sent.text == answer ?? "" && (sent.status == 0) == (answer != nil), "\(sent.errors)")
+    }
+
     @Test func `sends a curl command`() async throws {
         let command = "curl -G -d country=IS '\(try await cities())' -H 'Accept: application/json'"
         let sent = try await cachectl("send", command)

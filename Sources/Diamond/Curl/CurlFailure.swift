@@ -11,8 +11,16 @@ enum CurlFailure {
         if isNoAnswer(result), transfer.isOnKeptConnection {
             return error(.connectionLost, "a kept connection brought what is no answer: try again", transfer)
         }
-        let (code, reason) = meaning(result)
+        let (code, reason) = proxyRefusal(transfer) ?? meaning(result)
         return error(code, reason, transfer)
+    }
+
+    /// What a proxy says instead of opening a tunnel.
+    private static func proxyRefusal(_ transfer: CurlTransfer) -> (TransportError.Code, String)? {
+        guard let handle = transfer.handle, !transfer.hasBegun else { return nil }
+        let status = diamond_curl_get_long(handle.easy, CURLINFO_HTTP_CONNECTCODE)
+        guard status >= 300 else { return nil }
+        return (.cannotConnect, "the proxy answered \(status): check its address and credentials")
     }
 
     private static func isNoAnswer(_ result: CURLcode) -> Bool {
@@ -44,7 +52,15 @@ enum CurlFailure {
         switch result {
         case CURLE_URL_MALFORMAT:
             (.badURL, "the URL cannot be sent: give an http or https URL")
-        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+        case CURLE_COULDNT_RESOLVE_PROXY:
+            (.cannotResolveHost, "the proxy's name cannot be resolved: check it, and the network")
+        case CURLE_PROXY:
+            (.cannotConnect, "the proxy refuses the connection: check its address and credentials")
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            (.certificateRejected, "TLS failed: the server's public key is none of those it may have")
+        case CURLE_NOT_BUILT_IN:
+            (.badSettings, "libcurl was built without what the settings ask for")
+        case CURLE_COULDNT_RESOLVE_HOST:
             (.cannotResolveHost, "the name cannot be resolved: check it, and the network")
         case CURLE_COULDNT_CONNECT:
             (.cannotConnect, "the connection is refused or the host unreachable: check that the server runs")

@@ -8,13 +8,15 @@ import Foundation
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     var names = CurlNames()
+    private let settings: CurlSettings
     private var setup: CurlSetup?
     private var fields: UnsafeMutablePointer<curl_slist>?
 
     /// `nil` when the memory is gone.
-    init?() {
+    init?(_ settings: CurlSettings) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
+        self.settings = settings
         diamond_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
         diamond_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         diamond_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -23,6 +25,7 @@ final class CurlHandle {
         diamond_curl_only_http(easy)
         diamond_curl_quick_exit(easy)
         CurlCallbacks.install(on: easy)
+        settings.apply(to: easy)
     }
 
     deinit {
@@ -31,8 +34,14 @@ final class CurlHandle {
     }
 
     /// Sets up a request. `context` is what the callbacks get.
-    func prepare(_ request: TransportRequest, context: UnsafeMutableRawPointer) {
+    func prepare(
+        _ request: TransportRequest,
+        _ passwords: TransportPasswords,
+        context: UnsafeMutableRawPointer
+    ) {
         diamond_curl_set_text(easy, CURLOPT_URL, request.url)
+        settings.apply(passwords, to: easy)
+        settings.applyPins(for: request.url, to: easy)
         diamond_curl_set_context(easy, context)
         let setup = CurlSetup(request)
         guard !setup.isSame(as: self.setup) else { return }

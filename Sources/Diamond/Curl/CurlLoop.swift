@@ -38,6 +38,9 @@ final class CurlLoop: Sendable {
     }
 
     private let state = Guarded(State())
+    private let settings: CurlSettings
+
+    init(_ settings: CurlSettings) { self.settings = settings }
 
     /// Has a command carried out by the loop's thread; a start after the stop fails at once.
     func add(_ command: Command) {
@@ -83,7 +86,7 @@ final class CurlLoop: Sendable {
     }
 
     private func run() {
-        let session = CurlSession()
+        let session = CurlSession(settings)
         state.withLock { $0.multi = session.multi }
         var commands: [Command] = []
         while takeCommands(into: &commands) {

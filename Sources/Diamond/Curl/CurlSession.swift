@@ -6,6 +6,7 @@ import Foundation
 final class CurlSession {
     let multi: UnsafeMutableRawPointer
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    private let settings: CurlSettings
     private var idle: [CurlHandle] = []
     /// Transfers whose head came in this pass: their callers are woken after it, so that a small response is whole.
     private var arrived: [CurlTransfer] = []
@@ -17,9 +18,10 @@ final class CurlSession {
 
     private static let idleHandles = 256
     // Once a process: older libraries do not guard it themselves.
-    private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+    static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    init() {
+    init(_ settings: CurlSettings) {
+        self.settings = settings
         _ = Self.isLibraryReady
         multi = Self.makeMulti()
         longestWait = curl_multi_wakeup(multi) == CURLM_OK ? 60_000 : 10
@@ -39,7 +41,7 @@ final class CurlSession {
     func start(_ transfer: CurlTransfer) {
         guard !transfer.reception.isOver else { return }
         if let refusal = transfer.request.refusal { return transfer.reception.resolve(.failure(refusal)) }
-        guard let handle = idle.popLast() ?? CurlHandle() else {
+        guard let handle = idle.popLast() ?? CurlHandle(settings) else {
             return transfer.reception.resolve(.failure(CurlFailure.noMemory))
         }
         transfer.attach(to: handle, of: self)

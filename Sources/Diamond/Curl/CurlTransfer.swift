@@ -11,6 +11,7 @@ final class CurlTransfer: @unchecked Sendable {
     let request: TransportRequest
     let reception = Reception()
     let pipe = BodyPipe()
+    private let passwords: TransportPasswords
     private let loop: CurlLoop
 
     // The loop's.
@@ -30,8 +31,9 @@ final class CurlTransfer: @unchecked Sendable {
     private var outcome: Reception.Outcome?
     private unowned(unsafe) var session: CurlSession?
 
-    init(_ request: TransportRequest, loop: CurlLoop) {
+    init(_ request: TransportRequest, _ passwords: TransportPasswords, loop: CurlLoop) {
         self.request = request
+        self.passwords = passwords
         self.loop = loop
     }
 
@@ -59,7 +61,7 @@ final class CurlTransfer: @unchecked Sendable {
         self.session = session
         let resume: @Sendable () -> Void = { [self] in loop.add(.resume(self)) }
         upload = CurlUpload(request.body, resume: resume)
-        handle.prepare(request, context: Unmanaged.passUnretained(self).toOpaque())
+        handle.prepare(request, passwords, context: Unmanaged.passUnretained(self).toOpaque())
         pipe.connect(onResume: resume, onStop: { [self] in cancel() })
     }
 

@@ -10,11 +10,30 @@ import DiamondSQLite
 ///
 /// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
 /// for a range. One that grows beyond 250 times of what came, past its first 4 MiB, is a bomb, and fails as
-/// `bodyTooLarge`. Proxies come from the environment (`https_proxy`, `no_proxy` …), as with every program over libcurl.
+/// `bodyTooLarge`.
+///
+/// Can all that ``TransportSettings`` say: pins with every TLS library but a few (libcurl's `CURLOPT_PINNEDPUBLICKEY`),
+/// certificates of the app's own from libcurl 7.77 on.
 public final class CurlTransport: Transport {
-    private let loop = CurlLoop()
+    private let loop: CurlLoop
+    private let settings: TransportSettings
+    private let credentials: (any CredentialProvider)?
 
-    public init() {}
+    /// With the system's certificates, and proxies from the environment (`https_proxy`, `no_proxy` …), as with every program
+    /// over libcurl.
+    public init() {
+        (loop, settings, credentials) = (CurlLoop(.standard), TransportSettings(), nil)
+    }
+
+    /// - Parameter credentials: knows the secrets that the settings name.
+    /// - Throws: `badSettings` for what cannot be: a file that cannot be read, a URL that is none.
+    public init(
+        _ settings: TransportSettings,
+        credentials: (any CredentialProvider)? = nil
+    ) throws(TransportError) {
+        loop = CurlLoop(try CurlSettings(settings))
+        (self.settings, self.credentials) = (settings, credentials)
+    }
 
     deinit { loop.stop {} }
 
@@ -27,7 +46,8 @@ public final class CurlTransport: Transport {
     public var executor: any TaskExecutor { loop }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
-        let transfer = CurlTransfer(request, loop: loop)
+        let passwords = try await TransportPasswords.asked(for: settings, of: credentials)
+        let transfer = CurlTransfer(request, passwords, loop: loop)
         let outcome = await withTaskCancellationHandler {
             await transfer.reception.outcome { loop.add(.start(transfer)) }
         } onCancel: {

@@ -15,6 +15,9 @@ extension Engine {
         #endif
         /// What puts bytes on the wire; `nil` for the platform's: libcurl on Linux, URLSession elsewhere.
         public var transport: (any Transport)?
+        /// Proxy and TLS of the platform's transport; one of your own brings its own. Where they cannot be kept to, every
+        /// request that needs the network fails with `badSettings`.
+        public var transportSettings = TransportSettings()
         /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`.
         public var baseURL: String?
         /// What of requests does not count, and what of them is secret, beside their own rules.
@@ -64,12 +67,16 @@ extension Engine {
         public init(store: Store? = .default) { self.store = store }
     }
 
-    static func platformTransport() -> any Transport {
-        #if Curl && canImport(CDiamondCurl)
-        CurlTransport()
-        #else
-        URLSessionTransport()
-        #endif
+    static func platformTransport(_ configuration: Configuration) -> any Transport {
+        do throws(TransportError) {
+            #if Curl && canImport(CDiamondCurl)
+            return try CurlTransport(configuration.transportSettings, credentials: configuration.credentials)
+            #else
+            return try URLSessionTransport(configuration.transportSettings)
+            #endif
+        } catch {
+            return RefusingTransport(refusal: error)
+        }
     }
 }
 

@@ -32,7 +32,7 @@ public final class Engine: Sendable {
             observers: configuration.observers
         )
         (cache, cacheFailure) = Self.openCache(configuration, activity)
-        transport = configuration.transport ?? Self.platformTransport()
+        transport = configuration.transport ?? Self.platformTransport(configuration)
         lanes = Lanes(
             width: configuration.width,
             originWidth: configuration.originWidth,

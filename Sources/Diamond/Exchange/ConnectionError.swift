@@ -35,6 +35,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let noCredential = Code(description: "noCredential")
         /// The body is larger than request or engine allow, or grows out of proportion when its coding is removed.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
+        /// The ``TransportSettings`` ask for what the transport cannot do, or name what is not there.
+        public static let badSettings = Code(description: "badSettings")
         /// The connection was started without an engine, or the engine was closed.
         public static let noEngine = Code(description: "noEngine")
         /// A connection that this one depends on failed, was canceled, or brought what is of no use;
@@ -100,6 +102,6 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         .cannotResolveHost: .cannotConnect, .cannotConnect: .cannotConnect, .tlsFailed: .tlsFailed,
         .certificateRejected: .tlsFailed,
         .connectionLost: .connectionLost, .truncatedBody: .connectionLost, .badResponse: .badResponse,
-        .bodyTooLarge: .bodyTooLarge, .closed: .noEngine,
+        .bodyTooLarge: .bodyTooLarge, .badSettings: .badSettings, .closed: .noEngine,
     ]
 }

@@ -20,7 +20,7 @@ enum RetryCause: Equatable {
     // MARK: Failures
 
     private static let permanent: Set<TransportError.Code> = [
-        .badURL, .badRequestBody, .badResponse, .bodyTooLarge, .cancelled, .certificateRejected, .closed,
+        .badRequestBody, .badResponse, .badSettings, .badURL, .bodyTooLarge, .cancelled, .certificateRejected, .closed,
     ]
 
     private static func cause(of error: TransportError, _ isAfterHead: Bool, _ situation: RetrySituation) -> Self {

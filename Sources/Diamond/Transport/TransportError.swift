@@ -26,6 +26,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let badRequestBody = Code(description: "badRequestBody")
         /// The body is larger than the caller allows, or grows out of proportion when its coding is removed.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
+        /// ``TransportSettings`` ask for what cannot be, or name what is not there.
+        public static let badSettings = Code(description: "badSettings")
         /// The transport was closed.
         public static let closed = Code(description: "closed")
         public static let other = Code(description: "other")

@@ -36,8 +36,26 @@ public final class URLSessionTransport: Transport {
     /// a task that waited would hold up all of its executor.
     private let control = DispatchQueue(label: "diamond.urlsession")
 
-    public init() {
+    /// With the system's certificates and proxies.
+    public convenience init() { self.init(unchecked: TransportSettings()) }
+
+    /// - Throws: `badSettings` for what URLSession cannot do: on Linux all that is not the default; elsewhere everything but
+    ///   no proxy at all, and a minimum version of TLS.
+    public convenience init(_ settings: TransportSettings) throws(TransportError) {
+        if let refusal = settings.refusal { throw refusal }
+        self.init(unchecked: settings)
+    }
+
+    private init(unchecked settings: TransportSettings) {
         let configuration = URLSessionConfiguration.ephemeral
+        #if !canImport(FoundationNetworking)
+        if settings.proxy == .none { configuration.connectionProxyDictionary = [:] }
+        switch settings.tls.minimumVersion {
+        case nil: break
+        case .v1_2: configuration.tlsMinimumSupportedProtocolVersion = .TLSv12
+        case .v1_3: configuration.tlsMinimumSupportedProtocolVersion = .TLSv13
+        }
+        #endif
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
         configuration.urlCredentialStorage = nil

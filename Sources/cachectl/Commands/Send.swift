@@ -16,6 +16,12 @@ struct Send: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
     @OptionGroup var options: RequestOptions
 
+    @Option(
+        help: ArgumentHelp(
+            "Go through this proxy, or none; by default as http_proxy, https_proxy, all_proxy and no_proxy say.",
+            valueName: "url|none"))
+    var proxy: String?
+
     func run() async throws {
         let request = try options.request()
         let engine = Engine(try configuration())
@@ -34,6 +40,7 @@ struct Send: AsyncParsableCommand {
     /// Without a store where it is sealed with another key: nothing is written into it in clear.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
+        if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }
         let cache = try? Cache(store.location, seal: configuration.seal, create: false)
         if let cache, let complaint = try store.sealing.complaint(of: cache) {
             Output.note("cachectl: sent without a cache: \(complaint)")

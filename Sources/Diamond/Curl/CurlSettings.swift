@@ -1,0 +1,115 @@
+#if Curl && canImport(CDiamondCurl)
+import CDiamondCurl
+import Foundation
+
+/// The settings of a transport as libcurl takes them.
+struct CurlSettings: Sendable {
+    let settings: TransportSettings
+    /// Certificates in PEM, where the system's are not all.
+    private let roots: Data?
+
+    static let standard = CurlSettings(settings: TransportSettings(), roots: nil)
+
+    private init(settings: TransportSettings, roots: Data?) {
+        self.settings = settings
+        self.roots = roots
+    }
+
+    /// - Throws: what cannot be kept to.
+    init(_ settings: TransportSettings) throws(TransportError) {
+        if case .through(let proxy) = settings.proxy, let refusal = proxy.refusal { throw refusal }
+        if let refusal = settings.tls.refusal { throw refusal }
+        _ = CurlSession.isLibraryReady
+        guard let easy = curl_easy_init() else { throw CurlFailure.noMemory }
+        defer { curl_easy_cleanup(easy) }
+        let own = try settings.tls.rootCertificates()
+        self.init(
+            settings: settings,
+            roots: try own.map { own throws(TransportError) in try Self.all(own, settings, easy) })
+        // Tried once, so that nothing is sent where libcurl can do less than is asked for.
+        guard [apply(to: easy), apply(settings.tls.pins.values.first ?? [], to: easy)] == [CURLE_OK, CURLE_OK] else {
+            throw .badSettings("libcurl was built without what they ask for: see `curl --version`")
+        }
+    }
+
+    // libcurl takes one file, or one text, for all.
+    private static func all(
+        _ own: Data,
+        _ settings: TransportSettings,
+        _ easy: UnsafeMutableRawPointer
+    ) throws(TransportError) -> Data {
+        guard case .systemAnd = settings.tls.roots else { return own }
+        guard let system = systemRoots(easy) else {
+            throw .badSettings(
+                "where the system keeps its trusted certificates is not known: name a file with all of them")
+        }
+        return system + Data("\n".utf8) + own
+    }
+
+    /// Where libcurl was built to look, or where the usual distributions keep them.
+    private static func systemRoots(_ easy: UnsafeMutableRawPointer) -> Data? {
+        let usual = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"]
+        let paths = (diamond_curl_default_roots(easy).map { [String(cString: $0)] } ?? []) + usual
+        return paths.lazy.compactMap { try? Data(contentsOf: URL(filePath: $0)) }.first
+    }
+
+    // MARK: What never changes
+
+    /// - Returns: the first that libcurl would not have.
+    @discardableResult
+    func apply(to easy: UnsafeMutableRawPointer) -> CURLcode {
+        (proxyResults(easy) + tlsResults(easy)).first { $0 != CURLE_OK } ?? CURLE_OK
+    }
+
+    private func proxyResults(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
+        switch settings.proxy {
+        case .system: []
+        // Set to nothing, the environment is not looked at.
+        case .none: [diamond_curl_set_text(easy, CURLOPT_PROXY, "")]
+        case .through(let proxy):
+            [
+                diamond_curl_set_text(easy, CURLOPT_PROXY, proxy.url),
+                diamond_curl_set_text(easy, CURLOPT_NOPROXY, proxy.exceptions.joined(separator: ",")),
+                diamond_curl_set_text(easy, CURLOPT_PROXYUSERNAME, proxy.username),
+            ]
+        }
+    }
+
+    private func tlsResults(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
+        var results: [CURLcode] = []
+        switch settings.tls.minimumVersion {
+        case nil: break
+        case .v1_2: results.append(diamond_curl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)))
+        case .v1_3: results.append(diamond_curl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_3)))
+        }
+        if let own = settings.tls.clientCertificate {
+            results.append(diamond_curl_set_text(easy, CURLOPT_SSLCERT, own.certificate.path))
+            results.append(diamond_curl_set_text(easy, CURLOPT_SSLKEY, own.privateKey.path))
+        }
+        if let roots {
+            results.append(roots.withUnsafeBytes { diamond_curl_set_roots(easy, $0.baseAddress, $0.count) })
+        }
+        return results
+    }
+
+    // MARK: What may change
+
+    func apply(_ passwords: TransportPasswords, to easy: UnsafeMutableRawPointer) {
+        if let password = passwords.proxy { diamond_curl_set_text(easy, CURLOPT_PROXYPASSWORD, password) }
+        if let password = passwords.privateKey { diamond_curl_set_text(easy, CURLOPT_KEYPASSWD, password) }
+    }
+
+    /// The keys that the host of a URL may have.
+    func applyPins(for url: String, to easy: UnsafeMutableRawPointer) {
+        let pins = settings.tls.pins
+        guard !pins.isEmpty else { return }
+        apply(URL(string: url)?.host().flatMap { pins[$0.lowercased()] } ?? [], to: easy)
+    }
+
+    @discardableResult
+    private func apply(_ keys: Set<String>, to easy: UnsafeMutableRawPointer) -> CURLcode {
+        let text = keys.sorted().map { "sha256//\($0)" }.joined(separator: ";")
+        return diamond_curl_set_text(easy, CURLOPT_PINNEDPUBLICKEY, keys.isEmpty ? nil : text)
+    }
+}
+#endif

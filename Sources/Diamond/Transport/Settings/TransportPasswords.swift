@@ -1,0 +1,41 @@
+/// The secrets that settings of a transport name, filled in.
+struct TransportPasswords: Hashable, Sendable {
+    private(set) var proxy: String?
+    private(set) var privateKey: String?
+
+    /// Asks for what is named.
+    ///
+    /// - Parameter provider: `nil` where nobody knows a secret.
+    static func asked(
+        for settings: TransportSettings,
+        of provider: (any CredentialProvider)?
+    ) async throws(TransportError) -> TransportPasswords {
+        var passwords = TransportPasswords()
+        if case .through(let proxy) = settings.proxy, let secret = proxy.password {
+            passwords.proxy = try await value(of: secret, provider)
+        }
+        if let secret = settings.tls.clientCertificate?.password {
+            passwords.privateKey = try await value(of: secret, provider)
+        }
+        return passwords
+    }
+
+    private static func value(
+        of secret: Secret,
+        _ provider: (any CredentialProvider)?
+    ) async throws(TransportError) -> String {
+        switch secret.content {
+        case .value(let value): return value
+        case .named(let name):
+            let value: String?
+            do { value = try await provider?.secret(name, for: nil) } catch {
+                throw .badSettings("the credential provider failed on the secret '\(name.printable)'")
+            }
+            guard let value else {
+                throw .badSettings(
+                    "the secret '\(name.printable)' is not known: give a credential provider that knows it")
+            }
+            return value
+        }
+    }
+}

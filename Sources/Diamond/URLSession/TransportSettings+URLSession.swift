@@ -1,0 +1,27 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension TransportSettings {
+    /// What of them URLSession cannot do; `nil` where it can do all.
+    var refusal: TransportError? {
+        let usual = TransportSettings()
+        var left = self
+        #if !canImport(FoundationNetworking)
+        if left.proxy == .none { left.proxy = usual.proxy }
+        left.tls.minimumVersion = nil
+        #endif
+        let refused = [
+            left.proxy == usual.proxy ? nil : "another proxy than the system's",
+            left.tls.roots == usual.tls.roots ? nil : "other roots than the system's",
+            left.tls.minimumVersion == nil ? nil : "a minimum version of TLS",
+            left.tls.clientCertificate == nil ? nil : "a client certificate",
+            left.tls.pins.isEmpty ? nil : "pins",
+        ].compactMap { $0 }
+        guard !refused.isEmpty else { return nil }
+        let what = refused.joined(separator: ", ")
+        return .badSettings("URLSession has no setting here for \(what): use the transport over libcurl")
+    }
+}

@@ -1,0 +1,127 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A proxy` {
+    private struct Keychain: CredentialProvider {
+        var secrets: [String: String] = [:]
+        func secret(_ name: String, for identity: String?) async throws -> String? { secrets[name] }
+    }
+
+    @Test(arguments: ["proxy", "ftp://h:1", "http://anna:s3cret@h:1"])
+    func `is refused where its URL is none, and no secret of it is told`(url: String) {
+        let refusal = Proxy(url).refusal
+        #expect(refusal?.code == .badSettings)
+        #expect(refusal?.message.contains("s3cret") == false && !"\(Proxy(url))".contains("s3cret"))
+    }
+
+    @Test(arguments: ["", "a b", "a,b"]) func `is refused where an exception is no host`(exception: String) {
+        #expect(Proxy("http://h:1", exceptions: [exception]).refusal?.code == .badSettings)
+        #expect(Proxy("socks5h://h:1", exceptions: ["h", ".h.x", "10.0.0.0/8", "*"]).refusal == nil)
+    }
+
+    #if Curl && os(Linux)
+    /// Answers for every host, and keeps what it was asked.
+    private final class Server: Sendable {
+        let heads = Guarded<[String]>([])
+        let raw: RawServer
+
+        init() throws {
+            let heads = heads
+            raw = try RawServer { connection in
+                guard let head = connection.readHead() else { return }
+                heads.withLock { $0.append(head) }
+                let status = head.hasPrefix("CONNECT") ? "407 Proxy Authentication Required" : "200 OK"
+                connection.write("HTTP/1.1 \(status)\r\nContent-Length: 5\r\nConnection: close\r\n\r\nproxy")
+            }
+        }
+
+        func proxy(_ change: (inout Proxy) -> Void = { _ in }) -> TransportSettings {
+            var (settings, proxy) = (TransportSettings(), Proxy(raw.base))
+            change(&proxy)
+            settings.proxy = .through(proxy)
+            return settings
+        }
+    }
+
+    private func engine(_ settings: TransportSettings, _ provider: Keychain? = nil) -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transportSettings = settings
+        configuration.credentials = provider
+        configuration.retry = .never
+        return Engine(configuration)
+    }
+
+    @Test func `is asked in place of the server, with its password, which is a named secret`() async throws {
+        let server = try Server()
+        let settings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
+        let engine = engine(settings, Keychain(secrets: ["proxy": "s3cret"]))
+        for _ in 1...2 {
+            #expect(try await engine.send(Request("http://name.invalid/a?b=1")).text == "proxy")
+        }
+        for head in server.heads.withLock({ $0 }) {
+            #expect(head.hasPrefix("GET http://name.invalid/a?b=1 HTTP/1.1\r\n"))
+            #expect(head.contains("Proxy-Authorization: Basic \(Data("anna:s3cret".utf8).base64EncodedString())\r\n"))
+        }
+        #expect(!"\(settings)".contains("s3cret"))
+        await engine.close()
+    }
+
+    @Test func `gets nothing where its password is not known`() async throws {
+        let server = try Server()
+        let engine = engine(server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }, Keychain())
+        let error = await #expect(throws: ConnectionError.self) {
+            try await engine.send(Request("http://name.invalid/"))
+        }
+        #expect(error?.code == .badSettings && error?.message.contains("'proxy'") == true)
+        #expect(server.heads.withLock { $0 }.isEmpty)
+        await engine.close()
+    }
+
+    @Test func `is passed by for its exceptions`() async throws {
+        let (server, direct) = (try Server(), try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\ndirect"))
+        let engine = engine(server.proxy { $0.exceptions = ["127.0.0.1", "example.org"] })
+        #expect(try await engine.send(Request(direct.base)).text == "direct")
+        #expect(try await engine.send(Request("http://name.invalid/")).text == "proxy")
+        #expect(server.heads.withLock { $0.count } == 1)
+        await engine.close()
+    }
+
+    @Test func `that opens no tunnel is told of, and the request was not sent`() async throws {
+        let server = try Server()
+        let transport = try CurlTransport(server.proxy())
+        let error = await transport.failure(of: TransportRequest(url: "https://name.invalid/"))
+        #expect(error?.code == .cannotConnect && error?.message.contains("proxy answered 407") == true)
+        #expect(error?.requestMayHaveBeenSent == false)
+        #expect(server.heads.withLock { $0.first?.hasPrefix("CONNECT name.invalid:443 ") } == true)
+        await transport.close()
+    }
+
+    @Test func `may be of SOCKS, and looks names up itself`() async throws {
+        let asked = Guarded<[UInt8]>([])
+        let socks = try RawServer { connection in
+            // RFC 1928: no authentication; then CONNECT to a name.
+            guard let greeting = connection.read(2), connection.read(Int(greeting[1]))?.contains(0) == true
+            else { return }
+            connection.write([5, 0] as [UInt8])
+            guard let begin = connection.read(5), let rest = connection.read(Int(begin[4]) + 2) else { return }
+            asked.withLock { $0 = begin + rest }
+            connection.write([5, 0, 0, 1, 127, 0, 0, 1, 0, 80] as [UInt8])
+            guard connection.readHead() != nil else { return }
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsocks")
+        }
+        var settings = TransportSettings()
+        settings.proxy = .through(Proxy(socks.base.replacing("http://", with: "socks5h://")))
+        let transport = try CurlTransport(settings)
+        let (_, body) = try await transport.get("http://name.invalid/")
+        #expect(String(decoding: body, as: UTF8.self) == "socks")
+        #expect(asked.withLock { String(decoding: $0, as: UTF8.self) }.contains("name.invalid"))
+        await transport.close()
+    }
+    #endif
+}

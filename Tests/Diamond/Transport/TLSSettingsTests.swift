@@ -1,0 +1,149 @@
+import Crypto
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `Settings of TLS` {
+    private let missing = URL(filePath: "/nowhere/roots.pem")
+
+    private func settings(_ change: (inout TLSSettings) -> Void) -> TransportSettings {
+        var settings = TransportSettings()
+        change(&settings.tls)
+        return settings
+    }
+
+    private func refusal(_ change: (inout TLSSettings) -> Void) -> TransportError? { settings(change).tls.refusal }
+
+    @Test func `are refused where a file is missing, or not what it should be`() throws {
+        let text = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString).pem")
+        try Data("none".utf8).write(to: text)
+        defer { try? FileManager.default.removeItem(at: text) }
+        for file in [missing, text] {
+            for error in [
+                refusal { $0.roots = .only(file) }, refusal { $0.roots = .systemAnd(file) },
+                refusal { $0.clientCertificate = .init(certificate: file, privateKey: file) },
+            ] {
+                #expect(error?.code == .badSettings && error?.message.contains(file.path) == true)
+            }
+        }
+        #expect(TLSSettings().refusal == nil)
+    }
+
+    @Test(arguments: ["", "x", "sha256//AAAA", "AAAA"]) func `are refused where a pin is none`(pin: String) {
+        #expect(refusal { $0.pins = ["h.x": [pin]] }?.code == .badSettings)
+        #expect(refusal { $0.pins = ["h.x": []] }?.code == .badSettings)
+    }
+
+    @Test func `keep an engine from sending where they cannot be kept to`() async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transportSettings = settings { $0.roots = .only(missing) }
+        let error = await #expect(throws: ConnectionError.self) {
+            try await Engine(configuration).send(Request(server.base))
+        }
+        #expect(error?.code == .badSettings && error?.attempts.count == 1)
+    }
+
+    #if os(Linux)
+    @Test func `are refused by URLSession, which has none on Linux, by name`() throws {
+        _ = try URLSessionTransport(TransportSettings())
+        var proxied = TransportSettings()
+        proxied.proxy = .none
+        let cases: [(TransportSettings, String)] = [
+            (proxied, "proxy"), (settings { $0.minimumVersion = .v1_2 }, "version"),
+            (settings { $0.roots = .only(missing) }, "roots"),
+            (settings { $0.pins = ["h": ["x"]] }, "pins"),
+            (
+                settings { $0.clientCertificate = .init(certificate: missing, privateKey: missing) },
+                "client certificate"
+            ),
+        ]
+        for (settings, name) in cases {
+            let error = #expect(throws: TransportError.self) { try URLSessionTransport(settings) }
+            #expect(error?.code == .badSettings && error?.message.contains(name) == true)
+        }
+    }
+    #endif
+}
+
+#if Curl && os(Linux)
+@Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct `A server over TLS` {
+    private func status(
+        of server: TLSServer,
+        _ change: (inout TLSSettings) -> Void
+    ) async throws -> Result<Int, TransportError> {
+        var settings = TransportSettings()
+        change(&settings.tls)
+        let transport = try CurlTransport(settings)
+        do throws(TransportError) {
+            let status = try await transport.send(TransportRequest(url: server.url)).status.code
+            await transport.close()
+            return .success(status)
+        } catch {
+            await transport.close()
+            return .failure(error)
+        }
+    }
+
+    private func code(_ result: Result<Int, TransportError>) -> TransportError.Code? {
+        if case .failure(let error) = result { error.code } else { nil }
+    }
+
+    @Test func `is taken where somebody vouches for it`() async throws {
+        let (own, other) = (try await TLSServer.Identity(), try await TLSServer.Identity())
+        let server = try await TLSServer(own)
+        #expect(code(try await status(of: server) { _ in }) == .certificateRejected)
+        #expect(code(try await status(of: server) { $0.roots = .only(other.certificate) }) == .certificateRejected)
+        #expect(code(try await status(of: server) { $0.roots = .systemAnd(other.certificate) }) == .certificateRejected)
+        #expect(try await status(of: server) { $0.roots = .only(own.certificate) }.get() == 200)
+        #expect(try await status(of: server) { $0.roots = .systemAnd(own.certificate) }.get() == 200)
+    }
+
+    @Test func `is refused where its key is not the one it may have`() async throws {
+        let own = try await TLSServer.Identity()
+        let server = try await TLSServer(own)
+        let text = try await own.publicKey().split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
+        let key = Data(SHA256.hash(data: try #require(Data(base64Encoded: text)))).base64EncodedString()
+        let another = Data(repeating: 7, count: 32).base64EncodedString()
+        for (pins, isTaken) in [
+            (["127.0.0.1": [key]], true), (["127.0.0.1": [another, key]], true), (["127.0.0.1": [another]], false),
+            (["localhost": [another]], true),
+        ] as [([String: Set<String>], Bool)] {
+            let result = try await status(of: server) { ($0.roots, $0.pins) = (.only(own.certificate), pins) }
+            #expect(code(result) == (isTaken ? nil : .certificateRejected), "\(pins)")
+        }
+        // A key that is right vouches for nobody.
+        let alone = try await status(of: server) { $0.pins = ["127.0.0.1": [key]] }
+        #expect(code(alone) == .certificateRejected)
+    }
+
+    @Test func `is refused where it speaks too old a version`() async throws {
+        let own = try await TLSServer.Identity()
+        let server = try await TLSServer(own, ["-tls1_2"])
+        for (version, isTaken) in [(nil, true), (.v1_2, true), (.v1_3, false)] as [(TLSSettings.Version?, Bool)] {
+            let result = try await status(of: server) {
+                ($0.roots, $0.minimumVersion) = (.only(own.certificate), version)
+            }
+            #expect(code(result) == (isTaken ? nil : .tlsFailed))
+        }
+    }
+
+    @Test(arguments: [nil, "s3cret"]) func `gets the certificate that it asks for`(password: String?) async throws {
+        let (own, client) = (try await TLSServer.Identity(), try await TLSServer.Identity(password: password))
+        // TLS 1.3 tells of a missing certificate only after the request.
+        let asks = ["-Verify", "1", "-verify_return_error", "-CAfile", client.certificate.path, "-tls1_2"]
+        let server = try await TLSServer(own, asks)
+        #expect(code(try await status(of: server) { $0.roots = .only(own.certificate) }) != nil)
+        let result = try await status(of: server) {
+            $0.roots = .only(own.certificate)
+            $0.clientCertificate = .init(
+                certificate: client.certificate, privateKey: client.privateKey,
+                password: password.map { .unnamed($0) })
+        }
+        #expect(try result.get() == 200)
+    }
+}
+#endif
