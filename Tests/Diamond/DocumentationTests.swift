@@ -21,6 +21,7 @@ import AsyncHTTPClient
         "Sources/Diamond/Documentation.docc/KeepingCookies.md",
         "Sources/Diamond/Documentation.docc/WatchingActivity.md",
         "Sources/Diamond/Documentation.docc/TestingYourApp.md",
+        "Sources/Diamond/Documentation.docc/StreamingResponses.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -256,6 +257,45 @@ import AsyncHTTPClient
         let replayer = ReplayingTransport(try Recording(contentsOf: file))
         let again = try await Engine(.init(testing: replayer)).send(Request("https://api.example.com/cities"))
         print(response.body == again.body, replayer.unused.isEmpty)
+    }
+
+    private func streaming(_ engine: Engine) async throws {
+        var count = 0
+        let streamed = try await engine.stream(Request("https://api.example.com/export"))
+        print(streamed.status, streamed.headers[.contentType] ?? "")
+        for try await piece in streamed.bytes {
+            count += piece.count
+        }
+
+        let file = URL(filePath: "cities.zip")
+        let download = try await engine.download(Request("https://api.example.com/cities.zip"), to: file) { progress in
+            print(progress.received, "of", progress.expectedToReceive ?? -1)
+        }
+        print(download.size)
+    }
+
+    private func events(of engine: Engine) async throws {
+        struct Answer: Decodable { let text: String }
+
+        for try await event in engine.events(Request("https://api.example.com/prices")) {
+            print(event.type, event.data, event.lastEventID)
+        }
+
+        var request = Request("https://api.example.com/chat", method: .post, body: .json(["prompt": "Hello"]))
+        request.timeout = .seconds(300)
+        let events = try engine.events(request).prefix { $0.data != "[DONE]" }
+        for try await answer in events.decoded(as: Answer.self) {
+            print(answer.text)
+        }
+    }
+
+    private func lines(of engine: Engine) async throws {
+        struct City: Decodable { let name: String }
+
+        let export = try await engine.stream(Request("https://api.example.com/cities.ndjson"))
+        for try await city in export.values(of: City.self) {
+            print(city.name)
+        }
     }
 
     private func sealing(key: Data, keyOf2025: Data, keyOf2026: Data) async throws {

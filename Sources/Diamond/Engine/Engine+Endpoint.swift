@@ -54,11 +54,3 @@ extension Response {
         }
     }
 }
-
-extension ConnectionError {
-    fileprivate init(badStatus response: Response) {
-        let place = RequestURL.masked(Array(response.url.utf8))
-        self.init(.badStatus, "\(place) answered \(response.status.code): see the response")
-        (self.response, attempts) = (response, response.attempts)
-    }
-}

@@ -65,7 +65,7 @@ public final class Engine: Sendable {
         }
     }
 
-    private var pipeline: Pipeline { members.pipeline }
+    var pipeline: Pipeline { members.pipeline }
 
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///

@@ -33,10 +33,14 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let preparationFailed = Code(description: "preparationFailed")
         /// A secret of the request is not known, or the engine's ``CredentialProvider`` failed.
         public static let noCredential = Code(description: "noCredential")
-        /// The body is larger than request or engine allow, or grows out of proportion when its coding is removed.
+        /// The body, or a line or an event of it, is larger than request or engine allow, or grows out of proportion when its
+        /// coding is removed.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The ``TransportSettings`` ask for what the transport cannot do, or name what is not there.
         public static let badSettings = Code(description: "badSettings")
+        /// The file of a download cannot be written: no room, no permission, no such directory; ``ConnectionError/cause`` is
+        /// a `POSIXError`.
+        public static let cannotWrite = Code(description: "cannotWrite")
         /// The connection was started without an engine, or the engine was closed.
         public static let noEngine = Code(description: "noEngine")
         /// A connection that this one depends on failed, was canceled, or brought what is of no use;
@@ -92,7 +96,11 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
 
     init(_ error: RequestError) { self.init(.badRequest, error.message, cause: error) }
 
-    init(_ error: TransportError) { self.init(Self.codes[error.code] ?? .other, error.message, cause: error) }
+    init(_ error: TransportError) {
+        // Nothing is wrong on the wire where the body is not taken.
+        let cause = error.code == .notTaken ? error.cause : error
+        self.init(Self.codes[error.code] ?? .other, error.message, cause: cause)
+    }
 
     static let cancelled = ConnectionError(.cancelled, "the request was canceled")
     static let parked = ConnectionError(.parked, "there is no room on the wire")
@@ -102,6 +110,6 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         .cannotResolveHost: .cannotConnect, .cannotConnect: .cannotConnect, .tlsFailed: .tlsFailed,
         .certificateRejected: .tlsFailed,
         .connectionLost: .connectionLost, .truncatedBody: .connectionLost, .badResponse: .badResponse,
-        .bodyTooLarge: .bodyTooLarge, .badSettings: .badSettings, .closed: .noEngine,
+        .bodyTooLarge: .bodyTooLarge, .badSettings: .badSettings, .closed: .noEngine, .notTaken: .cannotWrite,
     ]
 }

@@ -27,7 +27,8 @@ extension Exchange {
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let transfer = Transfer(
             request: request, identity: order.identity, isPersonal: isPersonal, isContinuable: order.isContinuable,
-            before: incomplete, keeper: keeper, bodyLimit: order.bodyLimit, wire: wire, meter: TransferMeter(request))
+            before: incomplete, keeper: keeper, bodyLimit: order.bodyLimit, pouring: order.pouring, history: history,
+            admission: admission, wire: wire, meter: TransferMeter(request))
         let limit = order.policy.attemptLimit(elapsed: elapsed)
         return Launch(number: number, transfer: transfer, limit: limit, admission: admission)
     }
@@ -68,10 +69,11 @@ extension Exchange {
     }
 }
 
-extension TransportRequest {
+extension ExchangeOrder {
     /// Whether two of it at the same time do no harm, and cost little.
     var isHedgeable: Bool {
-        if case .none = body { method.isSafe } else { false }
+        guard case .none = request.body, pouring == nil else { return false }
+        return request.method.isSafe
     }
 }
 

@@ -23,7 +23,7 @@ struct Exchange: Sendable {
 
     let wire: Wire
     private(set) var order: ExchangeOrder
-    private var history = RetryHistory()
+    private(set) var history = RetryHistory()
     private var incomplete: IncompleteArrival?
     private var hasHedged = false
     private let begin: Int64
@@ -126,7 +126,7 @@ struct Exchange: Sendable {
         of launch: Launch,
         _ seat: borrowing Seat
     ) async throws(ConnectionError) -> ExchangeAttempt {
-        guard let delay = order.policy.hedgeDelay, !hasHedged, incomplete == nil, order.request.isHedgeable else {
+        guard let delay = order.policy.hedgeDelay, !hasHedged, incomplete == nil, order.isHedgeable else {
             return await run(launch)
         }
         let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, seat.spare)
@@ -149,6 +149,7 @@ struct Exchange: Sendable {
             ),
             history: history,
             outcome: outcome,
+            isCommitted: order.pouring?.sink.isCommitted ?? false,
             elapsed: elapsed,
             now: wire.now(),
             hasBudget: repetitions.canWithdraw(from: order.origin),

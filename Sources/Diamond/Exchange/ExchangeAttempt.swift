@@ -10,7 +10,7 @@ struct ExchangeAttempt: Sendable {
 
     /// Sends the request, and takes the whole response, or the rest of it.
     ///
-    /// - Parameter limit: how long it may take; `nil` for ever.
+    /// - Parameter limit: how long it may take, where the body goes elsewhere until its head is here; `nil` for ever.
     init(_ transfer: Transfer, limit: Duration?) async {
         startedAt = Date(milliseconds: transfer.wire.now())
         let outcome = await Self.outcome(of: transfer, limit)
@@ -18,7 +18,7 @@ struct ExchangeAttempt: Sendable {
     }
 
     private static func outcome(of transfer: Transfer, _ limit: Duration?) async -> Transfer.Outcome {
-        guard let limit else { return await transfer.outcome() }
+        guard let limit, transfer.pouring == nil else { return await transfer.outcome(headLimit: limit) }
         var (outcome, isLate) = await transfer.wire.repetitions.clock.limit(limit) { await transfer.outcome() }
         guard isLate, case .failed(let error, let isAfterHead) = outcome.end, error.code == .cancelled else {
             return outcome
@@ -87,7 +87,7 @@ struct ExchangeAttempt: Sendable {
 }
 
 extension TransportError {
-    fileprivate init(late error: TransportError, _ limit: Duration) {
+    init(late error: TransportError, _ limit: Duration) {
         let message = "the attempt took longer than \(limit.milliseconds) ms: allow it more time in the retry policy"
         self.init(.timedOut, message, requestMayHaveBeenSent: error.requestMayHaveBeenSent)
     }

@@ -19,6 +19,8 @@ struct ExchangeOrder: Sendable {
     var isContinuable = false
     /// Keeps what has been received; `nil` where nobody asks for it behind this exchange.
     var keeper: (any PartialKeeping)?
+    /// Where the body of a successful answer goes piece by piece; `nil` where it is collected.
+    var pouring: Pouring?
 
     /// How its request gets newer credentials.
     struct Renewal: Sendable {

@@ -52,6 +52,12 @@ final class Repetitions: Sendable {
         withCircuit(of: origin) { $0.note(ServerHealth(outcome), of: admission, at: $1) }
     }
 
+    /// A success is here but for its body, which may never end: whoever waits for a probe need not wait for that.
+    func noteHead(of admission: CircuitBreaker.Admission, from origin: String) {
+        guard admission == .probe else { return }
+        note(.answered(.ok, [:]), of: admission, from: origin)
+    }
+
     func isCircuitOpen(to origin: String) -> Bool { withCircuit(of: origin) { $0.isOpen(at: $1) } ?? false }
 
     // Looked at before the lock: every attempt comes by twice, and hardly an engine has circuits.

@@ -7,6 +7,8 @@ struct Asker: Sendable {
     var acceptance: Acceptance?
     /// Where what was received is kept that no store may keep; `nil` for a task, which asks once.
     var box: PartialBox?
+    /// Where the body of a success goes; `nil` where it is collected.
+    var sink: (any BodySink)?
     /// What its exchanges belong to, once that has begun.
     var request: ActivityInterval.ID?
 }

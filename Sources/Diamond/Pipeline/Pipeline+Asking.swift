@@ -63,8 +63,11 @@ extension Pipeline {
     func alone(_ question: Question, _ request: TransportRequest) async throws(ConnectionError) -> Response {
         var seat = try await seat(for: question.passage)
         countMiss(question)
-        let claim = question.passage.asker.claim
-        return try await fly(question, request, &seat) { claim?.hear($0) }
+        let (claim, sink) = (question.passage.asker.claim, question.passage.asker.sink)
+        return try await fly(question, request, &seat) { event in
+            claim?.hear(event)
+            sink?.hear(event)
+        }
     }
 
     private func seat(for passage: Passage) async throws(ConnectionError) -> Seat {
@@ -109,6 +112,7 @@ extension Pipeline {
         }
         let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
         let arrival = try await arrival(of: question, order(for: question, request, hear, keeper), &seat)
+        guard !arrival.isPoured else { return await poured(arrival, question.passage) }
         guard let stored = question.validators, arrival.status == .notModified else {
             return try await keep(arrival, question, since: asked, keeper)
         }
@@ -150,8 +154,9 @@ extension Pipeline {
             bodyLimit: bodyLimit(of: passage),
             identity: passage.wire.identity,
             isForeign: passage.isForeign,
-            isContinuable: passage.isContinuable,
-            keeper: keeper
+            isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
+            keeper: keeper,
+            pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) }
         )
     }
 

@@ -135,7 +135,7 @@ extension Pipeline {
         return serve(confirmed, from: .revalidated, passage, after: arrival.attempts)
     }
 
-    private func response(from arrival: Arrival, _ passage: Passage) -> Response {
+    func response(from arrival: Arrival, _ passage: Passage) -> Response {
         var response = Response(
             status: arrival.status, headers: arrival.headers, body: arrival.body, url: passage.url)
         response.attempts = arrival.attempts

@@ -44,7 +44,8 @@ struct Pipeline: Sendable {
         return try await acceptance.taken(response, by: wire.interceptors)
     }
 
-    private func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
+    /// The response as it came, or as it is stored.
+    func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         var request = request
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
         var passage = try await passage(of: request, asker).considering(wire.cookies, at: wire.date)

@@ -21,6 +21,7 @@ enum RetryCause: Equatable {
 
     private static let permanent: Set<TransportError.Code> = [
         .badRequestBody, .badResponse, .badSettings, .badURL, .bodyTooLarge, .cancelled, .certificateRejected, .closed,
+        .notTaken,
     ]
 
     private static func cause(of error: TransportError, _ isAfterHead: Bool, _ situation: RetrySituation) -> Self {

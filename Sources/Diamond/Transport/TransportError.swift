@@ -28,6 +28,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// ``TransportSettings`` ask for what cannot be, or name what is not there.
         public static let badSettings = Code(description: "badSettings")
+        /// Whoever takes the body cannot, such as for want of room on the disk.
+        static let notTaken = Code(description: "notTaken")
         /// The transport was closed.
         public static let closed = Code(description: "closed")
         public static let other = Code(description: "other")

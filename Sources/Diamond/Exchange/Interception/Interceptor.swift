@@ -27,7 +27,8 @@ public protocol Interceptor: Sendable {
     func adapt(_ request: inout TransportRequest, attempt: Int) async throws
 
     /// Looks at what a server has answered, whatever the status, before it is stored: what is refused never is, and the
-    /// error has the ``ConnectionError/response``. Redirects that are followed and confirmations (304) are not shown.
+    /// error has the ``ConnectionError/response``. Redirects that are followed, confirmations (304), and successes
+    /// whose body is not collected are not shown.
     func validate(_ response: Response) async throws
 
     /// Changes what the caller gets, from a server or from the cache: before it is validated and decoded by who asks, a

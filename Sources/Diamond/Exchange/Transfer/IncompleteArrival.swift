@@ -3,9 +3,10 @@ import HTTPTypes
 
 /// What has been received of a response whose transfer is not at its end.
 struct IncompleteArrival: Sendable {
-    /// Its body is what is here.
+    /// Its body is what is here, unless it is poured.
     private(set) var arrival: Arrival
     let continuation: Continuation
+    private(set) var received: Int
 
     /// - Parameter arrival: the head, or what somebody has kept.
     /// - Returns: `nil` where it cannot be gone on with.
@@ -13,10 +14,8 @@ struct IncompleteArrival: Sendable {
         let continuation = Continuation(
             status: arrival.status.code, headers: arrival.headers, now: arrival.receivedAt)
         guard let continuation, arrival.body.count <= continuation.length else { return nil }
-        (self.arrival, self.continuation) = (arrival, continuation)
+        (self.arrival, self.continuation, received) = (arrival, continuation, arrival.body.count)
     }
-
-    var received: Int { arrival.body.count }
 
     /// Whether there is something to go on with.
     var isWorthKeeping: Bool { received > 0 && received <= continuation.length }
@@ -29,6 +28,8 @@ struct IncompleteArrival: Sendable {
     }
 
     mutating func append(_ piece: Data) {
+        received += piece.count
+        guard !arrival.isPoured else { return }
         if arrival.body.isEmpty { arrival.body = piece } else { arrival.body.append(piece) }
     }
 

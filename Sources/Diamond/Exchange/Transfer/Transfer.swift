@@ -27,16 +27,21 @@ struct Transfer: Sendable {
     /// What was received before.
     let before: IncompleteArrival?
     let keeper: (any PartialKeeping)?
-    /// Bytes of the whole body at most.
+    /// Bytes of the whole body at most, where it does not go elsewhere.
     let bodyLimit: Int
+    var pouring: Pouring?
+    /// What has led to it.
+    var history = RetryHistory()
+    var admission = CircuitBreaker.Admission.pass
     let wire: Exchange.Wire
     let meter: TransferMeter
 
-    func outcome() async -> Outcome {
+    /// - Parameter headLimit: how long the head may take; `nil` for ever.
+    func outcome(headLimit: Duration? = nil) async -> Outcome {
         let sentAt = wire.now()
         let removals = wire.cookies?.removals(of: identity)
         do throws(TransportError) {
-            let response = try await wire.transport.send(meter.measured(request))
+            let response = try await response(within: headLimit)
             meter.arrive(response, to: request)
             if let removals {
                 wire.cookies?.receive(
@@ -44,7 +49,7 @@ struct Transfer: Sendable {
             }
             let head = Arrival(
                 status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
-                receivedAt: wire.now(), isPersonal: isPersonal)
+                receivedAt: wire.now(), isPersonal: isPersonal, isPoured: isPoured(response.status))
             return await receive(head, response.body)
         } catch {
             return Outcome(end: .failed(error, afterHead: false), left: before)
@@ -69,6 +74,9 @@ struct Transfer: Sendable {
     }
 
     private func receiveNew(_ head: Arrival, _ body: BodyStream) async -> Outcome {
+        do throws(TransportError) { try await open(head) } catch {
+            return Outcome(end: .failed(error, afterHead: true))
+        }
         guard isContinuable, let incomplete = IncompleteArrival(head) else {
             return await receiveAll(head, body, left: nil)
         }
@@ -78,8 +86,13 @@ struct Transfer: Sendable {
     private func receiveAll(_ head: Arrival, _ body: BodyStream, left: IncompleteArrival?) async -> Outcome {
         var arrival = head
         do throws(TransportError) {
-            try check(meter.progress.expectedToReceive ?? 0)
-            arrival.body = try await body.collect(limit: bodyLimit) { meter.receive($0) }
+            if head.isPoured {
+                try await pour(body)
+            } else {
+                let limit = limit(of: head)
+                try check(meter.progress.expectedToReceive ?? 0, limit)
+                arrival.body = try await body.collect(limit: limit) { meter.receive($0) }
+            }
             return Outcome(end: .arrived(arrival, answered: head.status), left: left)
         } catch {
             return Outcome(end: .failed(error, afterHead: true), left: left)
@@ -96,7 +109,7 @@ struct Transfer: Sendable {
         var incomplete = incomplete
         meter.expect(incomplete.continuation.length)
         do throws(TransportError) {
-            try check(Int64(incomplete.continuation.length))
+            try check(Int64(incomplete.continuation.length), limit(of: incomplete.arrival))
             await keeper?.begin(incomplete)
             try await receive(body, into: &incomplete)
         } catch {
@@ -108,17 +121,13 @@ struct Transfer: Sendable {
         return await end(incomplete, answered)
     }
 
-    /// Also what is announced only: then nothing of it is read.
-    private func check(_ count: Int64) throws(TransportError) {
-        guard count <= Int64(bodyLimit) else { throw TransportError(tooLargeFor: bodyLimit) }
-    }
-
     private func receive(_ body: BodyStream, into incomplete: inout IncompleteArrival) async throws(TransportError) {
         var pieces = body.makeAsyncIterator()
         while let piece = try await pieces.next() {
             incomplete.append(piece)
             meter.receive(incomplete.received)
-            try check(Int64(incomplete.received))
+            try check(Int64(incomplete.received), limit(of: incomplete.arrival))
+            if incomplete.arrival.isPoured { try await pouring?.sink.append(piece) }
             await keeper?.append(piece)
         }
     }
@@ -136,12 +145,5 @@ struct Transfer: Sendable {
         let message = "the rest of the body ended \(missing) bytes early: try again"
         let error = TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
         return Outcome(end: .failed(error, afterHead: true), left: incomplete)
-    }
-}
-
-extension TransportError {
-    fileprivate init(tooLargeFor limit: Int) {
-        let message = "the response's body is larger than \(limit) bytes: raise the limit, or stream it"
-        self.init(.bodyTooLarge, message, requestMayHaveBeenSent: true)
     }
 }

@@ -1,0 +1,82 @@
+public import Foundation
+
+/// Bodies that are not collected. See <doc:StreamingResponses>.
+extension Engine {
+    /// Sends a request, and returns with the head of its answer while the body is still on its way.
+    ///
+    /// ```swift
+    /// let streamed = try await engine.stream(request)
+    /// for try await piece in streamed.bytes {
+    ///     show(piece)
+    /// }
+    /// ```
+    ///
+    /// It goes the way of every request, but for the cache, which is neither read nor written (`cacheOnly` alone reads it).
+    /// It holds its place on the wire until the body was read to its end or is dropped. Until the head is here it is sent
+    /// again as its ``Request/retry`` says, and ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit that
+    /// time; from then on nothing is sent again, and ``Request/timeout`` limits the silence between two pieces.
+    ///
+    /// - Parameters:
+    ///   - request: in a serial lane it waits for its place, but in no order with connections.
+    ///   - limit: bytes of a body at most; none by default. ``Configuration/bodyLimit`` is for bodies in memory.
+    /// - Throws: ``ConnectionError``, as the body does later. An answer with an error status is returned, not thrown.
+    public func stream(_ request: Request, limit: Int = .max) async throws(ConnectionError) -> StreamedResponse {
+        try await Handover.open(request, limit: limit, over: pipeline)
+    }
+
+    /// The events that a server sends (`text/event-stream`), through as many connections as that takes.
+    ///
+    /// ```swift
+    /// for try await event in engine.events(request) {
+    ///     print(event.type, event.data)
+    /// }
+    /// ```
+    ///
+    /// Where a stream ends or breaks it is opened again, after the time that the server asks for (3 seconds where it does
+    /// not), with `Last-Event-ID`; after failures in a row a growing, drawn delay comes on top, until the loop is left or
+    /// its task canceled. 204 ends it for good. The first connection is tried as ``Request/retry`` says, and its failure
+    /// thrown. A request that must not arrive twice (a POST without `Idempotency-Key`) and one that is not to be sent
+    /// again (`.never`) is sent once.
+    ///
+    /// - Parameters:
+    ///   - request: sent with `Accept: text/event-stream` and `Cache-Control: no-store` where it does not say else.
+    ///   - lastEventID: of an event that was received before, to go on after it.
+    ///   - eventLimit: bytes of an event's data, and of a line, at most; 1 MiB. More is the error `bodyTooLarge`.
+    /// - Returns: events that throw ``ConnectionError``: `badStatus` for another status than 200, `badContentType`, both
+    ///   with the response, and what exchanges fail with that are of no use to repeat.
+    public func events(
+        _ request: Request,
+        after lastEventID: String = "",
+        eventLimit: Int = 1 << 20
+    ) -> ServerSentEvents {
+        ServerSentEvents(
+            EventSource(request: request, pipeline: pipeline, lastEventID: lastEventID, limit: eventLimit))
+    }
+
+    /// Sends a request, and writes the body of its answer into a file.
+    ///
+    /// ```swift
+    /// let download = try await engine.download(request, to: URL(filePath: "cities.zip"))
+    /// print(download.size, download.headers[.contentType] ?? "")
+    /// ```
+    ///
+    /// The bytes go into a hidden file in the same directory, which takes the place of `file` at one stroke when it is
+    /// whole and on the disk: under that name there is never a part. Where the transfer breaks, the next attempt goes on
+    /// with what is there if the answer has a length and a strong validator, and begins anew if not; how often says
+    /// ``Request/retry``, whose ``RetryPolicy/window`` does not count. It asks for `Accept-Encoding: identity` where the
+    /// request does not say else. What is in memory is a few mebibytes. The cache is neither read nor written.
+    ///
+    /// - Parameters:
+    ///   - limit: bytes at most; none by default.
+    ///   - progress: called for every piece, on the thread of the transfer; be short.
+    /// - Throws: ``ConnectionError``, and then there is no file: `cannotWrite`, before anything is sent where the directory
+    ///   is not there or not to be written; `badStatus` for a status other than 2xx, with the response.
+    public func download(
+        _ request: Request,
+        to file: URL,
+        limit: Int = .max,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(ConnectionError) -> Download {
+        try await pipeline.download(request, into: try DownloadFile(file, limit: limit, progress: progress))
+    }
+}

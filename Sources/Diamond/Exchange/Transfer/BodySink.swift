@@ -1,0 +1,44 @@
+import Foundation
+
+/// Takes the body of an answer piece by piece, so that nobody has it whole.
+///
+/// Called by one exchange, in this order: for each attempt whose answer is a success ``begin(_:)`` and any number of
+/// ``append(_:)``, or the latter alone for the rest of what an attempt before has begun; ``complete()`` once, where all of
+/// it is here.
+protocol BodySink: Sendable {
+    /// Bytes of a body at most.
+    var limit: Int { get }
+    /// Whether an answer is where it cannot be taken back from: then nothing is sent again.
+    var isCommitted: Bool { get }
+    /// Whether the rest of an answer that broke may follow what has been taken of it.
+    var isContinuable: Bool { get }
+
+    /// An answer begins, and with it its body: what has been taken before is of no use.
+    ///
+    /// - Parameter head: with the attempts that led to it, and without a body.
+    func begin(_ head: Response) async throws(TransportError)
+
+    /// Another piece. The wire waits until this returns.
+    func append(_ piece: Data) async throws(TransportError)
+
+    /// The body is here to its end.
+    func complete()
+
+    /// Whether it is; an answer that is none of the sink's was given to the caller whole.
+    var isComplete: Bool { get }
+
+    func hear(_ event: ExchangeEvent)
+}
+
+extension BodySink {
+    func hear(_ event: ExchangeEvent) {}
+}
+
+/// What goes into a sink: the answer of whom.
+struct Pouring: Sendable {
+    let sink: any BodySink
+    /// That is asked, without what is secret.
+    let url: String
+    /// Its scheme, host and port.
+    let origin: String
+}

@@ -1,0 +1,69 @@
+import Foundation
+import HTTPTypes
+
+/// The body of an answer that is not collected.
+extension Transfer {
+    /// Bytes of an answer at most that a sink does not get: it is there to say why, and is small.
+    static let unpouredLimit = 1 << 20
+
+    /// Whether an answer goes into the sink: what is no success is here whole, so that it can be looked at, and sent for
+    /// again.
+    func isPoured(_ status: HTTPResponse.Status) -> Bool { pouring != nil && status.kind == .successful }
+
+    func limit(of head: Arrival) -> Int {
+        guard let pouring else { return bodyLimit }
+        return head.isPoured ? pouring.sink.limit : min(bodyLimit, Self.unpouredLimit)
+    }
+
+    /// Also what is announced only: then nothing of it is read.
+    func check(_ count: Int64, _ limit: Int) throws(TransportError) {
+        guard count > Int64(limit) else { return }
+        let message = "the response's body is larger than \(limit) bytes: raise the limit, or stream it"
+        throw TransportError(.bodyTooLarge, message, requestMayHaveBeenSent: true)
+    }
+
+    /// The answer, its body still on the way.
+    func response(within limit: Duration?) async throws(TransportError) -> TransportResponse {
+        guard let limit else { return try await send() }
+        let (result, isLate) = await wire.repetitions.clock.limit(limit) {
+            await Result { () async throws(TransportError) in try await send() }
+        }
+        do throws(TransportError) { return try result.get() } catch {
+            throw isLate && error.code == .cancelled ? TransportError(late: error, limit) : error
+        }
+    }
+
+    private func send() async throws(TransportError) -> TransportResponse {
+        try await wire.transport.send(meter.measured(request))
+    }
+
+    /// Tells the sink what begins. What is too large by its own word is refused before anything of it has come.
+    func open(_ head: Arrival) async throws(TransportError) {
+        guard head.isPoured, let pouring else { return }
+        try check(meter.progress.expectedToReceive ?? 0, pouring.sink.limit)
+        var history = history
+        history.recordSuccess(.answered(head.status), startedAt: Date(milliseconds: head.sentAt))
+        var response = Response(status: head.status, headers: head.headers, url: pouring.url)
+        response.attempts = history.attempts
+        wire.repetitions.noteHead(of: admission, from: pouring.origin)
+        try await pouring.sink.begin(response)
+    }
+
+    /// All of a body that cannot be gone on with.
+    func pour(_ body: BodyStream) async throws(TransportError) {
+        guard let sink = pouring?.sink else { return }
+        var (count, pieces) = (0, body.makeAsyncIterator())
+        while let piece = try await pieces.next() {
+            count += piece.count
+            meter.receive(count)
+            try check(Int64(count), sink.limit)
+            try await sink.append(piece)
+        }
+    }
+}
+
+extension Result {
+    fileprivate init(_ body: () async throws(Failure) -> Success) async {
+        do throws(Failure) { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

@@ -1,0 +1,23 @@
+public import Foundation
+public import HTTPTypes
+
+/// A body that is in a file, whole, and the head it came with.
+public struct Download: Sendable {
+    private let head: Response
+    public let file: URL
+    /// Bytes of the file.
+    public let size: Int
+
+    public var status: HTTPResponse.Status { head.status }
+    public var headers: HTTPFields { head.headers }
+    /// The URL that answered, after redirects, without user info.
+    public var url: String { head.url }
+    /// The exchanges that it took, in order, with the reasons; empty where the first was all.
+    public var attempts: [Attempt] { head.attempts }
+
+    /// - Parameter response: its body is not looked at.
+    init(_ response: Response, in file: DownloadFile) {
+        head = response
+        (self.file, size) = (file.url, file.size)
+    }
+}

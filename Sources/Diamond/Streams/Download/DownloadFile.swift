@@ -1,0 +1,91 @@
+import DiamondSQLite
+import Foundation
+
+/// The file that a body goes into, under a name of its own until it is whole.
+///
+/// What blocks runs on a queue: a slow disk holds up the wire, and nobody's thread.
+final class DownloadFile: BodySink {
+    typealias Write = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
+
+    private struct State {
+        var size = 0
+        var isComplete = false
+    }
+
+    let url: URL
+    let limit: Int
+    private let temporary: TemporaryFile
+    private let progress: (@Sendable (TransferProgress) -> Void)?
+    private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
+    private let state = Guarded(State())
+
+    /// Makes the temporary file, in the same directory: only there it can take its place at one stroke.
+    ///
+    /// - Throws: `cannotWrite`.
+    init(
+        _ url: URL,
+        limit: Int,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil,
+        write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
+    ) throws(ConnectionError) {
+        (self.url, self.limit, self.progress) = (url, limit, progress)
+        do { temporary = try TemporaryFile(for: url.path, write) } catch {
+            throw ConnectionError(TransportError(cannotWrite: url, error))
+        }
+    }
+
+    var size: Int { state.withLock { $0.size } }
+
+    // MARK: The exchange's side
+
+    var isComplete: Bool { state.withLock { $0.isComplete } }
+    /// What is in it can be thrown away.
+    var isCommitted: Bool { false }
+    var isContinuable: Bool { true }
+
+    func begin(_ head: Response) async throws(TransportError) {
+        try await perform { try $0.empty() }
+        state.withLock { $0.size = 0 }
+    }
+
+    func append(_ piece: Data) async throws(TransportError) {
+        try await perform { try $0.append(piece) }
+        state.withLock { $0.size += piece.count }
+    }
+
+    func complete() { state.withLock { $0.isComplete = true } }
+
+    func hear(_ event: ExchangeEvent) {
+        guard let progress, case .began(let meter) = event else { return }
+        meter.listen { progress(meter.progress) }
+    }
+
+    // MARK: Its end
+
+    /// Gives the file its name, in place of what has it, when all of it is on the disk.
+    func publish() async throws(ConnectionError) {
+        do throws(TransportError) { try await perform { [url] in try $0.move(to: url.path) } } catch {
+            throw ConnectionError(error)
+        }
+    }
+
+    /// Without effect where it has its name.
+    func discard() { temporary.remove() }
+
+    private func perform(
+        _ work: @escaping @Sendable (TemporaryFile) throws -> Void
+    ) async throws(TransportError) {
+        let result = await withCheckedContinuation { waiter in
+            queue.async { [temporary] in waiter.resume(returning: Result { try work(temporary) }) }
+        }
+        do { try result.get() } catch { throw TransportError(cannotWrite: url, error) }
+    }
+}
+
+extension TransportError {
+    fileprivate init(cannotWrite url: URL, _ error: any Error) {
+        let reason = (error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"
+        let message = "the file '\(url.path)' cannot be written: \(reason)".printable
+        self.init(.notTaken, message, requestMayHaveBeenSent: true, cause: error)
+    }
+}

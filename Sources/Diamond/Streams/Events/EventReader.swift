@@ -1,0 +1,73 @@
+/// One reading of a source of events: connects, reads, and connects again.
+struct EventReader {
+    private let source: EventSource
+    private var parser: EventStreamParser
+    private var reconnection: Reconnection
+    /// `nil` where there is no connection.
+    private var pieces: StreamedBytes.Iterator?
+    private var delay = Duration.zero
+    private var isOver = false
+
+    init(_ source: EventSource) {
+        self.source = source
+        parser = EventStreamParser(lastEventID: source.lastEventID, limit: source.limit)
+        reconnection = source.reconnection
+    }
+
+    mutating func next() async throws(ConnectionError) -> ServerSentEvent? {
+        do throws(ConnectionError) {
+            while !isOver {
+                if let event = try parsed() { return event }
+                try await readOn()
+            }
+            return nil
+        } catch {
+            (isOver, pieces) = (true, nil)
+            throw error
+        }
+    }
+
+    private mutating func parsed() throws(ConnectionError) -> ServerSentEvent? {
+        defer { if let time = parser.reconnectionTime { reconnection.time = time } }
+        do throws(EventStreamParser.TooLong) { return try parser.next() } catch {
+            let message = "an event is larger than \(error.limit) bytes: allow more"
+            throw ConnectionError(.bodyTooLarge, message)
+        }
+    }
+
+    private mutating func readOn() async throws(ConnectionError) {
+        do throws(ConnectionError) {
+            guard pieces != nil else { return try await connect() }
+            if let piece = try await pieces?.next() { parser.feed(piece) } else { end() }
+        } catch {
+            try lose(error)
+        }
+    }
+
+    private mutating func connect() async throws(ConnectionError) {
+        let (clock, attempts) = (source.pipeline.wire.repetitions.clock, reconnection.attempts)
+        if delay > .zero, (try? await clock.sleep(delay)) == nil { throw .cancelled }
+        guard let bytes = try await source.open(after: parser.lastEventID, attempts) else {
+            isOver = true
+            return
+        }
+        reconnection.open()
+        pieces = bytes.makeAsyncIterator()
+        // What a stream leaves unfinished is no event.
+        parser = EventStreamParser(lastEventID: parser.lastEventID, limit: source.limit)
+    }
+
+    private mutating func end() {
+        pieces = nil
+        if let next = reconnection.delayAfterEnd { delay = next } else { isOver = true }
+    }
+
+    private mutating func lose(_ error: ConnectionError) throws(ConnectionError) {
+        pieces = nil
+        let wire = source.pipeline.wire
+        guard let next = reconnection.delay(after: error, draw: wire.repetitions.draw(), now: wire.now()) else {
+            throw error
+        }
+        delay = next
+    }
+}

@@ -1,0 +1,43 @@
+import HTTPTypes
+
+/// Where events come from.
+struct EventSource: Sendable {
+    let request: Request
+    let pipeline: Pipeline
+    /// What the first connection asks for events after; empty for none.
+    let lastEventID: String
+    /// Bytes of an event at most.
+    let limit: Int
+
+    private static let mediaType = "text/event-stream"
+    private static let lastEventIDName = HTTPField.Name("Last-Event-ID")
+
+    var reconnection: Reconnection { Reconnection(request, request.retry ?? pipeline.retry) }
+
+    /// Connects.
+    ///
+    /// - Returns: `nil` where the server says that there are no more events (204).
+    /// - Throws: what is none of a stream of events, with the response.
+    func open(after lastEventID: String, _ retry: RetryPolicy) async throws(ConnectionError) -> StreamedBytes? {
+        let response = try await Handover.open(request(after: lastEventID, retry), limit: .max, over: pipeline)
+        switch response.status {
+        case .noContent: return nil
+        case .ok: break
+        default: throw ConnectionError(badStatus: response.head)
+        }
+        let type = response.headers[.contentType]?.prefix { $0 != ";" }.lowercased() ?? ""
+        guard type.split(whereSeparator: \.isWhitespace).joined() == Self.mediaType else {
+            throw ConnectionError(badContentType: response.head, Self.mediaType)
+        }
+        return response.bytes
+    }
+
+    private func request(after lastEventID: String, _ retry: RetryPolicy) -> Request {
+        var request = request
+        request.retry = retry
+        if request.headers[.accept] == nil { request.headers[.accept] = Self.mediaType }
+        if request.headers[.cacheControl] == nil { request.headers[.cacheControl] = "no-store" }
+        if let name = Self.lastEventIDName, !lastEventID.isEmpty { request.headers[name] = lastEventID }
+        return request
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPTypes
+
+/// Whether a stream of events that has ended is connected to again, and when. A value; the reader obeys it.
+struct Reconnection: Sendable {
+    /// Until the server says something else (browsers wait about as long).
+    static let defaultTime = Duration.seconds(3)
+
+    /// Whether a second request does no harm, and is wanted.
+    private let isAllowed: Bool
+    private let policy: RetryPolicy
+    /// What the server wants.
+    var time = defaultTime
+    /// Whether the stream was open once: before, a failure is the caller's.
+    private(set) var hasOpened = false
+    /// Since the stream was open last.
+    private(set) var failures = 0
+
+    init(_ request: Request, _ policy: RetryPolicy) {
+        self.policy = policy
+        isAllowed =
+            policy.attempts > 1
+            && RetryableRequest(request.method, headers: request.headers).isRepeatable(by: policy)
+    }
+
+    /// How often one connection is tried by itself: the first as the policy says, then it is this that waits.
+    var attempts: RetryPolicy {
+        var policy = policy
+        if hasOpened { policy.attempts = 1 }
+        return policy
+    }
+
+    mutating func open() { (hasOpened, failures) = (true, 0) }
+
+    /// After the end of a stream: the server's time.
+    var delayAfterEnd: Duration? { isAllowed ? time : nil }
+
+    /// After a failure: the server's time, and a delay on top that grows with each in a row and is drawn, so that clients
+    /// who were cut off together do not come back together.
+    ///
+    /// - Parameters:
+    ///   - draw: from 0 up to 1.
+    ///   - now: milliseconds since 1970.
+    /// - Returns: `nil` where the failure is the caller's.
+    mutating func delay(after error: ConnectionError, draw: Double, now: Int64) -> Duration? {
+        guard isAllowed, hasOpened, isPassing(error) else { return nil }
+        defer { failures += 1 }
+        var own = policy
+        own.baseDelay = max(time, policy.baseDelay)
+        let asked = error.response.flatMap { RetryAfter.duration($0.headers, now: now) } ?? .zero
+        return max(asked, time + Backoff(own).delay(failures, draw: draw))
+    }
+
+    private func isPassing(_ error: ConnectionError) -> Bool {
+        switch error.code {
+        case .timedOut, .cannotConnect, .connectionLost, .circuitOpen: true
+        case .badStatus: error.response.map { policy.statuses.contains($0.status.code) } ?? false
+        default: false
+        }
+    }
+}

@@ -1,0 +1,97 @@
+public import Foundation
+import HTTPTypes
+
+/// Values that come one on a line (`application/x-ndjson`, `application/jsonl`), each decoded when it is asked for.
+///
+/// Made by ``StreamedResponse/values(of:using:lineLimit:)``. Blank lines are skipped, and the last line need not end. One
+/// consumer, as of ``StreamedBytes``.
+public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Value
+    public typealias Failure = ConnectionError
+
+    fileprivate let response: StreamedResponse
+    fileprivate let decoder: any ResponseDecoder
+    fileprivate let limit: Int
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let decoder: any ResponseDecoder
+        private let refusal: ConnectionError?
+        private var pieces: StreamedBytes.Iterator?
+        private var lines: LineSplitter
+
+        fileprivate init(_ values: JSONLines) {
+            let response = values.response
+            decoder = values.decoder
+            refusal = response.status.kind == .successful ? nil : ConnectionError(badStatus: response.head)
+            pieces = response.bytes.makeAsyncIterator()
+            lines = LineSplitter(limit: values.limit)
+        }
+
+        /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, with the response; `undecodable` and
+        ///   `bodyTooLarge` with the number of the line and nothing that stands in it; what ``StreamedBytes`` throws.
+        public mutating func next() async throws(ConnectionError) -> Value? {
+            do throws(ConnectionError) {
+                if let refusal { throw refusal }
+                while let line = try await line() { if !line.isBlank { return try value(of: line) } }
+            } catch {
+                pieces = nil
+                throw error
+            }
+            return nil
+        }
+
+        private mutating func line() async throws(ConnectionError) -> [UInt8]? {
+            guard pieces != nil else { return nil }
+            while true {
+                if let line = try known() { return line }
+                guard let piece = try await pieces?.next() else {
+                    pieces = nil
+                    return lines.last()
+                }
+                lines.feed(piece)
+            }
+        }
+
+        private mutating func known() throws(ConnectionError) -> [UInt8]? {
+            do throws(LineSplitter.TooLong) { return try lines.next() } catch {
+                let message = "line \(lines.number) is longer than \(error.limit) bytes: allow more"
+                throw ConnectionError(.bodyTooLarge, message)
+            }
+        }
+
+        private func value(of line: [UInt8]) throws(ConnectionError) -> Value {
+            do { return try decoder.decode(Value.self, from: Data(line)) } catch {
+                let message = "line \(lines.number) is no \(Value.self): see the cause"
+                throw ConnectionError(.undecodable, message, cause: error)
+            }
+        }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+}
+
+extension StreamedResponse {
+    /// The body as values, one on a line.
+    ///
+    /// ```swift
+    /// for try await city in streamed.values(of: City.self) {
+    ///     show(city)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - decoder: called with each line that is not blank.
+    ///   - lineLimit: bytes of a line at most; 1 MiB.
+    public func values<Value: Decodable & Sendable>(
+        of type: Value.Type,
+        using decoder: any ResponseDecoder = JSONDecoder(),
+        lineLimit: Int = 1 << 20
+    ) -> JSONLines<Value> {
+        JSONLines(response: self, decoder: decoder, limit: lineLimit)
+    }
+}
+
+extension [UInt8] {
+    /// Nothing but what JSON calls white space (RFC 8259 section 2).
+    fileprivate var isBlank: Bool { allSatisfy { [0x09, 0x0A, 0x0D, 0x20].contains($0) } }
+}

@@ -1,0 +1,29 @@
+public import Foundation
+
+/// The body of a ``StreamedResponse``, in pieces of any size, read from the wire only as fast as it is consumed: what waits
+/// in memory is a few mebibytes at most.
+///
+/// One consumer: a second iteration finds it empty. Dropping it, or canceling the task that reads it, ends the exchange at
+/// once.
+public struct StreamedBytes: AsyncSequence, Sendable {
+    public typealias Element = Data
+    public typealias Failure = ConnectionError
+
+    private let pieces: BodyStream
+
+    init(_ pieces: BodyStream) { self.pieces = pieces }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var pieces: BodyStream.Iterator
+
+        /// - Throws: ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`, `timedOut` where nothing
+        ///   came for ``Request/timeout``, `bodyTooLarge`, `cancelled` with the waiting task.
+        public mutating func next() async throws(ConnectionError) -> Data? {
+            do throws(TransportError) { return try await pieces.next() } catch {
+                throw error.cause as? ConnectionError ?? ConnectionError(error)
+            }
+        }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(pieces: pieces.makeAsyncIterator()) }
+}

@@ -1,0 +1,26 @@
+public import HTTPTypes
+
+/// An answer whose body is still on its way: its head, and the bytes as they come.
+///
+/// It has its place on the wire until ``bytes`` were read to their end, or are dropped. An answer that is no success (a
+/// status other than 2xx) has been read already, up to 1 MiB, and comes in one piece.
+public struct StreamedResponse: Sendable {
+    /// With the body, where that is here.
+    let head: Response
+    /// The body, with its content coding removed. For one consumer.
+    public let bytes: StreamedBytes
+
+    public var status: HTTPResponse.Status { head.status }
+    public var headers: HTTPFields { head.headers }
+    /// How it was obtained: from the network, unless the request is `cacheOnly`.
+    public var source: Response.Source { head.source }
+    /// The URL that answers, after redirects, without user info.
+    public var url: String { head.url }
+    /// The exchanges that it took until the head was here, in order; empty where the first was all.
+    public var attempts: [Attempt] { head.attempts }
+
+    /// - Parameter head: without a body.
+    init(_ head: Response, _ pipe: BodyPipe) { (self.head, bytes) = (head, StreamedBytes(BodyStream(pipe))) }
+
+    init(whole response: Response) { (head, bytes) = (response, StreamedBytes(BodyStream(response.body))) }
+}

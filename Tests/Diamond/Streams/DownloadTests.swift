@@ -1,0 +1,257 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) final class `A download` {
+    typealias Answer = ScriptedServer.Answer
+
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
+
+    init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    private var file: URL { directory.appending(path: "cities.zip") }
+
+    /// What is in the directory, hidden files included.
+    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? ["?"] }
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.draw = { 0 }
+        configuration.clock = TestClock()
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private static let old = Answer(headers: ["Content-Length: 10", "ETag: \"a\""], body: "01234")
+
+    private static func rest(_ range: String, _ body: String) -> Answer {
+        Answer(
+            status: 206,
+            headers: ["Content-Range: \(range)", "ETag: \"a\"", "Content-Length: \(body.count)"], body: body)
+    }
+
+    private func failure(
+        _ engine: Engine,
+        _ request: Request,
+        limit: Int = .max
+    ) async -> ConnectionError? {
+        do throws(ConnectionError) {
+            _ = try await engine.download(request, to: file, limit: limit)
+            return nil
+        } catch { return error }
+    }
+
+    // MARK: Its file
+
+    @Test(arguments: TransportKind.allCases)
+    func `is whole, under its name, and nothing is beside it`(kind: TransportKind) async throws {
+        try Data("old".utf8).write(to: file)
+        let server = try await SampleServer.shared
+        let engine = engine { $0.transport = kind.make() }
+        let seen = Guarded<[TransferProgress]>([])
+        let request = Request(server.url("wire/bytes/3000000"))
+        let download = try await engine.download(request, to: file) { progress in
+            seen.withLock { $0.append(progress) }
+        }
+        #expect(download.status == .ok && download.size == 3_000_000 && download.file == file)
+        #expect(download.url == request.url && download.attempts.isEmpty && download.headers[.eTag] != nil)
+        #expect(try Data(contentsOf: file) == Pattern.bytes(count: 3_000_000))
+        #expect(names == ["cities.zip"])
+        let received = seen.withLock { $0.map(\.received) }
+        #expect(received == received.sorted() && received.last == 3_000_000)
+        #expect(seen.withLock { $0.last?.expectedToReceive } == 3_000_000)
+        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        await engine.close()
+    }
+
+    @Test func `may be empty`() async throws {
+        let engine = engine { $0.transport = StubTransport(status: 204, body: "") }
+        #expect(try await engine.download(Request("http://h/"), to: file).size == 0)
+        #expect(try Data(contentsOf: file).isEmpty)
+        await engine.close()
+    }
+
+    @Test func `asks for bytes that can be counted, unless the request says else`() async throws {
+        let transport = StubTransport()
+        let engine = engine { $0.transport = transport }
+        _ = try await engine.download(Request("http://h/"), to: file)
+        _ = try await engine.download(Request("http://h/", headers: [.acceptEncoding: "br"]), to: file)
+        #expect(transport.requests.map { $0.headers[.acceptEncoding] } == ["identity", "br"])
+        await engine.close()
+    }
+
+    @Test func `takes from the cache what is wanted from nowhere else`() async throws {
+        let store = TemporaryStore()
+        let engine = engine {
+            $0.store = store.store
+            $0.transport = StubTransport(headers: [.cacheControl: "max-age=86400"])
+        }
+        _ = try await engine.send(Request("http://h/", headers: [.acceptEncoding: "identity"]))
+        let download = try await engine.download(Request("http://h/", cache: .cacheOnly), to: file)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "body" && download.size == 4)
+        await engine.close()
+    }
+
+    // MARK: Its rest
+
+    @Test func `is gone on with from wherever it breaks`() async throws {
+        let reservoir = Reservoir { $0.flows = [.broken(1_000_000), .broken(500_000)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        let download = try await engine.download(Request("http://h/"), to: file)
+        #expect(try Data(contentsOf: file) == reservoir.body && download.size == reservoir.body.count)
+        #expect(download.status == .ok)
+        #expect(reservoir.ranges == [nil, "bytes=1000000-", "bytes=1500000-"])
+        #expect(download.attempts.map(\.reason?.code) == [.interrupted, .interrupted, nil])
+        await engine.close()
+    }
+
+    @Test func `is over where nothing was missing`() async throws {
+        let reservoir = Reservoir { $0.flows = [.broken($0.body.count)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        #expect(try await engine.download(Request("http://h/"), to: file).size == reservoir.body.count)
+        #expect(try Data(contentsOf: file) == reservoir.body)
+        await engine.close()
+    }
+
+    private static let whole = Answer(headers: ["Content-Length: 10"], body: "0123456789")
+
+    @Test(arguments: [
+        [old, rest("bytes 5-9/10", "56789")],
+        [old, Answer(status: 503, headers: ["Content-Length: 0"]), rest("bytes 5-9/10", "56789")],
+        // The whole instead, with less and with more than is here.
+        [old, Answer(headers: ["Content-Length: 10", "ETag: \"b\""], body: "0123456789")],
+        [Answer(headers: ["Content-Length: 99", "ETag: \"z\""], body: "012345678901234"), whole],
+        [
+            Answer(headers: ["Content-Length: 99", "ETag: \"z\""], body: "012345678901234"), old,
+            rest("bytes 5-9/10", "56789"),
+        ],
+        // No rest that fits.
+        [old, rest("bytes 4-9/10", "456789"), whole],
+        [old, Answer(status: 416, headers: ["Content-Length: 0"]), whole],
+        // Nothing to go on by.
+        [Answer(headers: ["Content-Length: 10"], body: "xxxxx"), whole],
+    ]) func `is whole in the end, whatever the server makes of the rest`(answers: [Answer]) async throws {
+        let server = try ScriptedServer(answers)
+        let engine = engine()
+        let download = try await engine.download(Request(server.url), to: file)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "0123456789" && download.size == 10)
+        #expect(server.count == answers.count && names == ["cities.zip"])
+        await engine.close()
+    }
+
+    @Test func `is gone on with however long it has taken`() async throws {
+        let clock = TestClock()
+        let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10", "56789")])
+        let engine = engine {
+            $0.clock = clock
+            $0.interceptors = [Hours(clock: clock)]
+        }
+        #expect(try await engine.download(Request(server.url), to: file).size == 10)
+        await engine.close()
+    }
+
+    /// Lets an hour pass with every attempt.
+    private struct Hours: Interceptor {
+        let clock: TestClock
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws { clock.advance(by: .seconds(3600)) }
+    }
+
+    // MARK: No file
+
+    @Test func `leaves what was there where it fails, and nothing of its own`() async throws {
+        try Data("old".utf8).write(to: file)
+        let server = try ScriptedServer([Self.old])
+        let engine = engine()
+        var request = Request(server.url)
+        request.retry = .never
+        #expect(await failure(engine, request)?.code == .connectionLost)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "old" && names == ["cities.zip"])
+        await engine.close()
+    }
+
+    @Test func `leaves nothing where it is canceled`() async throws {
+        let reservoir = Reservoir { $0.flows = [.held(2 << 20)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        let download = Task { [file] in try await engine.download(Request("http://h/"), to: file) }
+        await untilTrue { reservoir.drained == 1 }
+        #expect(names.count == 1 && names != ["cities.zip"])
+        download.cancel()
+        await #expect { _ = try await download.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
+        #expect(names.isEmpty && engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        await engine.close()
+    }
+
+    @Test func `is no error's answer`() async throws {
+        let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
+        let engine = engine()
+        let error = await failure(engine, Request(server.url))
+        #expect(error?.code == .badStatus && error?.response?.text == "no" && names.isEmpty)
+        await engine.close()
+    }
+
+    @Test(arguments: [
+        Answer(headers: ["Content-Length: 5"], body: "01234"),
+        Answer(headers: ["Transfer-Encoding: chunked"], body: "5\r\n01234\r\n0\r\n\r\n"),
+        Answer(headers: ["Content-Length: 5", "ETag: \"a\""], body: "01234"),
+    ]) func `is no larger than the caller allows`(answer: Answer) async throws {
+        let server = try ScriptedServer([answer])
+        let engine = engine { $0.bodyLimit = 1 }
+        #expect(await failure(engine, Request(server.url), limit: 4)?.code == .bodyTooLarge)
+        #expect(names.isEmpty && server.count == 1)
+        #expect(await failure(engine, Request(server.url), limit: 5) == nil)
+        await engine.close()
+    }
+
+    @Test func `asks for nothing where there is no place to write`() async throws {
+        let transport = StubTransport()
+        let engine = engine { $0.transport = transport }
+        try Data().write(to: file)
+        for (place, code) in [
+            (directory.appending(path: "none/cities.zip"), POSIXErrorCode.ENOENT),
+            (file.appending(path: "cities.zip"), .ENOTDIR), (directory, .EISDIR),
+        ] {
+            do {
+                _ = try await engine.download(Request("http://h/"), to: place)
+                Issue.record("it was written")
+            } catch {
+                #expect(error.code == .cannotWrite && (error.cause as? POSIXError)?.code == code)
+                #expect(error.message.contains(place.path))
+            }
+        }
+        #expect(transport.requests.isEmpty && names == ["cities.zip"])
+        await engine.close()
+    }
+
+    @Test(arguments: [0, 1_500_000])
+    func `fails at once where the disk is full, and leaves nothing`(room: Int) async throws {
+        let reservoir = Reservoir()
+        let engine = engine { $0.transport = reservoir.transport }
+        let written = Guarded(0)
+        let write: DownloadFile.Write = { descriptor, bytes in
+            guard written.withLock({ $0 }) < room else {
+                errno = ENOSPC
+                return -1
+            }
+            // Half of it, as the system may.
+            let count = Foundation.write(descriptor, bytes.baseAddress, (bytes.count + 1) / 2)
+            written.withLock { $0 += count }
+            return count
+        }
+        let full = try DownloadFile(file, limit: .max, write: write)
+        await #expect { _ = try await engine.pipeline.download(Request("http://h/"), into: full) } throws: { error in
+            let error = error as? ConnectionError
+            return error?.code == .cannotWrite && error?.message.contains("No space left on device") == true
+        }
+        #expect(names.isEmpty && reservoir.ranges.count == 1)
+        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        await engine.close()
+    }
+}

@@ -1,0 +1,93 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `Values on lines` {
+    private struct City: Decodable, Hashable { let name: String }
+
+    private func values(
+        _ body: String,
+        status: Int = 200,
+        lineLimit: Int = 1 << 20
+    ) async throws -> (names: [String], error: ConnectionError?) {
+        let server = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            connection.write(
+                "HTTP/1.1 \(status) X\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for byte in body.utf8 { connection.write(Array("1\r\n".utf8) + [byte] + Array("\r\n".utf8)) }
+            connection.write("0\r\n\r\n")
+        }
+        let engine = Engine(.init(store: nil))
+        let response = try await engine.stream(Request(server.base))
+        var names: [String] = []
+        do throws(ConnectionError) {
+            var cities = response.values(of: City.self, lineLimit: lineLimit).makeAsyncIterator()
+            while let city = try await cities.next() { names.append(city.name) }
+            await engine.close()
+            return (names, nil)
+        } catch {
+            await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+            await engine.close()
+            return (names, error)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"name":"Zürich"}"# + "\n" + #"{"name":"🏔"}"# + "\n", ["Zürich", "🏔"]),
+        (#"{"name":"a"}"# + "\r\n\r\n \t\n\n" + #" {"name":"b"} "#, ["a", "b"]),
+        ("", []), ("\n\n", []), (#"{"name":"a"}"#, ["a"]),
+    ])
+    func `are decoded one by one, but for blank lines`(body: String, names: [String]) async throws {
+        let (found, error) = try await values(body)
+        #expect(found == names && error == nil)
+    }
+
+    @Test(arguments: [#"{"nam":"hush"}"#, "hush", #"{"name":"hush""#, "\u{FEFF}{}"])
+    func `end at a line that is none, with its number and nothing of it`(line: String) async throws {
+        let (names, error) = try await values("{\"name\":\"a\"}\n\n\(line)\n{\"name\":\"b\"}\n")
+        #expect(names == ["a"] && error?.code == .undecodable && error?.cause is DecodingError)
+        #expect(error?.message == "line 3 is no City: see the cause")
+    }
+
+    @Test func `are no longer than the caller allows`() async throws {
+        let line = #"{"name":"a"}"#
+        let (names, error) = try await values(line + "\n" + line + " \n", lineLimit: line.utf8.count)
+        #expect(names == ["a"] && error?.code == .bodyTooLarge)
+        #expect(error?.message == "line 2 is longer than \(line.utf8.count) bytes: allow more")
+    }
+
+    @Test func `are those of a success`() async throws {
+        let (names, error) = try await values(#"{"name":"a"}"#, status: 404)
+        #expect(names.isEmpty && error?.code == .badStatus && error?.response?.text == #"{"name":"a"}"#)
+    }
+}
+
+@Suite struct `Lines` {
+    @Test func `are the same however they are cut`() throws {
+        var random = SplitMix(state: Effort.seed)
+        let letters: [UInt8] = [.lineFeed, .carriageReturn, 0x61, 0x62]
+        for _ in 0..<Effort.rounds(500, soaking: 50_000) {
+            let bytes: [UInt8] = (0..<Int.random(in: 0...60, using: &random)).map { _ in
+                letters[Int.random(in: 0..<letters.count, using: &random)]
+            }
+            var splitter = LineSplitter(limit: 60)
+            var lines: [[UInt8]] = []
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let size = Int.random(in: 0...rest.count, using: &random)
+                splitter.feed(rest.prefix(size))
+                rest = rest.dropFirst(size)
+                while let line = try splitter.next() { lines.append(line) }
+            }
+            if let last = splitter.last() { lines.append(last) }
+            var expected = bytes.split(separator: UInt8.lineFeed, omittingEmptySubsequences: false).map { Array($0) }
+            if expected.last?.isEmpty == true { expected.removeLast() }
+            #expect(lines == expected, "seed \(Effort.seed)")
+            #expect(splitter.number == expected.count)
+        }
+    }
+}

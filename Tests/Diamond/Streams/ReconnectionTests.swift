@@ -1,0 +1,72 @@
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `Connecting again` {
+    private let lost = ConnectionError(.connectionLost, "lost")
+
+    private static func answer(_ status: Int, _ headers: HTTPFields = [:]) -> ConnectionError {
+        ConnectionError(badStatus: Response(status: HTTPResponse.Status(code: status), headers: headers))
+    }
+
+    private func opened(_ request: Request = Request("http://h/"), _ policy: RetryPolicy = .default) -> Reconnection {
+        var reconnection = Reconnection(request, policy)
+        reconnection.open()
+        return reconnection
+    }
+
+    @Test func `waits as long as the server says after an end`() {
+        var reconnection = opened()
+        #expect(reconnection.delayAfterEnd == .seconds(3))
+        reconnection.time = .milliseconds(10)
+        #expect(reconnection.delayAfterEnd == .milliseconds(10))
+    }
+
+    @Test func `waits longer after each failure, and anew after a stream that was open`() {
+        var reconnection = opened()
+        let delays = (0..<5).map { _ in reconnection.delay(after: lost, draw: 0.5, now: 0) }
+        #expect(delays == [4.5, 6, 9, 13, 13].map { .seconds($0) })
+        reconnection.open()
+        #expect(reconnection.delay(after: lost, draw: 0.5, now: 0) == .seconds(4.5))
+    }
+
+    @Test func `waits as long as a failing server asks for`() {
+        var reconnection = opened()
+        let busy = Self.answer(503, [.retryAfter: "60"])
+        #expect(reconnection.delay(after: busy, draw: 0, now: 0) == .seconds(60))
+    }
+
+    @Test(arguments: [
+        (ConnectionError(.timedOut, ""), true), (ConnectionError(.cannotConnect, ""), true),
+        (ConnectionError(.circuitOpen, ""), true), (answer(503), true), (answer(429), true),
+        (answer(404), false), (answer(401), false), (ConnectionError(.cancelled, ""), false),
+        (ConnectionError(.noEngine, ""), false), (ConnectionError(.tlsFailed, ""), false),
+        (ConnectionError(.badContentType, ""), false), (ConnectionError(.badResponse, ""), false),
+    ]) func `is for what passes`(error: ConnectionError, isPassing: Bool) {
+        var reconnection = opened()
+        #expect((reconnection.delay(after: error, draw: 0, now: 0) != nil) == isPassing)
+    }
+
+    @Test func `is for streams that were open once`() {
+        var reconnection = Reconnection(Request("http://h/"), .default)
+        #expect(reconnection.delay(after: lost, draw: 0, now: 0) == nil)
+        #expect(reconnection.attempts.attempts == 3)
+        reconnection.open()
+        #expect(reconnection.attempts.attempts == 1)
+    }
+
+    @Test func `is for requests that may arrive twice, and are to`() throws {
+        let key = try #require(HTTPField.Name("Idempotency-Key"))
+        let post = Request("http://h/", method: .post)
+        let marked = Request("http://h/", method: .post, headers: [key: "1"])
+        for (request, policy, isAllowed) in [
+            (post, RetryPolicy.default, false), (marked, .default, true),
+            (post, RetryPolicy(retriesUnsafeMethods: true), true), (Request("http://h/"), .never, false),
+        ] {
+            var reconnection = opened(request, policy)
+            #expect((reconnection.delayAfterEnd != nil) == isAllowed)
+            #expect((reconnection.delay(after: lost, draw: 0, now: 0) != nil) == isAllowed)
+        }
+    }
+}

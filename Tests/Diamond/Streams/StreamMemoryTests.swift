@@ -1,0 +1,52 @@
+#if Curl && os(Linux)
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+/// One after another and beside no other test, because what they measure is the whole process.
+@Suite(
+    .serialized, .enabled(if: Effort.isAlone, "measures the process: scripts/test runs it alone"),
+    .timeLimit(.minutes(5))) struct `A body of 100 MiB that is not collected`
+{
+    private static let count = 100 << 20
+
+    private func engine(_ kind: TransportKind) -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = kind.make()
+        return Engine(configuration)
+    }
+
+    @Test(arguments: TransportKind.allCases, ["", "?chunked=1"])
+    func `streams at flat memory, however slowly it is read`(kind: TransportKind, query: String) async throws {
+        let (server, engine) = (try await SampleServer.shared, engine(kind))
+        let response = try await engine.stream(Request(server.url("wire/bytes/\(Self.count)\(query)")))
+        var (received, growth, isExact) = (0, Growth(), true)
+        for try await piece in response.bytes {
+            // Longer than the server needs for all of it.
+            if received == 0 { for _ in 0..<1000 { _ = try await engine.send(Request(server.url("wire/status/204"))) } }
+            if piece != Pattern.bytes(from: received, count: piece.count) { isExact = false }
+            received += piece.count
+            growth.look()
+        }
+        #expect(received == Self.count && isExact)
+        kind.withShortcoming(.slowReading) {
+            #expect(growth.bytes < 40 << 20, "grew by \(growth.bytes >> 20) MiB")
+        }
+        await engine.close()
+    }
+
+    @Test(arguments: ["", "?chunked=1"]) func `goes into a file at flat memory`(query: String) async throws {
+        let (server, engine) = (try await SampleServer.shared, engine(.curl))
+        let file = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let growth = SharedGrowth()
+        let request = Request(server.url("wire/bytes/\(Self.count)\(query)"))
+        let download = try await engine.download(request, to: file) { _ in growth.look() }
+        #expect(download.size == Self.count)
+        #expect(growth.bytes < 40 << 20, "grew by \(growth.bytes >> 20) MiB")
+        await engine.close()
+    }
+}
+#endif
