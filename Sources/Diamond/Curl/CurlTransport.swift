@@ -25,7 +25,9 @@ public final class CurlTransport: Transport {
         (loop, settings, credentials) = (CurlLoop(.standard), TransportSettings(), nil)
     }
 
-    /// - Parameter credentials: knows the secrets that the settings name.
+    /// - Parameters:
+    ///   - settings: kept to by every exchange; read once, and so are the files that they name as roots.
+    ///   - credentials: knows the secrets that they name.
     /// - Throws: `badSettings` for what cannot be: a file that cannot be read, a URL that is none.
     public init(
         _ settings: TransportSettings,

@@ -67,6 +67,8 @@ extension Engine {
     /// request does not say else. What is in memory is a few mebibytes. The cache is neither read nor written.
     ///
     /// - Parameters:
+    ///   - request: a GET without conditions or ranges of its own, where a broken transfer is to be gone on with.
+    ///   - file: where the body goes; its directory has to be there.
     ///   - limit: bytes at most; none by default.
     ///   - progress: called for every piece, on the thread of the transfer; be short.
     /// - Throws: ``ConnectionError``, and then there is no file: `cannotWrite`, before anything is sent where the directory

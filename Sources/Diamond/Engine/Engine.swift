@@ -198,23 +198,25 @@ public final class Engine: Sendable {
     /// `await cache?.flush()`, before. The files of the cache are closed with the last reference to the engine or the cache.
     ///
     /// - Parameter limit: how long what is under way, or waits, may take to come to its end by itself, but for what is
-    ///   paused; then it is canceled, and waited for for 5 seconds at most, by the engine's clock: code of the app that does not
-    ///   heed a cancellation holds nobody up for longer. None by default. What is sent meanwhile counts, too: a server
+    ///   paused; then it is canceled, and waited for for 5 seconds at most: code of the app that does not heed a cancellation
+    ///   holds nobody up for longer. None by default. What is sent meanwhile counts, too: a server
     ///   that shuts down stops to take requests first. Canceling the calling task ends the limit.
     public func close(within limit: Duration = .zero) async {
-        if limit > .zero { await rest(for: limit) }
+        if limit > .zero { await rest(for: limit, by: pipeline.wire.repetitions.clock) }
         for connection in members.all { connection.cancel() }
         pipeline.refreshes.cancel()
+        pipeline.streams.cancel()
         await transport.close()
         await pipeline.holders.settle()
         lanes.open()
-        await rest(for: .seconds(5))
+        // By a clock that goes: who has canceled waits for no other.
+        await rest(for: .seconds(5), by: ExchangeClock(ContinuousClock()))
         await cache?.flush()
     }
 
     /// Waits until nothing is under way.
-    private func rest(for limit: Duration) async {
-        _ = await pipeline.wire.repetitions.clock.limit(limit) { [activity] in await activity.idle() }
+    private func rest(for limit: Duration, by clock: ExchangeClock) async {
+        _ = await clock.limit(limit) { [activity] in await activity.idle() }
     }
 
     /// What is paused, and can be resumed only by whoever has the connection, is canceled; the rest comes to its end.

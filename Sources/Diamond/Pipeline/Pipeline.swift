@@ -10,7 +10,10 @@ struct Pipeline: Sendable {
     let lanes: Lanes
     let flights: Flights
     let holders = PartialHolders()
-    let refreshes = Refreshes()
+    /// What brings up to date what was served stale.
+    let refreshes = RunningTasks()
+    /// What brings bodies that are not collected.
+    let streams = RunningTasks()
     let forgotten = Forgotten()
     let environment: Environment
     /// Of requests that have none of their own.

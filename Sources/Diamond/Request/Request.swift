@@ -47,8 +47,9 @@ public struct Request: Hashable, Sendable {
             forget()
         }
     }
-    /// Bytes of the response's body at most, as they are without content coding; more is the error `bodyTooLarge`, as soon
-    /// as they have come, or are announced. `nil`, the default, is as the engine does. No part of the identity.
+    /// Bytes of a server's answer at most, as they are without content coding; more is the error `bodyTooLarge`, as soon
+    /// as they have come, or are announced. What is stored is handed out whatever its size. `nil`, the default, is as the
+    /// engine does. No part of the identity.
     public var bodyLimit: Int? { didSet { forget() } }
     /// Beside the engine's.
     public var rules = IdentityRules() { didSet { forget() } }

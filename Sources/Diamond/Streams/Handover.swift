@@ -32,7 +32,7 @@ final class Handover: BodySink {
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
         let handover = Handover(limit: limit)
-        let task = Task { await handover.run(request, over: pipeline) }
+        let task = pipeline.streams.add(isDetached: false) { await handover.run(request, over: pipeline) }
         handover.pipe.connect {
             handover.room.open()
         } onStop: {

@@ -34,7 +34,7 @@ enum BodyPump {
     }
 }
 
-/// Waits for room: an opening before the wait counts.
+/// Waits for room: an opening before the wait counts, and so does the cancellation of the waiting task.
 final class Room: Sendable {
     private struct State {
         var isOpen = false
@@ -53,13 +53,19 @@ final class Room: Sendable {
     }
 
     func wait() async {
-        await withCheckedContinuation { waiter in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiter = waiter }
-                defer { state.isOpen = false }
-                return state.isOpen
-            }
-            if isOpen { waiter.resume() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation(wait)
+        } onCancel: {
+            open()
         }
+    }
+
+    private func wait(_ waiter: CheckedContinuation<Void, Never>) {
+        let isOpen = state.withLock { state in
+            if !state.isOpen { state.waiter = waiter }
+            defer { state.isOpen = false }
+            return state.isOpen
+        }
+        if isOpen { waiter.resume() }
     }
 }

@@ -23,7 +23,8 @@ import FoundationNetworking
 ///
 /// On Linux, moreover:
 ///
-/// - A body that is read more slowly than it comes is held in memory.
+/// - A body that is read more slowly than it comes is held in memory. A bomb without an end may go on to be decoded
+///   behind its cancellation, and hold up other exchanges of the process over URLSession.
 /// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body with a broken coding or without
 ///   its last chunk. A reset in a body of known length is `truncatedBody`.
 /// - An exchange canceled while its host's name is being looked up holds up every other exchange of the process over

@@ -34,7 +34,10 @@ import Testing
         var requests = [Request("http://a/1"), Request("http://b/2"), Request("http://a/3")]
         for index in 0..<2 { requests[index].lane = "images" }
         requests[1].tags = ["x"]
-        let connections = requests.map { engine.enqueue($0) }
+        // The first alone: where several are run at once, whoever comes first gets the place.
+        let first = engine.enqueue(requests[0])
+        await flying("http://a/1")
+        let connections = [first] + requests.dropFirst().map { engine.enqueue($0) }
         #expect(engine.connections == connections)
         await flying("http://a/1", "http://a/3")
         await untilTrue { engine.activity.counts.queued == 1 }

@@ -80,6 +80,7 @@ extension StreamedResponse {
     /// ```
     ///
     /// - Parameters:
+    ///   - type: of the value on each line.
     ///   - decoder: called with each line that is not blank.
     ///   - lineLimit: bytes of a line at most; 1 MiB.
     public func values<Value: Decodable & Sendable>(

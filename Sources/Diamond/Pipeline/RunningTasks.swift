@@ -1,7 +1,7 @@
 import DiamondSQLite
 
-/// The work that goes on behind answers: what was served stale is brought up to date.
-final class Refreshes: Sendable {
+/// Tasks that go on behind calls that have returned, and end with the engine.
+final class RunningTasks: Sendable {
     private struct State {
         var running: [Int: Task<Void, Never>] = [:]
         var next = 0
@@ -9,16 +9,20 @@ final class Refreshes: Sendable {
 
     private let state = Guarded(State())
 
-    func add(_ work: @escaping @Sendable () async -> Void) {
+    /// - Parameter isDetached: whether it is nobody's in particular, and has the task-locals of no caller.
+    @discardableResult
+    func add(isDetached: Bool = true, _ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         state.withLock { state in
             let number = state.next
             state.next += 1
-            // It takes the lock to remove itself, and so cannot before it is entered here. Nobody waits for it: it has the
-            // task-locals of nobody.
-            state.running[number] = Task.detached { [self] in
+            // It takes the lock to remove itself, and so cannot before it is entered here.
+            let body: @Sendable () async -> Void = { [self] in
                 await work()
                 remove(number)
             }
+            let task = isDetached ? Task.detached { await body() } : Task { await body() }
+            state.running[number] = task
+            return task
         }
     }
 
