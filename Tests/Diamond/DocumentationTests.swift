@@ -18,7 +18,8 @@ import AsyncHTTPClient
         "Sources/Diamond/Documentation.docc/RunningConnections.md", "Sources/Diamond/Documentation.docc/Retrying.md",
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
         "Sources/Diamond/Documentation.docc/Intercepting.md",
-        "Sources/Diamond/Documentation.docc/KeepingCookies.md",
+        "Sources/Diamond/Documentation.docc/KeepingAnswers.md",
+        "Sources/Diamond/Documentation.docc/KeepingCookies.md", "Sources/Diamond/Documentation.docc/SigningIn.md",
         "Sources/Diamond/Documentation.docc/WatchingActivity.md",
         "Sources/Diamond/Documentation.docc/TestingYourApp.md",
         "Sources/Diamond/Documentation.docc/StreamingResponses.md",
@@ -58,13 +59,15 @@ import AsyncHTTPClient
 
         let response = try await engine.send(request)
         print(response.source, try response.decode(Cities.self).items.map(\.name))
+        let cities = try await engine.send(request.decode(Cities.self))  // a status other than 2xx throws
+        print(cities)
 
         request.parameters["page"] = 2  // a value: change it, send it again
         let connection = engine.enqueue(request)  // or run it as an Operation, with dependencies
         print(try await connection.response.source)
 
         try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
-        await engine.close()  // before the program ends: what was stored a moment ago reaches the disk
+        await engine.close()  // before the program ends: cancels what is under way, and brings the rest to the disk
     }
 
     private func dependencies(of engine: Engine) async throws {
@@ -112,6 +115,68 @@ import AsyncHTTPClient
         report.addDependency(all.operation)
         engine.enqueue(all)
         engine.enqueue(report)
+    }
+
+    private func closing(_ engine: Engine) async {
+        await engine.close(within: .seconds(10))
+    }
+
+    private func keeping() async throws {
+        let engine = Engine()
+        let cache = engine.cache  // nil where the store cannot be opened: engine.cacheFailure says why
+        cache?.memoryCapacity = 64 << 20
+        cache?.diskCapacity = 1 << 30
+        try await cache?.invalidate(.tag("cities"))
+        try await cache?.invalidate(.host("api.example.com"))
+        try await engine.purge(Request("https://api.example.com/me"))
+        try await cache?.purge(where: { $0.bodySize > 1 << 20 })
+
+        var request = Request("https://api.example.com/cities")
+        request.cache = .staleWhileRevalidate
+        request.tags = ["cities"]  // what to invalidate by
+    }
+
+    struct Tokens: Decodable, Sendable {
+        let access: String
+        let refresh: String
+    }
+
+    struct SignedOut: Error {}
+
+    actor Session: RefreshableCredentialProvider {
+        private let login = Engine(.init(store: nil))  // one of its own, without this provider
+        private var user: String?
+        private var tokens: Tokens?
+
+        func signIn(_ user: String, _ tokens: Tokens) { (self.user, self.tokens) = (user, tokens) }
+        func signOut() { (user, tokens) = (nil, nil) }
+
+        func identity(for request: Request) -> String? { user }
+        func secret(_ name: String, for identity: String?) -> String? { identity == user ? tokens?.access : nil }
+
+        func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
+            guard identity == user, let tokens else { throw SignedOut() }
+            let body = RequestBody.json(["refresh_token": .string(tokens.refresh)])
+            let call = Request("https://api.example.com/token", method: .post, body: body).decode(Tokens.self)
+            let fresh = try await login.send(call)
+            guard identity == user else { throw SignedOut() }  // signed out meanwhile
+            self.tokens = fresh
+        }
+    }
+
+    private func signingIn() async throws {
+        let session = Session()
+        var configuration = Engine.Configuration()
+        configuration.credentials = session
+        let engine = Engine(configuration)
+
+        var request = Request("https://api.example.com/me")
+        request.credentials = [.bearer(.secret("access"))]  // each request says so: there is none for a whole engine
+        print(try await engine.send(request).text)
+
+        await session.signOut()  // nothing new is sent on the user's behalf
+        engine.cancel { $0.request.tags.contains("account") }  // what need not go on
+        try await engine.forget(identity: "user-42")  // answers and cookies are gone
     }
 
     private func callbacks(of engine: Engine, request: Request) async throws {
@@ -175,8 +240,7 @@ import AsyncHTTPClient
             }
 
             func transform(_ error: inout ConnectionError) async {
-                struct Problem: Decodable { let detail: String }
-                if let problem = try? error.response?.decode(Problem.self) { error.message = problem.detail }
+                if let detail = error.problem?.detail { error.message = detail }
             }
         }
 
@@ -249,7 +313,7 @@ import AsyncHTTPClient
 
     private func recording(_ configuration: Engine.Configuration, to file: URL) async throws {
         var configuration = configuration
-        let recorder = RecordingTransport(URLSessionTransport())
+        let recorder = RecordingTransport(URLSessionTransport())  // or CurlTransport()
         configuration.transport = recorder
         let response = try await Engine(configuration).send(Request("https://api.example.com/cities"))
         try recorder.recording.write(to: file)
@@ -283,7 +347,7 @@ import AsyncHTTPClient
 
         var request = Request("https://api.example.com/chat", method: .post, body: .json(["prompt": "Hello"]))
         request.timeout = .seconds(300)
-        let events = try engine.events(request).prefix { $0.data != "[DONE]" }
+        let events = try engine.events(request).prefix { $0.data != "[DONE]" }  // `try` is for the closure
         for try await answer in events.decoded(as: Answer.self) {
             print(answer.text)
         }
