@@ -30,13 +30,8 @@ extension Connection {
     /// Whether it is held by ``pause()``.
     public var isPaused: Bool { state == .paused }
 
-    /// Whether it is held by ``pause()``, or waits in a lane that is.
-    func isHeld(by lanes: Lanes) -> Bool {
-        let isLanePaused = lanes.isPaused(request.lane)
-        return core.withLock { core in
-            core.life.state == .paused || (isLanePaused && core.life.isExecuting && core.runner == nil)
-        }
-    }
+    /// Whether it is held by ``pause()``, or is in a lane that is.
+    func isHeld(by lanes: Lanes) -> Bool { isPaused || lanes.isPaused(request.lane) }
 
     /// Whether nothing can have been sent, because it has waited for its place, which it does no longer.
     private func isWithdrawnFromLine() -> Bool {

@@ -41,7 +41,12 @@ struct CurlHead {
     var contentLength: Int? { value(.contentLength).flatMap { Int($0) } }
 
     /// Whether the body has a content coding.
-    var isCoded: Bool { value(.contentEncoding).map { $0.lowercased() != "identity" } ?? false }
+    var isCoded: Bool { fields.contains { $0.name == .contentEncoding && $0.value.lowercased() != "identity" } }
+
+    /// Whether libcurl may make more of the body than comes: of some versions also by a transfer coding.
+    var mayExpand: Bool {
+        isCoded || fields.contains { $0.name == .transferEncoding && $0.value.lowercased() != "chunked" }
+    }
 
     /// The headers; where libcurl decodes the body, without what described the coded one.
     func fields(decoded: Bool) -> HTTPFields {

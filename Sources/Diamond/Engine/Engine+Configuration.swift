@@ -15,8 +15,8 @@ extension Engine {
         #endif
         /// What puts bytes on the wire; `nil` for the platform's: libcurl on Linux, URLSession elsewhere.
         public var transport: (any Transport)?
-        /// Proxy and TLS of the platform's transport; one of your own brings its own. Where they cannot be kept to, every
-        /// request that needs the network fails with `badSettings`.
+        /// Proxy and TLS of the platform's transport. Where they cannot be kept to, or ``transport`` is one of your own, which
+        /// brings its own, every request that needs the network fails with `badSettings`.
         public var transportSettings = TransportSettings()
         /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`.
         public var baseURL: String?
@@ -67,7 +67,12 @@ extension Engine {
         public init(store: Store? = .default) { self.store = store }
     }
 
-    static func platformTransport(_ configuration: Configuration) -> any Transport {
+    static func transport(of configuration: Configuration) -> any Transport {
+        if let transport = configuration.transport {
+            guard configuration.transportSettings != TransportSettings() else { return transport }
+            let reason = "the configuration has a transport of its own as well: give them to that one"
+            return RefusingTransport(refusal: .badSettings(reason))
+        }
         do throws(TransportError) {
             #if Curl && canImport(CDiamondCurl)
             return try CurlTransport(configuration.transportSettings, credentials: configuration.credentials)

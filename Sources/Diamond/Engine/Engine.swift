@@ -8,8 +8,8 @@ import Foundation
 /// ```
 ///
 /// Make one and keep it; close it before a short-lived program ends. Several engines, in one process or in many, may
-/// share a store. Where the last reference is dropped without ``close(within:)``, connections that are paused, or wait in
-/// a paused lane, are canceled, and others come to their end.
+/// share a store. Where the last reference is dropped without ``close(within:)``, connections that are paused, or in a
+/// paused lane, are canceled, and others come to their end.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
     public let cache: Cache?
@@ -32,7 +32,7 @@ public final class Engine: Sendable {
             observers: configuration.observers
         )
         (cache, cacheFailure) = Self.openCache(configuration, activity)
-        transport = configuration.transport ?? Self.platformTransport(configuration)
+        transport = Self.transport(of: configuration)
         lanes = Lanes(
             width: configuration.width,
             originWidth: configuration.originWidth,

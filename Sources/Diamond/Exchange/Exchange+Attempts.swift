@@ -20,14 +20,17 @@ extension Exchange {
         behind incomplete: IncompleteArrival? = nil,
         keeper: (any PartialKeeping)? = nil
     ) async throws(ConnectionError) -> Launch {
+        // Before its cookies are read: a session that ends from now on is not begun again by the answer.
+        let removals = wire.cookies?.removals(of: order.identity)
         // The rest, where something is here: a signature may cover the range.
         let outgoing = incomplete?.rest(of: order.request) ?? order.request
         let (request, isPersonal) = try await order.adapted(outgoing, for: wire, attempt: number)
         let admission = repetitions.admit(to: order.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
         let transfer = Transfer(
-            request: request, identity: order.identity, isPersonal: isPersonal, isContinuable: order.isContinuable,
-            before: incomplete, keeper: keeper, bodyLimit: order.bodyLimit, pouring: order.pouring, history: history,
+            request: request, identity: order.identity, removals: removals, isPersonal: isPersonal,
+            isContinuable: order.isContinuable, before: incomplete, keeper: keeper, bodyLimit: order.bodyLimit,
+            pouring: order.pouring, history: history,
             admission: admission, wire: wire, meter: TransferMeter(request))
         let limit = order.policy.attemptLimit(elapsed: elapsed)
         return Launch(number: number, transfer: transfer, limit: limit, admission: admission)

@@ -132,6 +132,8 @@ struct Exchange: Sendable {
         let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, seat.spare)
         if let other {
             hasHedged = true
+            // What was written may be of the other's answer.
+            await order.keeper?.discard()
             history.recordHedge(other.record, startedAt: other.startedAt)
         }
         return attempt

@@ -132,6 +132,11 @@ final class FlightClaim: Sendable {
         if isWanted { _ = run() }
     }
 
+    /// Whether a flight for it has landed, whose outcome waits to be taken.
+    func hasLanded(for key: RequestKey?) -> Bool {
+        state.withLock { if case .landed(_, key) = $0 { true } else { false } }
+    }
+
     /// What the flight has brought, taken once, and only by the hop that has boarded it.
     func takeOutcome(for key: RequestKey?) -> Flight.Outcome? {
         state.withLock { state in

@@ -78,6 +78,9 @@ public final class Lanes: Sendable {
         state.withLock { $0.queue.isPaused || $0.queue.paused.contains(lane) }
     }
 
+    /// Whether nothing begins in some lane.
+    var areAnyPaused: Bool { state.withLock { $0.queue.isPaused || !$0.queue.paused.isEmpty } }
+
     /// How many wait for a place, in all lanes.
     public var waiting: Int { state.withLock { $0.queue.waiting } }
 

@@ -89,10 +89,12 @@ final class CredentialRefreshes: Sendable {
     }
 
     private func begin(_ due: Set<Secret>, for identity: String?, _ state: inout State, at now: Int64) -> Run {
+        // Also what the one who asks is making, which would wait for this.
+        let making = due.union(Self.making)
         // It takes the lock to end, and so cannot before it is entered here.
         let run = Run.detached { [self] in
             do {
-                try await Self.$making.withValue(due) {
+                try await Self.$making.withValue(making) {
                     try await provider.refreshSecrets(Set(due.map(\.name)), for: identity)
                 }
             } catch {

@@ -114,6 +114,8 @@ extension Pipeline {
         let arrival = try await arrival(of: question, order(for: question, request, hear, keeper), &seat)
         guard !arrival.isPoured else { return await poured(arrival, question.passage) }
         guard let stored = question.validators, arrival.status == .notModified else {
+            // Code of the app, which may send through this engine, and the disk need no place on the wire.
+            seat.leave()
             return try await keep(arrival, question, since: asked, keeper)
         }
         guard stored.isConfirmed(by: arrival.headers) else {

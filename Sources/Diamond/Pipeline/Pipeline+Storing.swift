@@ -68,8 +68,15 @@ extension Pipeline {
             body: arrival.body,
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt,
-            isSelecting: environment.rules.adding(passage.wire).isSelecting
+            isSelecting: isSelecting(passage)
         )
+    }
+
+    /// Which headers tell requests apart by their keys: not `Cookie` where a jar adds it, which is in none.
+    private func isSelecting(_ passage: Passage) -> (String) -> Bool {
+        let rules = environment.rules.adding(passage.wire)
+        guard wire.cookies != nil, passage.wire.headers[.cookie] == nil else { return rules.isSelecting }
+        return { $0.lowercased() != "cookie" && rules.isSelecting($0) }
     }
 
     private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {

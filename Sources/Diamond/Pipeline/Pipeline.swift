@@ -51,7 +51,11 @@ struct Pipeline: Sendable {
     func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         var request = request
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
-        var passage = try await passage(of: request, asker).considering(wire.cookies, at: wire.date)
+        var passage = try await passage(of: request, asker)
+        // A cookie that the answer itself has set does not make it another question's.
+        if asker.claim?.hasLanded(for: passage.identity?.key) != true {
+            passage = passage.considering(wire.cookies, at: wire.date)
+        }
         passage.asker = asker
         if let claim = asker.claim { passage.epoch = claim.epoch }
         // What begins where a server is asked; that of a connection has begun.

@@ -42,6 +42,31 @@ import Testing
 
     private func sent() -> [String?] { transport.requests.map { $0.headers[.cookie] } }
 
+    @Test func `sends a connection once, also where its answer sets a cookie`() async throws {
+        let engine = engine(transport)
+        #expect(try await engine.enqueue(request("login")).response.status == .ok)
+        #expect(sent() == [nil])
+        await engine.close()
+    }
+
+    @Test func `keeps no answer that a server tells apart by cookies`() async throws {
+        let varying = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: "Accept, Cookie"])
+        let engine = engine(varying)
+        for _ in 1...2 { #expect(try await engine.send(request("cart", "anna")).source == .network) }
+        await engine.close()
+    }
+
+    @Test func `begins no session again that ended while its request was adapted`() async throws {
+        struct Logout: Interceptor {
+            let jar: CookieJar
+            func adapt(_ request: inout TransportRequest, attempt: Int) async throws { jar.removeAll(of: "anna") }
+        }
+        let engine = engine(transport) { $0.interceptors = [Logout(jar: jar)] }
+        _ = try await engine.send(request("login", "anna"))
+        #expect(jar.cookies(of: "anna").isEmpty)
+        await engine.close()
+    }
+
     @Test func `keeps and sends them, over a real wire too`() async throws {
         let heads = Guarded<[String]>([])
         let server = try RawServer { connection in

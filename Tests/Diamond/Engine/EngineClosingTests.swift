@@ -80,14 +80,18 @@ import Testing
 
     /// How a connection may wait for somebody who has the engine.
     enum Wait: CaseIterable {
-        case paused, pausedBeforeItBegan, inPausedLane
+        case paused, pausedBeforeItBegan, inPausedLane, behindOneInPausedLane
     }
 
     @Test(arguments: Wait.allCases) func `takes what only it could let go on along`(wait: Wait) async throws {
         let left = Left()
         do {
-            let engine = Engine(.init(testing: airport.transport))
-            let connection = engine.connection(for: Request("http://h/"))
+            var configuration = Engine.Configuration(testing: airport.transport)
+            configuration.lanes = ["api": .serial]
+            let engine = Engine(configuration)
+            var request = Request("http://h/")
+            if wait == .behindOneInPausedLane { request.lane = "api" }
+            let connection = engine.connection(for: request)
             switch wait {
             case .paused:
                 engine.enqueue(connection)
@@ -100,6 +104,10 @@ import Testing
                 engine.lanes.pause(.default)
                 engine.enqueue(connection)
                 await untilTrue { engine.lanes.waiting == 1 }
+            case .behindOneInPausedLane:
+                engine.lanes.pause("api")
+                engine.enqueue(request)
+                engine.enqueue(connection)
             }
             left.connection = connection
         }

@@ -38,6 +38,26 @@ import Testing
 
     private static let fresh: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
 
+    // MARK: Who waits for whom
+
+    @Test func `may send through the same engine while it transforms, however narrow that is`() async throws {
+        let box = Guarded<Engine?>(nil)
+        defer { box.withLock { $0 = nil } }
+        let transport = StubTransport(headers: Self.fresh, body: "1")
+        var configuration = Engine.Configuration(store: temporary.store)
+        (configuration.transport, configuration.width) = (transport, 1)
+        configuration.interceptors = [
+            Custom(transforming: { response in
+                guard response.url.hasSuffix("/a") else { return }
+                _ = try await box.withLock { $0 }?.send(Request("http://h/b"))
+            })
+        ]
+        let engine = Engine(configuration)
+        box.withLock { $0 = engine }
+        #expect(try await engine.send(Request("http://h/a").decode(Int.self)) == 1)
+        #expect(transport.requests.count == 2)
+    }
+
     // MARK: What is sent
 
     @Test func `changes what is sent, attempt by attempt, each after the one before`() async throws {

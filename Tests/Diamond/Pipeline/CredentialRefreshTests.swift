@@ -171,6 +171,35 @@ import Testing
         }
     }
 
+    @Test func `is not waited for by one that is made with it, and it with that`() async throws {
+        /// Makes each of two secrets with the other.
+        struct Circular: RefreshableCredentialProvider {
+            let engine: Guarded<Engine?>
+
+            func secret(_ name: String, for identity: String?) async throws -> String? { name }
+            func identity(for request: Request) async throws -> String? { "user" }
+
+            func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
+                var request = Request("http://h/\(names.sorted())")
+                request.credentials = [.header(.authorization, .secret(names == ["a"] ? "b" : "a"))]
+                let answer = try await engine.withLock { $0 }?.send(request)
+                guard answer?.status == .ok else { throw ConnectionError(.badStatus, "none") }
+            }
+        }
+        let box = Guarded<Engine?>(nil)
+        defer { box.withLock { $0 = nil } }
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport(taking: "new")
+        configuration.credentials = Circular(engine: box)
+        configuration.clock = TestClock()
+        let engine = Engine(configuration)
+        box.withLock { $0 = engine }
+        var asked = Request("http://h/")
+        asked.credentials = [.header(.authorization, .secret("a"))]
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(asked) }
+        #expect(error?.code == .noCredential)
+    }
+
     @Test func `fails its requests where it cannot be made anew, with the cause`() async throws {
         gate.open()
         let engine = engine(Login(gate: gate, isRefusing: true), transport(taking: "t2"))

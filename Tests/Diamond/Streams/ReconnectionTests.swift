@@ -19,8 +19,11 @@ import Testing
     @Test func `waits as long as the server says after an end`() {
         var reconnection = opened()
         #expect(reconnection.delayAfterEnd == .seconds(3))
-        reconnection.time = .milliseconds(10)
-        #expect(reconnection.delayAfterEnd == .milliseconds(10))
+        reconnection.time = .milliseconds(100)
+        #expect(reconnection.delayAfterEnd == .milliseconds(100))
+        // Never at once: a server that closes what it opens would be asked without end.
+        reconnection.time = .zero
+        #expect(reconnection.delayAfterEnd == .milliseconds(50))
     }
 
     @Test func `waits longer after each failure, and anew after a stream that was open`() {

@@ -20,6 +20,16 @@ import Testing
         #expect(refusal?.message.contains("s3cret") == false && !"\(Proxy(url))".contains("s3cret"))
     }
 
+    @Test func `is not passed by because the engine has a transport of its own`() async throws {
+        let transport = StubTransport()
+        var configuration = Engine.Configuration(testing: transport)
+        configuration.transportSettings.proxy = .through(Proxy("http://h:1"))
+        let error = await #expect(throws: ConnectionError.self) {
+            try await Engine(configuration).send(Request("http://h/"))
+        }
+        #expect(error?.code == .badSettings && transport.requests.isEmpty)
+    }
+
     @Test(arguments: ["", "a b", "a,b"]) func `is refused where an exception is no host`(exception: String) {
         #expect(Proxy("http://h:1", exceptions: [exception]).refusal?.code == .badSettings)
         #expect(Proxy("socks5h://h:1", exceptions: ["h", ".h.x", "10.0.0.0/8", "*"]).refusal == nil)

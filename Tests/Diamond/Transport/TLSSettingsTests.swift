@@ -37,6 +37,24 @@ import Testing
         #expect(refusal { $0.pins = ["h.x": []] }?.code == .badSettings)
     }
 
+    private static let pin = Data(count: 32).base64EncodedString()
+
+    @Test(arguments: [
+        "", "API.example.com", "api.example.com:8443", "https://api.example.com", "api.example.com.", "ä.x",
+    ])
+    func `are refused where a pin would never count`(host: String) {
+        #expect(refusal { $0.pins = [host: [Self.pin]] }?.code == .badSettings)
+    }
+
+    @Test(arguments: [
+        ("https://api.x/a", true), ("https://API.x:8443/", true), ("https://api.x./", true), ("https://b.x/", false),
+        ("https://[::1]/", true),
+    ])
+    func `pin the hosts that they name`(url: String, isPinned: Bool) {
+        let settings = settings { $0.pins = ["api.x": [Self.pin], "::1": [Self.pin]] }
+        #expect(settings.tls.refusal == nil && settings.tls.pins(for: url) == (isPinned ? [Self.pin] : []))
+    }
+
     @Test func `keep an engine from sending where they cannot be kept to`() async throws {
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
         var configuration = Engine.Configuration(store: nil)

@@ -65,7 +65,7 @@ struct ActivityState {
     mutating func removeObserver(_ number: Int) {
         wireObservers[number] = nil
         guard observersByNumber.removeValue(forKey: number) != nil else { return }
-        observers = Array(observersByNumber.values)
+        observers = observersByNumber.sorted { $0.key < $1.key }.map(\.value)
     }
 
     // MARK: Waiting

@@ -61,6 +61,7 @@ final class Members: Sendable {
     /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait for ever.
     func abandon() {
         for connection in all where connection.isHeld(by: lanes) { connection.cancel() }
+        if lanes.areAnyPaused { pipeline.refreshes.cancel() }
     }
 
     /// The connection has finished.

@@ -21,6 +21,8 @@ struct Transfer: Sendable {
     let request: TransportRequest
     /// Whose cookies its answer sets.
     let identity: String?
+    /// How many sessions of its had ended when its cookies were read; `nil` without a jar.
+    let removals: Int?
     let isPersonal: Bool
     /// Whether the answer may be gone on with, as far as that depends on the request.
     let isContinuable: Bool
@@ -39,7 +41,6 @@ struct Transfer: Sendable {
     /// - Parameter headLimit: how long the head may take; `nil` for ever.
     func outcome(headLimit: Duration? = nil) async -> Outcome {
         let sentAt = wire.now()
-        let removals = wire.cookies?.removals(of: identity)
         do throws(TransportError) {
             let response = try await response(within: headLimit)
             meter.arrive(response, to: request)

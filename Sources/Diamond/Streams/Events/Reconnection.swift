@@ -31,8 +31,8 @@ struct Reconnection: Sendable {
 
     mutating func open() { (hasOpened, failures) = (true, 0) }
 
-    /// After the end of a stream: the server's time.
-    var delayAfterEnd: Duration? { isAllowed ? time : nil }
+    /// After the end of a stream: the server's time, and never at once, whatever the server says.
+    var delayAfterEnd: Duration? { isAllowed ? max(time, policy.baseDelay) : nil }
 
     /// After a failure: the server's time, and a delay on top that grows with each in a row and is drawn, so that clients
     /// who were cut off together do not come back together.

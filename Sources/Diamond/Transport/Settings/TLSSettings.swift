@@ -50,6 +50,10 @@ public struct TLSSettings: Hashable, Sendable {
     /// Why there can be no such settings; `nil` where there can be. Reads the files.
     var refusal: TransportError? {
         for (host, keys) in pins {
+            guard Self.isHost(host) else {
+                let form = "its name as on the wire: in lower case, without scheme and port, other alphabets as xn--"
+                return .badSettings("a host of a pin is \(host.printable): give \(form)")
+            }
             guard !keys.isEmpty, keys.allSatisfy({ Data(base64Encoded: $0)?.count == 32 }) else {
                 return .badSettings("a pin of \(host.printable) is no SHA-256 in base64: 44 characters")
             }
@@ -64,6 +68,21 @@ public struct TLSSettings: Hashable, Sendable {
             return error
         }
         return nil
+    }
+
+    /// Whether a name is as a URL's host is compared: with another, no pin would ever count.
+    private static func isHost(_ name: String) -> Bool {
+        let isAddress = name.filter { $0 == ":" }.count > 1
+        let allowed = isAddress ? "0123456789abcdef:." : "abcdefghijklmnopqrstuvwxyz0123456789-_."
+        return !name.isEmpty && name.allSatisfy(allowed.contains) && name.last != "." && name.first != "."
+    }
+
+    /// The keys that the server of a URL may have; empty for any, `nil` where nobody can tell.
+    func pins(for url: String) -> Set<String>? {
+        guard !pins.isEmpty else { return [] }
+        guard var host = URL(string: url)?.host()?.lowercased() else { return nil }
+        if host.hasSuffix(".") { host.removeLast() }
+        return pins[host] ?? []
     }
 
     /// Those of the app's file, as PEM; `nil` where the system's are all.
