@@ -26,7 +26,7 @@ extension CurlTransfer {
             return false
         }
         let isDecoded = CurlSetup.decodes(request) && head.isCoded
-        if isDecoded || head.mayExpand { expansion = Expansion() }
+        if head.mayExpand { expansion = Expansion() }
         let fields = head.fields(decoded: isDecoded)
         if let length = head.contentLength { pipe.reserve(length) }
         take(

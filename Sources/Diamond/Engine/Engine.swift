@@ -19,8 +19,8 @@ public final class Engine: Sendable {
     /// What limits the exchanges on the wire.
     public let lanes: Lanes
 
-    private let transport: any Transport
-    private let members: Members
+    let transport: any Transport
+    let members: Members
     let decoder: any ResponseDecoder
 
     /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
@@ -110,113 +110,6 @@ public final class Engine: Sendable {
         pipeline.forgotten.add(identity)
         pipeline.wire.cookies?.removeAll(of: identity)
         return try await cache?.forget(identity: identity) ?? 0
-    }
-
-    /// Makes a connection of a request, ready to be given dependencies and enqueued.
-    public func connection(for request: Request) -> Connection {
-        let connection = Connection(request)
-        connection.belong(to: members)
-        return connection
-    }
-
-    func connection(for request: Request, _ acceptance: Acceptance?) -> Connection {
-        let connection = connection(for: request)
-        connection.take(by: acceptance)
-        return connection
-    }
-
-    /// Makes a connection of what another was, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for this engine.
-    public func connection(from snapshot: ConnectionSnapshot) -> Connection {
-        let connection = Connection(snapshot)
-        connection.belong(to: members)
-        return connection
-    }
-
-    /// Runs a connection when its dependencies have finished, whichever engine made it. Enqueued again, it is left where
-    /// it is.
-    public func enqueue(_ connection: Connection) { members.enqueue(connection) }
-
-    /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
-    func add(_ connection: Connection) -> Bool { members.add(connection) }
-
-    /// Runs a request as a connection, and returns it.
-    @discardableResult
-    public func enqueue(_ request: Request) -> Connection {
-        let connection = connection(for: request)
-        enqueue(connection)
-        return connection
-    }
-
-    /// Sends a request and calls back with its response, from the cache where the policy allows, or with the error: once,
-    /// never before this has returned. For programs that do not `await`.
-    ///
-    /// ```swift
-    /// engine.send(request) { result in
-    ///     show(result)
-    /// }
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - request: in a serial lane, those behind it wait until `callback` has returned.
-    ///   - executor: where `callback` is called; `nil` for ``Configuration/callbackExecutor``.
-    ///   - callback: called also when the connection is canceled.
-    /// - Returns: the connection, to be canceled or paused.
-    @discardableResult
-    public func send(
-        _ request: Request,
-        on executor: CallbackExecutor? = nil,
-        then callback: @escaping @Sendable (Result<Response, ConnectionError>) -> Void
-    ) -> Connection {
-        let connection = connection(for: request).onResult(on: executor, callback)
-        enqueue(connection)
-        return connection
-    }
-
-    /// The connections that the engine runs, in the order in which they were enqueued: those that wait, those on their way,
-    /// and those that are paused; each until it has finished. Calls to ``send(_:)->Response`` are not among them.
-    public var connections: [Connection] { members.all }
-
-    /// Cancels the connections of this engine that a predicate picks out of all that have not finished: by the tags of
-    /// their requests, by lane, by URL. Calls to ``send(_:)->Response`` are canceled with their tasks.
-    ///
-    /// - Parameter predicate: called in no order; be short.
-    /// - Returns: how many there were.
-    @discardableResult
-    public func cancel(where predicate: (Connection) -> Bool) -> Int {
-        let chosen = members.all.filter(predicate)
-        for connection in chosen { connection.cancel() }
-        return chosen.count
-    }
-
-    /// Returns when every refresh behind a stale answer has ended (`staleWhileRevalidate`).
-    public func settle() async { await pipeline.refreshes.settle() }
-
-    /// Ends what is under way, closes every socket and brings to disk what is stored. Later sends that need the network
-    /// fail.
-    ///
-    /// Answers reach the disk a moment after they are returned: a program that ends at once should close its engine, or
-    /// `await cache?.flush()`, before. The files of the cache are closed with the last reference to the engine or the cache.
-    ///
-    /// - Parameter limit: how long what is under way, or waits, may take to come to its end by itself, but for what is
-    ///   paused; then it is canceled, and waited for for 5 seconds at most: code of the app that does not heed a cancellation
-    ///   holds nobody up for longer. None by default. What is sent meanwhile counts, too: a server
-    ///   that shuts down stops to take requests first. Canceling the calling task ends the limit.
-    public func close(within limit: Duration = .zero) async {
-        if limit > .zero { await rest(for: limit, by: pipeline.wire.repetitions.clock) }
-        for connection in members.all { connection.cancel() }
-        pipeline.refreshes.cancel()
-        pipeline.streams.cancel()
-        await transport.close()
-        await pipeline.holders.settle()
-        lanes.open()
-        // By a clock that goes: who has canceled waits for no other.
-        await rest(for: .seconds(5), by: ExchangeClock(ContinuousClock()))
-        await cache?.flush()
-    }
-
-    /// Waits until nothing is under way.
-    private func rest(for limit: Duration, by clock: ExchangeClock) async {
-        _ = await clock.limit(limit) { [activity] in await activity.idle() }
     }
 
     /// What is paused, and can be resumed only by whoever has the connection, is canceled; the rest comes to its end.

@@ -30,8 +30,7 @@ extension Exchange {
         let transfer = Transfer(
             request: request, identity: order.identity, removals: removals, isPersonal: isPersonal,
             isContinuable: order.isContinuable, before: incomplete, keeper: keeper, bodyLimit: order.bodyLimit,
-            pouring: order.pouring, history: history,
-            admission: admission, wire: wire, meter: TransferMeter(request))
+            pouring: order.pouring, history: history, admission: admission, wire: wire, meter: TransferMeter(request))
         let limit = order.policy.attemptLimit(elapsed: elapsed)
         return Launch(number: number, transfer: transfer, limit: limit, admission: admission)
     }

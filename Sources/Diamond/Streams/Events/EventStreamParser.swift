@@ -9,15 +9,9 @@ import Foundation
 /// ```
 struct EventStreamParser: Sendable {
     /// More bytes in one event, or line, than are allowed.
-    struct TooLong: Error, Hashable {
-        let limit: Int
-    }
+    typealias TooLong = LineBuffer.TooLong
 
-    private let limit: Int
-    private var input: [UInt8] = []
-    private var position = 0
-    /// A line whose end has not come.
-    private var line: [UInt8] = []
+    private var buffer: LineBuffer
     private var isFirstLine = true
     /// Whether a U+000A that comes next belongs to the U+000D before it.
     private var isAfterReturn = false
@@ -34,20 +28,16 @@ struct EventStreamParser: Sendable {
     ///   - lastEventID: known from a stream before. It stays until the server names another, as in browsers.
     ///   - limit: bytes of a line and of an event's data at most.
     init(lastEventID: String = "", limit: Int) {
-        (id, self.lastEventID, self.limit) = (lastEventID, lastEventID, limit)
+        (id, self.lastEventID, buffer) = (lastEventID, lastEventID, LineBuffer(limit: limit))
     }
 
     /// Takes more bytes, which follow those before.
-    mutating func feed(_ piece: some Sequence<UInt8>) {
-        input.removeSubrange(..<position)
-        input.append(contentsOf: piece)
-        position = 0
-    }
+    mutating func feed(_ piece: some Sequence<UInt8>) { buffer.feed(piece) }
 
     /// The next event of what was fed; `nil` where more is needed.
     mutating func next() throws(TooLong) -> ServerSentEvent? {
         while try readLine() {
-            defer { line.removeAll(keepingCapacity: true) }
+            defer { buffer.line.removeAll(keepingCapacity: true) }
             if let event = try takeLine() { return event }
         }
         return nil
@@ -56,25 +46,21 @@ struct EventStreamParser: Sendable {
     // MARK: Lines
 
     private mutating func readLine() throws(TooLong) -> Bool {
-        if isAfterReturn, position < input.count {
-            if input[position] == .lineFeed { position += 1 }
+        if isAfterReturn, let next = buffer.next {
+            if next == .lineFeed { buffer.skip() }
             isAfterReturn = false
         }
-        let rest = input[position...]
-        let end = rest.firstIndex { $0 == .lineFeed || $0 == .carriageReturn }
-        line.append(contentsOf: rest[..<(end ?? rest.endIndex)])
-        position = end.map { $0 + 1 } ?? rest.endIndex
-        guard line.count <= limit else { throw TooLong(limit: limit) }
-        guard let end else { return false }
-        isAfterReturn = input[end] == .carriageReturn
+        guard let end = try buffer.readLine(to: { $0 == .lineFeed || $0 == .carriageReturn }) else { return false }
+        isAfterReturn = end == .carriageReturn
         return true
     }
 
     private mutating func takeLine() throws(TooLong) -> ServerSentEvent? {
         if isFirstLine {
             isFirstLine = false
-            if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+            if buffer.line.starts(with: [0xEF, 0xBB, 0xBF]) { buffer.line.removeFirst(3) }
         }
+        let line = buffer.line
         guard !line.isEmpty else { return dispatch() }
         // A comment has an empty name, which no field has.
         let colon = line.firstIndex(of: .colon) ?? line.endIndex
@@ -90,7 +76,7 @@ struct EventStreamParser: Sendable {
         switch String(decoding: name, as: UTF8.self) {
         case "event": type = Array(value)
         case "data":
-            guard data.count + value.count <= limit else { throw TooLong(limit: limit) }
+            guard data.count + value.count <= buffer.limit else { throw TooLong(limit: buffer.limit) }
             data += value
             data.append(.lineFeed)
         case "id": if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
@@ -114,11 +100,4 @@ struct EventStreamParser: Sendable {
             data: String(decoding: data.dropLast(), as: UTF8.self),
             lastEventID: lastEventID)
     }
-}
-
-extension UInt8 {
-    static let lineFeed: UInt8 = 0x0A
-    static let carriageReturn: UInt8 = 0x0D
-    static let space: UInt8 = 0x20
-    static let colon: UInt8 = 0x3A
 }

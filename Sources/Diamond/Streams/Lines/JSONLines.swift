@@ -53,7 +53,7 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         }
 
         private mutating func known() throws(ConnectionError) -> [UInt8]? {
-            do throws(LineSplitter.TooLong) { return try lines.next() } catch {
+            do throws(LineBuffer.TooLong) { return try lines.next() } catch {
                 let message = "line \(lines.number) is longer than \(error.limit) bytes: allow more"
                 throw ConnectionError(.bodyTooLarge, message)
             }

@@ -12,7 +12,7 @@ package final class ChaosServer: Sendable {
         case chunked
         /// A byte at a time.
         case drop
-        /// The head a byte at a time, with pauses (slow loris, the other way round).
+        /// The head a byte at a time (slow loris, the other way round).
         case loris
         /// Without a length, up to the end of the connection.
         case untilClose
@@ -153,7 +153,8 @@ private struct ChaosRequest {
 
     private func sendSlowly(_ text: String, _ connection: RawConnection) -> Bool {
         text.utf8.allSatisfy { byte in
-            usleep(100)
+            // Others have their turn between two bytes.
+            sched_yield()
             return connection.write([byte])
         }
     }

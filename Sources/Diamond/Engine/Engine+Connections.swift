@@ -1,0 +1,78 @@
+/// Requests as operations. See <doc:RunningConnections>.
+extension Engine {
+    /// Makes a connection of a request, ready to be given dependencies and enqueued.
+    public func connection(for request: Request) -> Connection {
+        let connection = Connection(request)
+        connection.belong(to: members)
+        return connection
+    }
+
+    func connection(for request: Request, _ acceptance: Acceptance?) -> Connection {
+        let connection = connection(for: request)
+        connection.take(by: acceptance)
+        return connection
+    }
+
+    /// Makes a connection of what another was, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for this engine.
+    public func connection(from snapshot: ConnectionSnapshot) -> Connection {
+        let connection = Connection(snapshot)
+        connection.belong(to: members)
+        return connection
+    }
+
+    /// Runs a connection when its dependencies have finished, whichever engine made it. Enqueued again, it is left where
+    /// it is.
+    public func enqueue(_ connection: Connection) { members.enqueue(connection) }
+
+    /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
+    func add(_ connection: Connection) -> Bool { members.add(connection) }
+
+    /// Runs a request as a connection, and returns it.
+    @discardableResult
+    public func enqueue(_ request: Request) -> Connection {
+        let connection = connection(for: request)
+        enqueue(connection)
+        return connection
+    }
+
+    /// Sends a request and calls back with its response, from the cache where the policy allows, or with the error: once,
+    /// never before this has returned. For programs that do not `await`.
+    ///
+    /// ```swift
+    /// engine.send(request) { result in
+    ///     show(result)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - request: in a serial lane, those behind it wait until `callback` has returned.
+    ///   - executor: where `callback` is called; `nil` for ``Configuration/callbackExecutor``.
+    ///   - callback: called also when the connection is canceled.
+    /// - Returns: the connection, to be canceled or paused.
+    @discardableResult
+    public func send(
+        _ request: Request,
+        on executor: CallbackExecutor? = nil,
+        then callback: @escaping @Sendable (Result<Response, ConnectionError>) -> Void
+    ) -> Connection {
+        let connection = connection(for: request).onResult(on: executor, callback)
+        enqueue(connection)
+        return connection
+    }
+
+    /// The connections that the engine runs, in the order in which they were enqueued: those that wait, those on their way,
+    /// and those that are paused; each until it has finished. Calls to ``send(_:)->Response`` are not among them.
+    public var connections: [Connection] { members.all }
+
+    /// Cancels the connections of this engine that a predicate picks out of all that have not finished: by the tags of
+    /// their requests, by lane, by URL. Calls to ``send(_:)->Response`` are canceled with their tasks.
+    ///
+    /// - Parameter predicate: called in no order; be short.
+    /// - Returns: how many there were.
+    @discardableResult
+    public func cancel(where predicate: (Connection) -> Bool) -> Int {
+        let chosen = members.all.filter(predicate)
+        for connection in chosen { connection.cancel() }
+        return chosen.count
+    }
+}
