@@ -84,7 +84,7 @@ let package = Package(
             name: "DiamondSchema",
             dependencies: ["DiamondSQLite"],
             path: "Schema",
-            resources: [.embedInCode("cache-v1.sql")]
+            resources: [.embedInCode("cache-v1.sql"), .embedInCode("replay-v1.sql")]
         ),
         .target(
             name: "Diamond",

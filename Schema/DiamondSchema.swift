@@ -9,4 +9,15 @@ package enum DiamondSchema {
         applicationID: 0x4469_6143,
         migrations: [String(decoding: PackageResources.cache_v1_sql, as: UTF8.self)]
     )
+
+    /// `replay.sqlite`; its application id reads `DiaQ`. A commit survives the loss of power.
+    package static let replay: SQLiteConfiguration = {
+        var configuration = SQLiteConfiguration(
+            applicationID: 0x4469_6151,
+            migrations: [String(decoding: PackageResources.replay_v1_sql, as: UTF8.self)]
+        )
+        configuration.synchronous = .full
+        configuration.pageSize = 4096
+        return configuration
+    }()
 }

@@ -41,19 +41,29 @@ package struct SQLiteConnection: ~Copyable {
     /// and frees a table of its own each time: a fifth of the whole statement.
     package func forgetLastInsertedID() { sqlite3_set_last_insert_rowid(handle.pointer, 0) }
 
-    /// Runs `body` in a savepoint: an error inside undoes what it did, and only that.
-    package func savepoint<Result>(
-        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    /// Runs `body` in a savepoint, and undoes what it did where it says so, or throws.
+    ///
+    /// - Parameter body: returns its result, and whether what it did is to stay.
+    package func undoing<Result>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> (Result, Bool)
     ) throws(SQLiteError) -> Result {
-        try handle.execute("SAVEPOINT diamond")
+        try statement("SAVEPOINT diamond").run()
         do {
-            let result = try body(self)
-            try handle.execute("RELEASE diamond")
+            let (result, stays) = try body(self)
+            if !stays { try statement("ROLLBACK TO diamond").run() }
+            try statement("RELEASE diamond").run()
             return result
         } catch {
             try? handle.execute("ROLLBACK TO diamond")
             try? handle.execute("RELEASE diamond")
             throw error
         }
+    }
+
+    /// Runs `body` in a savepoint: an error inside undoes what it did, and only that.
+    package func savepoint<Result>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        try undoing { (connection) throws(SQLiteError) in (try body(connection), true) }
     }
 }

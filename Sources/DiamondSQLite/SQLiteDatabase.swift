@@ -162,7 +162,7 @@ extension SQLiteDatabase {
             """
             PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0; PRAGMA mmap_size = 0;
             PRAGMA synchronous = \(configuration.synchronous.rawValue); PRAGMA temp_store = MEMORY;
-            PRAGMA secure_delete = ON;
+            PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA fullfsync = \(configuration.synchronous == .full);
             """
         )
         return handle

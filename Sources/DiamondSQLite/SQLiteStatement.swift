@@ -25,6 +25,11 @@ package struct SQLiteStatement: ~Copyable {
         try check(sqlite3_bind_int64(pointer, index, value))
     }
 
+    /// Binds 1 or 0.
+    package func bind(_ value: Bool, at index: Int32) throws(SQLiteError) {
+        try check(sqlite3_bind_int64(pointer, index, value ? 1 : 0))
+    }
+
     package func bind(_ value: Double?, at index: Int32) throws(SQLiteError) {
         guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
         try check(sqlite3_bind_double(pointer, index, value))

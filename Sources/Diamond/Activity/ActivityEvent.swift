@@ -27,4 +27,8 @@ public enum ActivityEvent: Sendable {
     case cacheSetAside(file: String)
     /// The cache could not be opened, read or written; requests go on without it.
     case cacheFailed(reason: String)
+    /// A job of the queue went from one state to another, in this process.
+    case job(ReplayTransition)
+    /// The queue could not be opened, read or written. What it was told to keep, and has not, the caller was told.
+    case queueFailed(reason: String)
 }

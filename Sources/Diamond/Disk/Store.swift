@@ -1,21 +1,38 @@
 public import Foundation
 
-/// The directory of an engine's files: `cache.sqlite`, which may be deleted at any time.
+/// The directories of an engine's files: `cache.sqlite`, which may be deleted at any time, and `replay.sqlite`, which must
+/// not.
 ///
 /// Several processes may use one store at the same time.
 public struct Store: Hashable, Sendable {
     public var directory: URL
+    /// Where the queue is: ``directory``, but for the ``default`` store, because a system that wants room empties caches.
+    public var replayDirectory: URL
     /// The SQLite VFS of its files, by name; `nil` is the default.
     package var vfs: String?
 
-    public init(directory: URL) { self.directory = directory }
+    public init(directory: URL) { (self.directory, replayDirectory) = (directory, directory) }
 
     /// `Diamond` in the platform's directory for caches: `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or
-    /// `~/.cache` on Linux.
+    /// `~/.cache` on Linux; the queue in `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`.
     public static var `default`: Store {
-        let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
-        return Store(directory: (caches ?? FileManager.default.temporaryDirectory).appendingPathComponent("Diamond"))
+        var store = Store(directory: userDirectory(.cachesDirectory))
+        store.replayDirectory = userDirectory(.applicationSupportDirectory)
+        return store
     }
+
+    private static func userDirectory(_ kind: FileManager.SearchPathDirectory) -> URL {
+        let directory = FileManager.default.urls(for: kind, in: .userDomainMask).first
+        return (directory ?? FileManager.default.temporaryDirectory).appendingPathComponent("Diamond")
+    }
+
+    package var replayPath: String { replayDirectory.appendingPathComponent("replay.sqlite").path }
+
+    /// The locks of those who claim jobs.
+    var ownersDirectory: URL { replayDirectory.appendingPathComponent("replay.owners") }
+
+    /// Touched when there is something to do.
+    var wakePath: String { replayDirectory.appendingPathComponent("replay.wake").path }
 
     package var cachePath: String { directory.appendingPathComponent("cache.sqlite").path }
 
@@ -31,7 +48,9 @@ public struct Store: Hashable, Sendable {
     }
 
     /// Makes the directory, for its owner only, where it is missing.
-    func create() throws(CacheError) {
+    func create() throws(CacheError) { try Self.create(directory) }
+
+    static func create(_ directory: URL) throws(CacheError) {
         do {
             try FileManager.default.createDirectory(
                 at: directory,

@@ -23,6 +23,8 @@ public struct LogObserver: ActivityObserver {
         case .cacheEntriesLocked(let reason): warn("entries of the cache cannot be opened", reason)
         case .cacheSetAside(let file): logger.warning("the cache was set aside", metadata: ["file": "\(file)"])
         case .cacheFailed(let reason): warn("the cache failed", reason)
+        case .job(let transition): logger.debug("\(transition)")
+        case .queueFailed(let reason): warn("the queue failed", reason)
         }
     }
 

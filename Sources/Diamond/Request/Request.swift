@@ -62,7 +62,17 @@ public struct Request: Hashable, Sendable {
         }
     }
 
+    /// Whether it is kept on disk and sent later where it cannot be sent now; `.never`. No part of the identity.
+    public var replay: ReplayPolicy {
+        get { ownReplay.value ?? .never }
+        set {
+            ownReplay = Boxed(newValue == .never ? nil : newValue)
+            forget()
+        }
+    }
+
     private var ownRetry = Boxed<RetryPolicy>.none
+    private var ownReplay = Boxed<ReplayPolicy>.none
 
     /// What engines have worked out about it.
     private(set) var memory = RequestMemory()

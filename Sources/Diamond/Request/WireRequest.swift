@@ -189,4 +189,7 @@ extension Parameters {
 extension HTTPRequest.Method {
     /// Whether sending it again can have no second effect (RFC 9110 section 9.2.1; RFC 10008 section 2).
     var isSafe: Bool { [.get, .head, .options, .trace, .query].contains(self) }
+
+    /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2).
+    var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 }

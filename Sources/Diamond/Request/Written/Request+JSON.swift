@@ -9,7 +9,8 @@ import HTTPTypes
 ///  "body": {"json": {"a": 1}}, "policy": "automatic", "maxAge": 60, "timeout": 30,
 ///  "credentials": [{"header": "Authorization", "prefix": "Bearer ", "secret": "github-token"}],
 ///  "identity": "user-42", "ignoring": ["utm_*"], "tags": ["cities"], "lane": "images",
-///  "retry": {"attempts": 5, "deadline": 30, "statuses": [429, 503]}}
+///  "retry": {"attempts": 5, "deadline": 30, "statuses": [429, 503]},
+///  "replay": {"mode": "durable", "orderingKey": "cart-7"}}
 /// ```
 ///
 /// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is
@@ -18,7 +19,9 @@ import HTTPTypes
 /// optionally `filename` and `contentType`. `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever.
 /// `retry` is a ``RetryPolicy``: `attempts`, `baseDelay`, `throttledDelay`, `maxDelay`, `retryAfterLimit`,
 /// `attemptTimeout`, `deadline`, `window` (times in seconds), `statuses` and `unsafeMethods`, all of which may be left
-/// out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. `bodyLimit` is in bytes.
+/// out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. `replay` is a
+/// ``ReplayPolicy``: `mode`, `orderingKey`, `order`, `priority`, `attempts`, `expiry`, `keyLifetime` (times in seconds),
+/// `unique`, `uniqueness` and `metadata`; without it, nothing is kept for later. `bodyLimit` is in bytes.
 /// Further keys are `destination`, `arrays`, `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
 extension Request {
     /// Reads the written form.
@@ -55,6 +58,7 @@ extension Request {
         tags = Set(try form.strings("tags"))
         if let name = try form.string("lane") { lane = Lane(name) }
         if let value = form.take("retry") { retry = try RetryPolicy(written: value) }
+        if let value = form.take("replay") { replay = try ReplayPolicy(written: value) }
         bodyLimit = try form.integer("bodyLimit", in: 0...1 << 53)
         try readIdentity(&form)
         try form.finish()
@@ -90,6 +94,7 @@ extension Request {
         if !tags.isEmpty { members["tags"] = .array(tags.sorted().map { .string($0) }) }
         if lane != .default { members["lane"] = .string(lane.name) }
         if let retry { members["retry"] = retry.written }
+        if replay != .never { members["replay"] = replay.written }
         if let bodyLimit { members["bodyLimit"] = JSONValue(bodyLimit) }
         try writeIdentity(into: &members)
         return .object(members)

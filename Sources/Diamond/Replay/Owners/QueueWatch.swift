@@ -1,0 +1,70 @@
+import DiamondSQLite
+import Foundation
+
+/// Tells at once when another process has added a job, or has died.
+///
+/// Without a watch of files, which Linux has, and Apple's platforms have in part, nothing is told: whoever relies on it
+/// looks once a second, too.
+final class QueueWatch: Sendable {
+    /// Whether it tells.
+    let isWatching: Bool
+    private let source: Guarded<(any DispatchSourceProtocol)?>
+
+    /// - Parameter tell: called on a thread of the system's; be short.
+    init(_ store: Store, tell: @escaping @Sendable () -> Void) {
+        #if canImport(Glibc)
+        let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+        guard descriptor >= 0 else {
+            (isWatching, source) = (false, Guarded(nil))
+            return
+        }
+        // A process that ends closes its lock, which it has open to write; who only looks has it open to read.
+        inotify_add_watch(descriptor, store.ownersDirectory.path, UInt32(IN_CLOSE_WRITE))
+        inotify_add_watch(descriptor, store.wakePath, UInt32(IN_MODIFY))
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
+        source.setEventHandler {
+            var events = [UInt8](repeating: 0, count: 4096)
+            while read(descriptor, &events, events.count) > 0 {}
+            tell()
+        }
+        source.setCancelHandler { close(descriptor) }
+        source.activate()
+        (isWatching, self.source) = (true, Guarded(source))
+        #elseif canImport(Darwin)
+        let descriptor = open(store.wakePath, O_EVTONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            (isWatching, source) = (false, Guarded(nil))
+            return
+        }
+        let source = DispatchSource.makeFileSystemObjectSource(
+            fileDescriptor: descriptor, eventMask: [.write, .extend])
+        source.setEventHandler { tell() }
+        source.setCancelHandler { close(descriptor) }
+        source.activate()
+        // Of the end of processes nothing is told.
+        (isWatching, self.source) = (false, Guarded(source))
+        #else
+        (isWatching, source) = (false, Guarded(nil))
+        #endif
+    }
+
+    deinit { source.withLock { $0 }?.cancel() }
+}
+
+/// Tells other processes that there is something to do.
+final class QueueBell: Sendable {
+    private let descriptor: Int32
+
+    init(_ store: Store) {
+        descriptor = open(store.wakePath, O_CREAT | O_CLOEXEC | O_WRONLY, 0o600)
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func ring() {
+        guard descriptor >= 0 else { return }
+        var byte: UInt8 = 1
+        // What cannot be written is found a second later.
+        _ = pwrite(descriptor, &byte, 1, 0)
+    }
+}

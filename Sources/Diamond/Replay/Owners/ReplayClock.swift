@@ -1,0 +1,52 @@
+import Foundation
+
+/// The clocks that the queue goes by.
+struct ReplayClock: Sendable {
+    /// Milliseconds since 1970: what people are told, and when a job's time comes.
+    var now: @Sendable () -> Int64
+    /// Milliseconds since the machine was started, its sleep included, by a clock that nobody sets: when a lease ends.
+    var uptime: @Sendable () -> Int64
+    /// Which start of the machine that is.
+    var boot: String
+    /// What waits go by.
+    var sleep: any Clock<Duration>
+    /// From 0 up to 1, for delays that are drawn.
+    var draw: @Sendable () -> Double
+
+    static let system = ReplayClock(
+        now: { Int64(Date().timeIntervalSince1970 * 1000) },
+        uptime: { BootClock.milliseconds },
+        boot: BootClock.id,
+        sleep: ContinuousClock(),
+        draw: { .random(in: 0..<1) }
+    )
+}
+
+/// The clock that counts from the start of the machine.
+enum BootClock {
+    static var milliseconds: Int64 {
+        var time = timespec()
+        #if canImport(Darwin)
+        // The one that goes on while the machine sleeps.
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        #else
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        #endif
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// Tells this start of the machine from every other. Empty where the system does not say: then leases alone tell who
+    /// has died.
+    static let id: String = {
+        #if canImport(Darwin)
+        var size = 0
+        guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0 else { return "" }
+        var text = [UInt8](repeating: 0, count: size)
+        guard sysctlbyname("kern.bootsessionuuid", &text, &size, nil, 0) == 0 else { return "" }
+        return String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
+        #else
+        let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+        return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        #endif
+    }()
+}

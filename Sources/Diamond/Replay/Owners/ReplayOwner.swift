@@ -1,0 +1,208 @@
+import DiamondSQLite
+import Foundation
+
+/// This process as one that claims jobs: its row, its lock and its lease, which it renews while it has jobs.
+final class ReplayOwner: Sendable {
+    /// How long an owner is believed to live that does not say so.
+    static let lease: Int64 = 60_000
+    static let renewal = Duration.milliseconds(15_000)
+    /// Before the lease ends, attempts that go on are ended: nobody else may have begun.
+    static let margin: Int64 = 5_000
+
+    private struct State {
+        var id: Int64?
+        var lock: OwnerLock?
+        /// By the clock that counts from the boot.
+        var leaseEnd: Int64 = 0
+        var users = 0
+        var isSuspended = false
+        var heartbeat: Task<Void, Never>?
+        /// What has to end where the lease does.
+        var attempts: [Int: @Sendable () -> Void] = [:]
+        var nextAttempt = 0
+    }
+
+    private let store: Store
+    private let writer: ReplayWriter
+    private let clock: ReplayClock
+    private let state = Guarded(State())
+
+    init(_ store: Store, _ writer: ReplayWriter, _ clock: ReplayClock) {
+        (self.store, self.writer, self.clock) = (store, writer, clock)
+    }
+
+    deinit { state.withLock { $0.heartbeat }?.cancel() }
+
+    /// The row's id while the process may act.
+    var id: Int64? { state.withLock { $0.id } }
+
+    /// Begins to be an owner, or goes on: from now on the lease is renewed, until ``leave()``.
+    func enter() async throws(ReplayError) -> Int64 {
+        state.withLock { $0.users += 1 }
+        do throws(ReplayError) {
+            let id = try await renewed()
+            startHeartbeat()
+            return id
+        } catch {
+            leave()
+            throw error
+        }
+    }
+
+    func leave() {
+        let heartbeat = state.withLock { state -> Task<Void, Never>? in
+            state.users -= 1
+            guard state.users == 0 else { return nil }
+            defer { state.heartbeat = nil }
+            return state.heartbeat
+        }
+        heartbeat?.cancel()
+    }
+
+    /// The lease, renewed where less than half of it is left; a new owner where somebody has taken this one for dead.
+    private func renewed() async throws(ReplayError) -> Int64 {
+        let (id, leaseEnd) = state.withLock { ($0.id, $0.leaseEnd) }
+        if let id, leaseEnd - clock.uptime() > Self.lease / 2 { return id }
+        if let id, try await renew(id) { return id }
+        return try await register()
+    }
+
+    private func renew(_ id: Int64, isSuspended: Bool = false) async throws(ReplayError) -> Bool {
+        let before = clock.uptime()
+        let isAlive = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.renew(id, lease: Self.lease, isSuspended: isSuspended, on: connection, ledger)
+        }
+        state.withLock { state in
+            guard state.id == id else { return }
+            // From before the write: what is on disk ends no earlier.
+            if isAlive { state.leaseEnd = before + Self.lease } else { (state.id, state.lock) = (nil, nil) }
+        }
+        return isAlive
+    }
+
+    private func register() async throws(ReplayError) -> Int64 {
+        let name = UUID().uuidString
+        // First the lock: a row without one is a dead owner's.
+        let lock = try OwnerLock(name, in: store.ownersDirectory)
+        let (boot, before) = (clock.boot, clock.uptime())
+        let id = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.addOwner(
+                name, boot: boot, process: getpid(), program: ProcessInfo.processInfo.processName, lease: Self.lease,
+                on: connection, ledger)
+        }
+        return state.withLock { state in
+            // Of two that registered at the same time, one is the owner; the other's row goes with its lock.
+            if let first = state.id { return first }
+            (state.id, state.lock, state.leaseEnd) = (id, lock, before + Self.lease)
+            return id
+        }
+    }
+
+    // MARK: The lease
+
+    private func startHeartbeat() {
+        state.withLock { state in
+            guard state.heartbeat == nil, state.users > 0 else { return }
+            state.heartbeat = Task { [weak self, clock] in
+                while (try? await clock.sleep.sleep(for: Self.renewal)) != nil {
+                    guard let self else { return }
+                    await self.beat()
+                }
+            }
+        }
+    }
+
+    private func beat() async {
+        let (id, leaseEnd) = state.withLock { ($0.id, $0.leaseEnd) }
+        let isRenewed: Bool?
+        if let id { isRenewed = try? await renew(id) } else { isRenewed = false }
+        // A renewal that fails is tried again at the next beat, if the lease lasts until then.
+        let nextBeat = clock.uptime() + Self.renewal.milliseconds
+        if !(isRenewed ?? (nextBeat < leaseEnd - Self.margin)) { endAttempts() }
+    }
+
+    private func endAttempts() {
+        for cancel in state.withLock({ Array($0.attempts.values) }) { cancel() }
+    }
+
+    /// Whether there is time left to begin an attempt.
+    var mayBegin: Bool { state.withLock { $0.id != nil && clock.uptime() < $0.leaseEnd - Self.margin } }
+
+    /// Runs an attempt, and cancels it before the lease ends.
+    func attempt<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
+        let task = Task { await body() }
+        let number = state.withLock { state in
+            state.nextAttempt += 1
+            state.attempts[state.nextAttempt] = { task.cancel() }
+            return state.nextAttempt
+        }
+        defer { state.withLock { $0.attempts[number] = nil } }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    // MARK: The end
+
+    /// The system may end the process at any time from now on: what it does then is no job's fault.
+    func suspend(_ isSuspended: Bool) async throws(ReplayError) {
+        state.withLock { $0.isSuspended = isSuspended }
+        guard let id else { return }
+        _ = try await renew(id, isSuspended: isSuspended)
+    }
+
+    /// Gives back what was claimed, and the lock.
+    func retire() async {
+        let (id, heartbeat) = state.withLock { state -> (Int64?, Task<Void, Never>?) in
+            defer { (state.id, state.heartbeat) = (nil, nil) }
+            return (state.id, state.heartbeat)
+        }
+        heartbeat?.cancel()
+        guard let id else { return }
+        try? await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.removeOwner(id, on: connection, &ledger)
+        }
+        state.withLock { $0.lock = nil }
+    }
+
+    // MARK: The others
+
+    /// Makes the jobs of owners ready again that have died, or have been away for longer than their leases.
+    ///
+    /// - Returns: whether there are others left that live.
+    func rescue() async throws(ReplayError) -> Bool {
+        let others = try owners()
+        let dead = others.filter(isDead)
+        guard !dead.isEmpty else { return !others.isEmpty }
+        // Who cannot keep its own lease must not judge others.
+        let me = try await enter()
+        defer { leave() }
+        let boot = clock.boot
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
+            guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else { return }
+            for owner in dead {
+                let isInnocent = owner.isSuspended || owner.boot != boot
+                try ReplayTable.bury(owner.id, isInnocent: isInnocent, on: connection, &ledger)
+            }
+        }
+        for owner in dead { OwnerLock.remove(owner.name, in: store.ownersDirectory) }
+        return others.count > dead.count
+    }
+
+    private func owners() throws(ReplayError) -> [ReplayTable.Owner] {
+        let me = id
+        do throws(SQLiteError) {
+            return try writer.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
+                .filter { $0.id != me }
+        } catch {
+            throw ReplayError(error)
+        }
+    }
+
+    private func isDead(_ owner: ReplayTable.Owner) -> Bool {
+        owner.boot != clock.boot || owner.leaseUntil <= clock.uptime()
+            || OwnerLock.isFree(owner.name, in: store.ownersDirectory)
+    }
+}

@@ -1,0 +1,63 @@
+import DiamondSQLite
+
+/// What replayers do with the queue.
+extension ReplayQueue {
+    /// Whether a claim may bring something: asked of a reader, so that who is idle writes nothing.
+    func mayHaveWork() throws(ReplayError) -> Bool {
+        let now = clock.now()
+        return try read { (connection) throws(SQLiteError) in
+            let ready = try connection.integer("SELECT EXISTS (SELECT 1 FROM job WHERE state = 0 AND is_head = 1)")
+            if ready != 0 { return true }
+            return try ReplayTable.nextTime(on: connection).map { $0 <= now } ?? false
+        }
+    }
+
+    /// When something happens by itself next, in milliseconds since 1970; `nil` for never.
+    func nextTime() throws(ReplayError) -> Int64? {
+        try read { (connection) throws(SQLiteError) in try ReplayTable.nextTime(on: connection) }
+    }
+
+    func claim(
+        _ limit: Int,
+        of identities: ReplayTable.Identities,
+        by owner: Int64
+    ) async throws(ReplayError) -> [ReplayTable.Claimed] {
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
+            guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else { return [] }
+            return try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger)
+        }
+    }
+
+    /// The last look before a job is sent.
+    func begin(_ job: ReplayTable.Claimed) async -> Bool {
+        guard let owner = owner.id else { return false }
+        let hasBegun = try? await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, &ledger)
+        }
+        // The write may have waited for long.
+        return hasBegun ?? false && self.owner.mayBegin
+    }
+
+    /// Takes note of an outcome; where the disk fails, again until it is on disk or the job is somebody else's.
+    ///
+    /// - Returns: the job's new state; `nil` where somebody else has it.
+    func finish(_ job: ReplayTable.Claimed, _ outcome: ReplayOutcome) async -> ReplayState? {
+        let draw = clock.draw()
+        while true {
+            do throws(ReplayError) {
+                return try await writer.write { (connection, ledger) throws(SQLiteError) in
+                    try ReplayTable.finish(
+                        job.id, token: job.token, outcome, draw: draw, on: connection, &ledger)
+                }
+            } catch {
+                guard owner.mayBegin, (try? await clock.sleep.sleep(for: .seconds(1))) != nil else { return nil }
+            }
+        }
+    }
+
+    func read<Value>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
+    ) throws(ReplayError) -> Value {
+        do throws(SQLiteError) { return try database.read(body) } catch { throw ReplayError(error) }
+    }
+}

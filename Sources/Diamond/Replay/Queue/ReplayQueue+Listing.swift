@@ -1,0 +1,92 @@
+import DiamondSQLite
+public import Foundation
+
+/// Looking at jobs. All of it reads from disk on the calling thread, beside what is written.
+extension ReplayQueue {
+    /// - Throws: ``ReplayError`` where the file cannot be read.
+    public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
+        try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }
+    }
+
+    /// Jobs in the order in which they were added.
+    ///
+    /// - Parameters:
+    ///   - id: of the last one of the page before; 0 for the first page.
+    ///   - limit: at most; 100.
+    public func jobs(
+        _ filter: ReplayFilter = ReplayFilter(),
+        after id: ReplayJob.ID = 0,
+        limit: Int = 100
+    ) throws(ReplayError) -> [ReplayJob] {
+        try read { (connection) throws(SQLiteError) in
+            try ReplayTable.jobs(filter, after: id, limit: limit, on: connection)
+        }
+    }
+
+    /// How many jobs are meant.
+    public func count(_ filter: ReplayFilter) throws(ReplayError) -> Int {
+        try read { (connection) throws(SQLiteError) in try ReplayTable.count(filter, on: connection) }
+    }
+
+    /// How many jobs are in each state. Costs the same however many there are.
+    public func counts() throws(ReplayError) -> [ReplayState: Int] {
+        try read { (connection) throws(SQLiteError) in try ReplayTable.census(on: connection) }
+    }
+
+    /// The request of a job as it is sent, secrets by name; `nil` where there is no such job.
+    ///
+    /// - Throws: ``ReplayError``: `badRequest` where what is on disk cannot be read.
+    public func request(of id: ReplayJob.ID) throws(ReplayError) -> Request? {
+        let written = try read { (connection) throws(SQLiteError) in try ReplayTable.request(of: id, on: connection) }
+        guard !written.isEmpty else { return nil }
+        do throws(RequestError) { return try Request(json: written) } catch { throw ReplayError(error) }
+    }
+
+    /// The last attempts that came to nothing, the oldest first.
+    public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
+        try read { (connection) throws(SQLiteError) in try ReplayTable.failures(of: id, on: connection) }
+    }
+
+    /// What is held, and since when.
+    public func holds() throws(ReplayError) -> [(hold: ReplayHold, reason: String, since: Date)] {
+        try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
+            .map { ($0.0, $0.1, Date(timeIntervalSince1970: Double($0.2) / 1000)) }
+    }
+
+    /// How often each verb was used in each hour since then, the oldest first; hours in which nothing happened are left out.
+    public func history(since date: Date) throws(ReplayError) -> [(hour: Date, verb: String, count: Int)] {
+        let hour = date.milliseconds / 3_600_000
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.hours(since: hour, on: connection) }
+            .map { (Date(timeIntervalSince1970: Double($0.hour) * 3600), $0.verb, $0.count) }
+    }
+
+    /// Waits until a job has come to its end, in this process or another: until it is done, dead or in review.
+    ///
+    /// - Throws: ``ReplayError``: `noJob`; `closed` when the waiting task is canceled before.
+    public func end(of id: ReplayJob.ID) async throws(ReplayError) -> ReplayJob {
+        let signal = ReplaySignal()
+        let number = listeners.add { transitions in if transitions.contains(where: { $0.jobID == id }) { signal.wake() }
+        }
+        defer { listeners.remove(number) }
+        while !Task.isCancelled {
+            guard let job = try job(id) else { throw Self.noJob(id) }
+            if job.state.isEnd { return job }
+            // Of what other processes do nobody tells.
+            await signal.wait(for: .seconds(1), by: clock.sleep)
+        }
+        throw ReplayError(.closed, "the wait for job \(id) was canceled")
+    }
+
+    /// The ordering keys that have jobs: who is first, and how many there are.
+    ///
+    /// - Parameter limit: at most; 1,000.
+    public func keys(limit: Int = 1000) throws(ReplayError) -> [(head: ReplayJob, count: Int)] {
+        try read { (connection) throws(SQLiteError) in
+            var keys: [(ReplayJob, Int)] = []
+            for line in try ReplayTable.lines(limit: limit, on: connection) {
+                if let job = try ReplayTable.job(line.head, on: connection) { keys.append((job, line.count)) }
+            }
+            return keys
+        }
+    }
+}

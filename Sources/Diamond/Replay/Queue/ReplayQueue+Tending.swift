@@ -1,0 +1,119 @@
+import DiamondSQLite
+public import Foundation
+import HTTPTypes
+
+/// What is not to be sent for now, by name.
+public enum ReplayHold: Hashable, Sendable {
+    /// Everything.
+    case queue
+    /// An ordering key.
+    case key(String)
+    case identity(String)
+    case lane(Lane)
+}
+
+/// Doing something to jobs.
+extension ReplayQueue {
+    /// Sends a job now that waits for its time.
+    ///
+    /// - Throws: ``ReplayError``: `noJob`, and `wrongState` where it does not wait.
+    public func retry(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.retry, to: id) }
+
+    /// Sends a job not before it is released.
+    public func hold(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.hold, to: id) }
+
+    /// Releases a job that was held by itself, or had no credential. Where its key, its identity or its lane is held it stays
+    /// so.
+    public func release(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.release, to: id) }
+
+    /// Gives a job up: it is done, without being sent. One that is being sent cannot be.
+    public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
+
+    /// Sends a job again that is dead or in review, with its place in its line, its `Idempotency-Key`, and its attempts
+    /// counted anew. That it may have been processed counts as looked into.
+    ///
+    /// - Throws: ``ReplayError``: `notUnique` where another one has its unique name by now.
+    public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
+
+    func apply(_ deed: ReplayTable.Deed, to id: ReplayJob.ID) async throws(ReplayError) {
+        let effect = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.apply(deed, to: id, on: connection, &ledger)
+        }
+        switch effect {
+        case .done: return
+        case .noJob: throw Self.noJob(id)
+        case .notUnique:
+            throw ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
+        case .wrongState(let state):
+            throw ReplayError(.wrongState, "job \(id) is \(state): \(deed.verb.rawValue) is for what is \(deed.states)")
+        }
+    }
+
+    static func noJob(_ id: ReplayJob.ID) -> ReplayError {
+        ReplayError(.noJob, "there is no job \(id): it may have ended long ago, see the list of jobs")
+    }
+
+    /// Puts another request into a job of which nothing was sent; of one that may have been, the server would take the
+    /// change for a repetition: then the new request is added as another job, and the old one stays as it is.
+    ///
+    /// - Parameter change: gets the request as it is on disk.
+    /// - Returns: the id of the job that has the new request.
+    /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent.
+    public func edit(
+        _ id: ReplayJob.ID,
+        _ change: @Sendable (inout Request) -> Void
+    ) async throws(ReplayError) -> ReplayJob.ID {
+        guard var request = try request(of: id) else { throw Self.noJob(id) }
+        let key = HTTPField.Name.idempotencyKey
+        let oldKey = key.flatMap { request.headers[$0] }
+        change(&request)
+        // Another request under the old key would be answered as the old one; under none, it gets its own.
+        if let key, request.headers[key] == oldKey { request.headers[key] = nil }
+        let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
+        let limit = maximumCount
+        let result = try await writer.write { (connection, ledger) throws(SQLiteError) -> Result<Int64, ReplayError> in
+            guard let row = try ReplayTable.row(id, on: connection) else { return .failure(Self.noJob(id)) }
+            guard row.state != .running, row.state != .done else {
+                return .failure(ReplayError(.wrongState, "job \(id) is \(row.state): what is sent is not changed"))
+            }
+            guard row.unknownAt == nil else {
+                switch try ReplayTable.add(draft, limit: limit, on: connection, &ledger) {
+                case .added(let id), .kept(let id), .replaced(let id): return .success(id)
+                case .merged: return .success(id)
+                case .refused(let error): return .failure(error)
+                }
+            }
+            var draft = draft
+            draft.policy.uniqueness = .preserveSchedule
+            try ReplayTable.replace(row, by: draft, on: connection, &ledger)
+            return .success(id)
+        }
+        return try result.get()
+    }
+
+    // MARK: Holds
+
+    /// Sends nothing of it until it is released: what is there, and what is added. What is being sent comes to its end. It
+    /// holds for every process, and after a restart.
+    ///
+    /// - Parameter reason: for people.
+    /// - Returns: how many jobs are held by it now that were not before.
+    @discardableResult
+    public func hold(_ hold: ReplayHold, reason: String = "") async throws(ReplayError) -> Int {
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.hold(hold, reason: reason, on: connection, &ledger)
+        }
+    }
+
+    /// Ends a hold. Jobs that have waited for their identity to sign in are released with it.
+    ///
+    /// - Returns: how many jobs it has released: not those that another hold, or they themselves, hold still.
+    @discardableResult
+    public func release(_ hold: ReplayHold) async throws(ReplayError) -> Int {
+        let count = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.release(hold, on: connection, &ledger)
+        }
+        listeners.tell([])
+        return count
+    }
+}

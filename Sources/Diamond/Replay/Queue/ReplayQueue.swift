@@ -1,0 +1,163 @@
+import DiamondSQLite
+import DiamondSchema
+public import Foundation
+
+/// Requests that are kept on disk to be sent later: after failures, after restarts, in order, by this process or another.
+///
+/// ```swift
+/// var request = Request("https://api.example.com/orders", method: .post, body: .json(["city": 7]))
+/// request.replay = ReplayPolicy(.durable, orderingKey: "cart-7")
+/// let id = try await engine.queue().enqueue(request)
+/// ```
+///
+/// Every method returns when what it did is on disk, by `fsync`; what is done at the same time is committed together.
+/// Several processes may use one queue. A damaged file is refused and left as it is: the jobs in it may exist nowhere else.
+public final class ReplayQueue: Sendable {
+    /// What an engine adds to every request before it is written.
+    typealias Resolve = @Sendable (Request) async throws -> Request
+
+    let store: Store
+    let database: SQLiteDatabase
+    let clock: ReplayClock
+    let writer: ReplayWriter
+    let listeners = ReplayListeners()
+    let owner: ReplayOwner
+    let rules: KeyRules
+    private let resolve: Resolve
+    private let ownMaximumCount = Guarded(100_000)
+
+    /// Opens the queue of a store, making it where it is missing, for a process that only adds and tends: what is added is
+    /// written as it is, without an engine's base URL and headers.
+    ///
+    /// - Throws: ``ReplayError``.
+    public convenience init(_ store: Store) throws(ReplayError) { try self.init(store, clock: .system) }
+
+    /// - Parameters:
+    ///   - activity: is told what happens.
+    ///   - resolve: what an engine adds to a request.
+    init(
+        _ store: Store,
+        clock: ReplayClock = .system,
+        activity: Activity? = nil,
+        rules: KeyRules = KeyRules(),
+        resolve: @escaping Resolve = { $0 }
+    ) throws(ReplayError) {
+        database = try Self.open(store)
+        (self.store, self.clock, self.rules, self.resolve) = (store, clock, rules, resolve)
+        let bell = QueueBell(store)
+        writer = ReplayWriter(database, clock) { [listeners] transitions in
+            for transition in transitions { activity?.report(.job(transition)) }
+            listeners.tell(transitions)
+            if transitions.contains(where: \.isForOthers) { bell.ring() }
+        }
+        owner = ReplayOwner(store, writer, clock)
+    }
+
+    private static func open(_ store: Store) throws(ReplayError) -> SQLiteDatabase {
+        do throws(CacheError) {
+            try Store.create(store.replayDirectory)
+            try Store.create(store.ownersDirectory)
+        } catch {
+            throw ReplayError(.cannotOpen, error.message)
+        }
+        do throws(SQLiteError) {
+            return try SQLiteDatabase(path: store.replayPath, configuration: store.replaySchema)
+        } catch {
+            throw ReplayError(error)
+        }
+    }
+
+    /// Jobs that may be open (ready, waiting, running or held) at most; 100,000. One more is the error `queueFull`.
+    public var maximumCount: Int {
+        get { ownMaximumCount.withLock { $0 } }
+        set { ownMaximumCount.withLock { $0 = newValue } }
+    }
+
+    // MARK: Adding
+
+    /// Adds a request, to be sent as its ``Request/replay`` says; the mode does not matter.
+    ///
+    /// - Parameters:
+    ///   - delay: it is not sent before.
+    /// - Returns: the job's id: of an older one where one of its unique name stays or takes it in; `nil` where nothing has
+    ///   to be sent any more (``ReplayPolicy/Uniqueness/merge``).
+    /// - Throws: ``ReplayError``; then nothing was added.
+    @discardableResult
+    public func enqueue(_ request: Request, after delay: Duration = .zero) async throws(ReplayError) -> ReplayJob.ID? {
+        try await enqueue([request], after: delay)[0]
+    }
+
+    /// Adds a request that is not sent before `date`.
+    @discardableResult
+    public func enqueue(_ request: Request, at date: Date) async throws(ReplayError) -> ReplayJob.ID? {
+        try await add([try await draft(of: request, at: date.milliseconds)])[0]
+    }
+
+    /// Adds all of them, in their order, or none.
+    ///
+    /// - Returns: as ``enqueue(_:after:)`` does, of each.
+    @discardableResult
+    public func enqueue(
+        _ requests: [Request],
+        after delay: Duration = .zero
+    ) async throws(ReplayError) -> [ReplayJob.ID?] {
+        let time = delay > .zero ? clock.now() + delay.milliseconds : nil
+        var drafts: [ReplayDraft] = []
+        for request in requests { drafts.append(try await draft(of: request, at: time)) }
+        return try await add(drafts)
+    }
+
+    func draft(of request: Request, at time: Int64? = nil) async throws(ReplayError) -> ReplayDraft {
+        let resolved: Request
+        do { resolved = try await resolve(request) } catch {
+            throw ReplayError(.badRequest, "\(error)")
+        }
+        var draft = try ReplayDraft(resolved, rules: rules, freshKey: UUID().uuidString)
+        draft.runAt = time
+        return draft
+    }
+
+    func add(_ drafts: [ReplayDraft]) async throws(ReplayError) -> [ReplayJob.ID?] {
+        let (limit, rules) = (maximumCount, rules)
+        let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            // All or none, though others are in the same transaction.
+            let before = ledger
+            return try connection.undoing { (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
+                var ids: [Int64?] = []
+                for draft in drafts {
+                    switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, &ledger) {
+                    case .added(let id), .kept(let id), .replaced(let id): ids.append(id)
+                    case .merged: ids.append(nil)
+                    case .refused(let error):
+                        ledger = before
+                        return (.failure(error), false)
+                    }
+                }
+                return (.success(ids), true)
+            }
+        }
+        return try additions.get()
+    }
+
+    // MARK: The end
+
+    /// Gives back what this process has claimed and not sent. What is added later is written still.
+    public func close() async { await owner.retire() }
+}
+
+extension Store {
+    var replaySchema: SQLiteConfiguration {
+        var configuration = DiamondSchema.replay
+        configuration.vfs = vfs
+        return configuration
+    }
+}
+
+extension Date {
+    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+}
+
+extension ReplayTransition {
+    /// Whether another process may have something to do now.
+    fileprivate var isForOthers: Bool { to == .ready || to == .waiting || verb == .discard }
+}

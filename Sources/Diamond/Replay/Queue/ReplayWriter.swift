@@ -1,0 +1,119 @@
+import DiamondSQLite
+import Dispatch
+
+/// Writes to the queue's file, what comes at the same time in one transaction: a commit waits for the disk, and a hundred
+/// can wait together.
+final class ReplayWriter: Sendable {
+    /// What is done in a transaction. May be done twice, and must not do anything outside of it.
+    typealias Body<Value> =
+        @Sendable (
+            borrowing SQLiteConnection, inout ReplayLedger
+        ) throws(SQLiteError) -> Value
+
+    private struct Item: Sendable {
+        var body: Body<Void>
+        var finish: @Sendable (ReplayError?) -> Void
+    }
+
+    private struct State {
+        var waiting: [Item] = []
+        var isScheduled = false
+    }
+
+    /// Of one transaction.
+    private static let groupLimit = 512
+
+    private let database: SQLiteDatabase
+    private let clock: ReplayClock
+    private let committed: @Sendable ([ReplayTransition]) -> Void
+    private let state = Guarded(State())
+    private let queue = DispatchQueue(label: "diamond.replay.writer", qos: .userInitiated)
+
+    /// - Parameter committed: what happens is told when it is on disk.
+    init(_ database: SQLiteDatabase, _ clock: ReplayClock, committed: @escaping @Sendable ([ReplayTransition]) -> Void)
+    {
+        self.database = database
+        self.clock = clock
+        self.committed = committed
+    }
+
+    /// Returns when what was done is durable.
+    func write<Value: Sendable>(_ body: @escaping Body<Value>) async throws(ReplayError) -> Value {
+        let result = Guarded<Value?>(nil)
+        let failure: ReplayError? = await withCheckedContinuation { continuation in
+            let item = Item(
+                body: { (connection, ledger) throws(SQLiteError) in
+                    let value = try body(connection, &ledger)
+                    result.withLock { $0 = value }
+                },
+                finish: { continuation.resume(returning: $0) }
+            )
+            let mustSchedule = state.withLock { state in
+                state.waiting.append(item)
+                defer { state.isScheduled = true }
+                return !state.isScheduled
+            }
+            if mustSchedule { queue.async { self.drain() } }
+        }
+        if let failure { throw failure }
+        guard let value = result.withLock({ $0 }) else {
+            throw ReplayError(.other, "the queue's transaction ended without a result")
+        }
+        return value
+    }
+
+    /// On a connection of its own, beside what is written.
+    func read<Value>(
+        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
+    ) throws(SQLiteError) -> Value { try database.read(body) }
+
+    private func drain() {
+        while let group = nextGroup() { write(group) }
+    }
+
+    private func nextGroup() -> [Item]? {
+        state.withLock { state in
+            let group = Array(state.waiting.prefix(Self.groupLimit))
+            state.waiting.removeFirst(group.count)
+            state.isScheduled = !group.isEmpty
+            return group.isEmpty ? nil : group
+        }
+    }
+
+    // One that fails must not take the others along.
+    private func write(_ group: [Item]) {
+        do throws(ReplayError) {
+            try commit(group)
+            for item in group { item.finish(nil) }
+        } catch  where group.count > 1 {
+            for item in group { write([item]) }
+        } catch {
+            for item in group { item.finish(error) }
+        }
+    }
+
+    private func commit(_ group: [Item]) throws(ReplayError) {
+        let transitions = try Self.commit(to: database, clock) { (connection, ledger) throws(SQLiteError) in
+            for item in group { try item.body(connection, &ledger) }
+        }.transitions
+        if !transitions.isEmpty { committed(transitions) }
+    }
+
+    /// One transaction, for those who may wait for the disk.
+    static func commit<Value>(
+        to database: SQLiteDatabase,
+        _ clock: ReplayClock,
+        _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Value
+    ) throws(ReplayError) -> (value: Value, transitions: [ReplayTransition]) {
+        do throws(SQLiteError) {
+            return try database.write { (connection) throws(SQLiteError) in
+                var ledger = ReplayLedger(now: clock.now(), uptime: clock.uptime())
+                let value = try body(connection, &ledger)
+                try ReplayTable.count(ledger, on: connection)
+                return (value, ledger.transitions)
+            }
+        } catch {
+            throw ReplayError(error)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import DiamondSQLite
+
+/// Why the queue cannot do what it was asked for.
+public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kinds of failure; new ones may come.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let description: String
+
+        /// The request has no written form, or holds a secret that may not be written.
+        public static let badRequest = Code(description: "badRequest")
+        /// As many jobs wait as the queue is to hold.
+        public static let queueFull = Code(description: "queueFull")
+        /// There is no such job.
+        public static let noJob = Code(description: "noJob")
+        /// The job is in a state in which this cannot be done.
+        public static let wrongState = Code(description: "wrongState")
+        /// Somebody else has the job, or the lease has ended: what was done to it counts for nothing.
+        public static let leaseLost = Code(description: "leaseLost")
+        /// A job of the same unique name waits.
+        public static let notUnique = Code(description: "notUnique")
+        /// Two requests of one unique name cannot become one.
+        public static let cannotMerge = Code(description: "cannotMerge")
+        /// The directory or the file cannot be made or opened.
+        public static let cannotOpen = Code(description: "cannotOpen")
+        /// There is nothing to open yet.
+        public static let noStore = Code(description: "noStore")
+        /// A newer version of Diamond wrote the queue.
+        public static let newerStore = Code(description: "newerStore")
+        /// The file in the queue's place is another program's.
+        public static let foreignFile = Code(description: "foreignFile")
+        public static let readOnly = Code(description: "readOnly")
+        public static let diskFull = Code(description: "diskFull")
+        /// Another process holds the file for longer than 5 seconds.
+        public static let busy = Code(description: "busy")
+        /// The disk fails to read or write.
+        public static let diskError = Code(description: "diskError")
+        /// The file is damaged. It is left as it is: jobs may be in it that exist nowhere else.
+        public static let corrupt = Code(description: "corrupt")
+        /// The queue was closed.
+        public static let closed = Code(description: "closed")
+        public static let other = Code(description: "other")
+    }
+
+    public var code: Code
+    /// What happened and what to do, in one line, without secrets.
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message.printable
+    }
+
+    public var description: String { message }
+
+    init(_ error: RequestError) { self.init(.badRequest, error.message) }
+
+    init(_ error: SQLiteError) {
+        let code = Self.codes[error.code] ?? Self.codes[error.code.primary] ?? .other
+        // The file of a cache is made anew; this one must not be.
+        let message = code == .corrupt ? "\(error.path): \(error.message): \(Self.remedyOfDamage)" : error.summary
+        self.init(code, message)
+    }
+
+    private static let remedyOfDamage =
+        "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"
+
+    private static let codes: [SQLiteError.Code: Code] = [
+        .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
+        .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt,
+        .ioError: .diskError, .noSharedMemory: .diskFull,
+    ]
+}

@@ -1,0 +1,59 @@
+public import Foundation
+
+/// A request that is kept to be sent later, and what has become of it.
+public struct ReplayJob: Hashable, Sendable, Identifiable {
+    /// In the order in which jobs were added; none is used twice.
+    public var id: Int64
+    public var state: ReplayState
+    /// Why it is in this state.
+    public var reason: ReplayReason
+    public var method: String
+    /// For people: without user info, secrets masked.
+    public var url: String
+    public var host: String
+    /// On whose behalf; `nil` where it is nobody's in particular.
+    public var identity: String?
+    public var orderingKey: String?
+    public var order: ReplayPolicy.Order
+    /// Whether none of its ordering key stands before it.
+    public var isHead: Bool
+    public var priority: Int
+    public var lane: String
+    public var tags: [String]
+    /// The app's own.
+    public var metadata: [String: JSONValue]
+    /// The name of the typed call; `nil` where it is none.
+    public var kind: String?
+    public var enqueuedAt: Date
+    /// Its last transition.
+    public var changedAt: Date
+    /// It is not sent before.
+    public var runAt: Date
+    /// It is not sent after; `nil` for ever.
+    public var expiresAt: Date?
+    /// Those that count.
+    public var attempts: Int
+    public var attemptLimit: Int
+    /// When the attempt that goes on began; `nil` where none does.
+    public var sentAt: Date?
+    /// The first attempt that may have been processed without anybody knowing; `nil` where there was none.
+    public var unknownSince: Date?
+    /// Sent with every attempt; `nil` where none is.
+    public var idempotencyKey: String?
+    /// Of the last answer.
+    public var status: Int?
+    /// Counts claims and rescues.
+    public var token: Int64
+}
+
+/// An attempt of a job that came to nothing. The last 10 are kept.
+public struct ReplayFailure: Hashable, Sendable {
+    /// From 1 on, those that do not count included.
+    public var number: Int
+    public var startedAt: Date
+    public var endedAt: Date
+    /// One word: `status 503`, the code of an error, or `died` of its process.
+    public var code: String
+    /// One line, without secrets.
+    public var message: String
+}

@@ -1,0 +1,18 @@
+/// How long jobs are kept that have ended. What needs review stays until somebody has decided.
+public struct ReplayRetention: Hashable, Sendable {
+    public struct Limit: Hashable, Sendable {
+        public var age: Duration
+        public var count: Int
+
+        public init(age: Duration, count: Int) { (self.age, self.count) = (age, count) }
+    }
+
+    /// A day and 10,000.
+    public var done = Limit(age: .seconds(86_400), count: 10_000)
+    /// 180 days and 10,000, as Sidekiq and Faktory keep them.
+    public var dead = Limit(age: .seconds(180 * 86_400), count: 10_000)
+
+    public init() {}
+
+    func limit(of state: ReplayState) -> Limit { state == .done ? done : dead }
+}

@@ -1,0 +1,32 @@
+import Foundation
+
+/// How long a job waits after an attempt that came to nothing: exponential, half of it drawn.
+///
+/// `U(0.5, 1) · min(1 h, 2 s · 2ⁿ⁻¹)` after the n-th attempt that counts: the cap is reached at the twelfth, and 20 attempts
+/// take some 9 hours. Half is fixed, unlike where a caller waits: nobody is in a hurry, and a server that is down wants
+/// silence.
+enum ReplayBackoff {
+    static let base = Duration.seconds(2)
+    static let cap = Duration.seconds(3600)
+    /// What a job waits where the network is away and nobody tells when it is back.
+    static let offline = Duration.seconds(60)
+    /// The longest that a server is obeyed.
+    static let longestPushBack = Duration.seconds(86_400)
+
+    /// Milliseconds.
+    ///
+    /// - Parameters:
+    ///   - attempt: from 1 on.
+    ///   - draw: from 0 up to 1.
+    static func delay(after attempt: Int, draw: Double) -> Int64 {
+        let exponent = Double(min(max(attempt, 1), 32) - 1)
+        let whole = min(Double(cap.milliseconds), Double(base.milliseconds) * pow(2, exponent))
+        return Int64(whole * (0.5 + min(max(draw, 0), 1) / 2))
+    }
+
+    /// What the server asks for, and up to a tenth more: those whom it has sent away together do not come back together.
+    static func delay(pushedBack pushBack: Duration, draw: Double) -> Int64 {
+        let whole = Double(min(pushBack, longestPushBack).milliseconds)
+        return Int64(whole * (1 + min(max(draw, 0), 1) / 10))
+    }
+}

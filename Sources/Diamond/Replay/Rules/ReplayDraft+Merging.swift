@@ -1,0 +1,88 @@
+import Foundation
+import HTTPTypes
+
+/// Making one job of two that have the same unique name.
+extension ReplayDraft {
+    /// What two become.
+    enum Merger: Hashable, Sendable {
+        case one(ReplayDraft)
+        /// Nothing has to be sent: what is created and deleted was never there.
+        case none
+    }
+
+    /// | before | new | becomes |
+    /// |---|---|---|
+    /// | POST | PUT, PATCH | the POST, with what the new one changes |
+    /// | PUT, PATCH | the same method | the new one, with what it leaves alone |
+    /// | PUT, PATCH | DELETE | the DELETE |
+    /// | POST | DELETE | nothing |
+    ///
+    /// Bodies are merged by RFC 7396 where both are JSON objects; else the new one's counts.
+    ///
+    /// - Parameter earlier: the request that waits.
+    /// - Throws: ``ReplayError/Code-swift.struct/cannotMerge`` for all else.
+    func merged(into earlier: Request, rules: KeyRules) throws(ReplayError) -> Merger {
+        let new = try Self.request(from: request)
+        switch (earlier.method, new.method) {
+        case (.post, .put), (.post, .patch): return .one(try draft(of: Self.body(of: new, over: earlier), rules))
+        case (.put, .put), (.patch, .patch): return .one(try draft(of: Self.body(of: earlier, under: new), rules))
+        case (.put, .delete), (.patch, .delete), (.delete, .delete): return .one(self)
+        case (.post, .delete): return .none
+        default:
+            let message = "a \(new.method.rawValue) cannot be merged into a \(earlier.method.rawValue) that waits"
+            throw ReplayError(.cannotMerge, "\(message): choose another uniqueness, or another unique name")
+        }
+    }
+
+    static func request(from data: Data) throws(ReplayError) -> Request {
+        do { return try Request(json: data) } catch { throw ReplayError(error) }
+    }
+
+    private func draft(of request: Request, _ rules: KeyRules) throws(ReplayError) -> ReplayDraft {
+        var request = request
+        request.replay = policy
+        var draft = try ReplayDraft(request, rules: rules, freshKey: idempotencyKey ?? UUID().uuidString)
+        draft.runAt = runAt
+        return draft
+    }
+
+    /// The earlier request, with what the new one's body changes.
+    private static func body(of new: Request, over earlier: Request) -> Request {
+        var request = earlier
+        if case .json(let patch)? = new.body, case .json(let target)? = earlier.body {
+            request.body = .json(target.merging(patch))
+        } else {
+            request.body = new.body
+        }
+        return request
+    }
+
+    /// The new request, with what it leaves alone of the earlier one's body.
+    private static func body(of earlier: Request, under new: Request) -> Request {
+        var request = new
+        if new.method == .patch, case .json(let patch)? = new.body, case .json(let target)? = earlier.body {
+            request.body = .json(target.adding(patch))
+        }
+        return request
+    }
+}
+
+extension JSONValue {
+    /// By RFC 7396: `null` removes.
+    fileprivate func merging(_ patch: JSONValue) -> JSONValue {
+        guard case .object(let changes) = patch else { return patch }
+        var members: [String: JSONValue] = [:]
+        if case .object(let own) = self { members = own }
+        for (name, change) in changes {
+            members[name] = change == .null ? nil : (members[name] ?? .null).merging(change)
+        }
+        return .object(members)
+    }
+
+    /// Two patches in one: `null` stays, because the server still has to remove.
+    fileprivate func adding(_ patch: JSONValue) -> JSONValue {
+        guard case .object(let changes) = patch, case .object(var members) = self else { return patch }
+        for (name, change) in changes { members[name] = members[name]?.adding(change) ?? change }
+        return .object(members)
+    }
+}

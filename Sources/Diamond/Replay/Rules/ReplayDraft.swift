@@ -1,0 +1,122 @@
+import Crypto
+import Foundation
+import HTTPTypes
+
+/// A job before it has a row: everything that is written of a request.
+struct ReplayDraft: Hashable, Sendable {
+    /// The request in its written form, without secrets.
+    var request: Data
+    var method: String
+    /// For people.
+    var url: String
+    var host: String
+    var identity: String?
+    var lane: String
+    var tags: [String]
+    var policy: ReplayPolicy
+    var isIdempotent: Bool
+    var idempotencyKey: String?
+    /// The name of the typed call.
+    var kind: String? { policy.kind }
+    /// Not before; milliseconds since 1970, `nil` for now.
+    var runAt: Int64?
+    /// What was tried already.
+    var history = History()
+
+    /// Attempts that were made before the job was a job.
+    struct History: Hashable, Sendable {
+        struct Failure: Hashable, Sendable {
+            var startedAt: Int64
+            var code: String
+            var message: String
+        }
+
+        var failures: [Failure] = []
+        /// The last one's: decides when the job is sent next, and whether at all.
+        var outcome: ReplayOutcome?
+        /// The first attempt that may have been processed unseen.
+        var unknownAt: Int64?
+    }
+
+    /// - Parameters:
+    ///   - request: with everything that the engine adds to it.
+    ///   - rules: say what of it is secret.
+    ///   - freshKey: of a request that has no `Idempotency-Key` and needs one.
+    init(_ request: Request, rules: KeyRules, freshKey: @autoclosure () -> String) throws(ReplayError) {
+        do throws(RequestError) {
+            let wire = try WireRequest(request)
+            try Self.refuseSecrets(of: request, wire, rules.adding(wire))
+            (method, url) = (wire.method.rawValue, wire.printableURL(rules))
+            host = String(String(decoding: wire.url.origin, as: UTF8.self).drop { $0 != "/" }.dropFirst(2))
+            (identity, lane, tags) = (request.identity, request.lane.name, request.tags.sorted())
+            (policy, isIdempotent) = (request.replay, wire.method.isIdempotent)
+            let request = try request.keyed(else: freshKey)
+            idempotencyKey = HTTPField.Name.idempotencyKey.flatMap { request.headers[$0] }
+            self.request = try request.json()
+        } catch {
+            throw ReplayError(error)
+        }
+    }
+
+    /// What only one job at a time is to be for; of one identity.
+    var uniqueKey: Data? {
+        guard let unique = policy.unique else { return nil }
+        var hash = SHA256()
+        // Lengths, so that no name and identity can be taken for others.
+        for part in [identity ?? "", unique] {
+            hash.update(data: Data("\(part.utf8.count):".utf8))
+            hash.update(data: Data(part.utf8))
+        }
+        hash.update(data: Data([identity == nil ? 0 : 1]))
+        return Data(hash.finalize())
+    }
+
+    // MARK: Secrets
+
+    private static func refuseSecrets(
+        of request: Request, _ wire: WireRequest, _ rules: KeyRules
+    ) throws(RequestError) {
+        for credential in request.credentials where credential.secret.name == nil {
+            throw refusal("a secret without a name", "use .secret(\"name\")")
+        }
+        if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy) }
+        for field in wire.headers where rules.isCredential(field.name) {
+            throw refusal("the header \(field.name.rawName), which is a credential", remedy)
+        }
+        for item in wire.items.sorted where item.hasValue && rules.isSecret(parameter: item.name.span) {
+            throw refusal("the parameter \(String(decoding: item.name, as: UTF8.self)), which is a secret", remedy)
+        }
+        switch wire.body {
+        case .json(let value) where value.hasSecretMember(rules):
+            throw refusal("a member of its body that is a secret", bodyRemedy)
+        case .form(let parameters) where parameters.contains { rules.isSecret($0.name) }:
+            throw refusal("a field of its form that is a secret", bodyRemedy)
+        default: break
+        }
+    }
+
+    private static let remedy = "name it in the request's credentials, with .secret(\"name\")"
+    private static let bodyRemedy = "send it without replay"
+
+    private static func refusal(_ what: String, _ remedy: String) -> RequestError {
+        RequestError(
+            .unnamedSecret, "the request is to be kept on disk, where no secret is written, and has \(what): \(remedy)")
+    }
+}
+
+extension HTTPField.Name {
+    /// draft-ietf-httpapi-idempotency-key-header.
+    static let idempotencyKey = HTTPField.Name("Idempotency-Key")
+}
+
+extension Request {
+    /// With an `Idempotency-Key`, where its method needs one to be sent again and the server honours it.
+    func keyed(else freshKey: () -> String) -> Request {
+        guard let name = HTTPField.Name.idempotencyKey, headers[name] == nil, !method.isIdempotent,
+            replay.keyLifetime != nil
+        else { return self }
+        var request = self
+        request.headers[name] = freshKey()
+        return request
+    }
+}

@@ -1,0 +1,38 @@
+/// What came of an attempt to send a job, as far as the queue has to know.
+enum ReplayOutcome: Hashable, Sendable {
+    /// A server has answered.
+    ///
+    /// - Parameters:
+    ///   - isTransient: whether the same request may be answered otherwise later.
+    ///   - pushBack: how long the server asks to wait (RFC 9110 section 10.2.3); `nil` where it does not say.
+    case answered(status: Int, isTransient: Bool = false, pushBack: Duration? = nil)
+    case failed(Fault, code: String, message: String)
+
+    /// What a failure means for another attempt.
+    enum Fault: Hashable, Sendable, CaseIterable {
+        /// It surely was not processed.
+        case unsent
+        /// It may have been processed.
+        case unknown
+        /// The network is away.
+        case offline
+        /// It will never be sent as it is.
+        case unsendable
+        /// A secret of it is not known now: its identity has to sign in.
+        case noCredential
+        /// What is on disk cannot be read. A newer version of the app may.
+        case undecodable
+        /// Whoever sent it wanted the end, before it left.
+        case returned
+        /// The same, and it may have left.
+        case interrupted
+    }
+
+    var failure: (code: String, message: String)? {
+        switch self {
+        case .answered(let status, _, _) where (200..<400).contains(status): nil
+        case .answered(let status, _, _): ("status \(status)", "the server answered \(status)")
+        case .failed(_, let code, let message): (code, message)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+/// What an attempt's outcome makes of a job. Pure: the one place where it is decided.
+extension ReplayRow {
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - draw: from 0 up to 1.
+    mutating func take(_ outcome: ReplayOutcome, at now: Int64, draw: Double) {
+        // Of the attempt that has ended, and of none when it is over.
+        defer { (owner, sentAt) = (nil, nil) }
+        switch outcome {
+        case .answered(let status, let isTransient, let pushBack):
+            self.status = status
+            take(status, isTransient, pushBack, now, draw)
+        case .failed(let fault, _, _): take(fault, now, draw)
+        }
+    }
+
+    /// Ready where its time has come, waiting where not, held where it is by itself.
+    mutating func rest(at now: Int64) {
+        state = isHeld ? .held : runAt > now ? .waiting : .ready
+    }
+
+    // MARK: Answers
+
+    private mutating func take(_ status: Int, _ isTransient: Bool, _ pushBack: Duration?, _ now: Int64, _ draw: Double)
+    {
+        switch status {
+        case 200..<400: end(.done, .finished)
+        case 404, 410: end(hasGone ? .done : .dead, hasGone ? .gone : .refused)
+        case 401: hold(.unauthorized)
+        // The first one with the key is still at work (draft-ietf-httpapi-idempotency-key-header section 2.7).
+        case 409 where keyLifetime != nil: repeatLater(now, draw)
+        case 400, 422: end(.dead, .refused)
+        case _ where !isTransient: end(.dead, .refused)
+        // The server itself asks for another one.
+        case 429, 503:
+            if let pushBack { wait(pushBack, now, draw) } else { repeatIfHarmless(status, now, draw) }
+        default: repeatIfHarmless(status, now, draw)
+        }
+    }
+
+    /// What a DELETE found gone may be its own doing.
+    private var hasGone: Bool { isIdempotent && unknownAt != nil }
+
+    private var isRepeatable: Bool { isIdempotent || keyLifetime != nil }
+
+    /// A server that fails says not whether it has processed the request before.
+    private mutating func repeatIfHarmless(_ status: Int, _ now: Int64, _ draw: Double) {
+        if [408, 425, 429].contains(status) || isRepeatable { return repeatLater(now, draw) }
+        unknownAt = unknownAt ?? sentAt ?? now
+        end(.needsReview, .outcomeUnknown)
+    }
+
+    // MARK: Failures
+
+    private mutating func take(_ fault: ReplayOutcome.Fault, _ now: Int64, _ draw: Double) {
+        switch fault {
+        case .unsent: repeatLater(now, draw)
+        case .unknown:
+            unknownAt = unknownAt ?? sentAt ?? now
+            if let reason = reviewReason(at: now) { end(.needsReview, reason) } else { repeatLater(now, draw) }
+        case .offline: wait(until: now + ReplayBackoff.offline.milliseconds, .offline)
+        case .unsendable: end(.dead, .unsendable)
+        case .noCredential: hold(.unauthorized)
+        case .undecodable: undecodable(now, draw)
+        case .returned: wait(until: runAt, .returned)
+        case .interrupted:
+            unknownAt = unknownAt ?? sentAt ?? now
+            if let reason = reviewReason(at: now) { end(.needsReview, reason) } else { wait(until: now, .returned) }
+        }
+    }
+
+    /// Once more, for another version of the app; then nobody can (River's pull request 1324).
+    private mutating func undecodable(_ now: Int64, _ draw: Double) {
+        guard attempts == 0 else { return end(.dead, .undecodable) }
+        repeatLater(now, draw)
+    }
+
+    /// Whoever sent it has died, or was away for longer than its lease.
+    ///
+    /// - Parameters:
+    ///   - rescues: how often that happened in 72 hours, this time included.
+    ///   - isInnocent: whether it surely was not the job's fault, as where the system ends an app that it had suspended.
+    mutating func takeDeath(rescues: Int, isInnocent: Bool, at now: Int64) {
+        token += 1
+        defer { (owner, sentAt) = (nil, nil) }
+        guard let sentAt else { return wait(until: runAt, .returned) }
+        unknownAt = unknownAt ?? sentAt
+        if let reason = reviewReason(at: now) { return end(.needsReview, reason) }
+        if rescues >= Self.poisonLimit, !isInnocent { return end(.dead, .poison) }
+        wait(until: runAt, .rescued)
+    }
+
+    /// Deaths in 72 hours that make a job poison (Sidekiq's numbers, its issue 4633).
+    static let poisonLimit = 3
+    static let poisonWindow: Int64 = 72 * 3_600_000
+
+    // MARK: Steps
+
+    private mutating func end(_ state: ReplayState, _ reason: ReplayReason) {
+        (self.state, self.reason) = (state, reason)
+    }
+
+    private mutating func hold(_ reason: ReplayReason) { (state, self.reason, isHeld) = (.held, reason, true) }
+
+    private mutating func wait(until time: Int64, _ reason: ReplayReason) {
+        (state, self.reason, runAt) = (.waiting, reason, time)
+    }
+
+    private mutating func repeatLater(_ now: Int64, _ draw: Double) {
+        attempts += 1
+        guard attempts < attemptLimit else { return end(.dead, .attemptsUsed) }
+        wait(until: now + ReplayBackoff.delay(after: attempts, draw: draw), .backoff)
+    }
+
+    private mutating func wait(_ pushBack: Duration, _ now: Int64, _ draw: Double) {
+        attempts += 1
+        guard attempts < attemptLimit else { return end(.dead, .attemptsUsed) }
+        wait(until: now + ReplayBackoff.delay(pushedBack: pushBack, draw: draw), .retryAfter)
+    }
+}

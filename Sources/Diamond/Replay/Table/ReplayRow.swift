@@ -1,0 +1,40 @@
+/// What of a job changes, with what decides how: a value that rules compute and ``ReplayTable`` reads and writes.
+struct ReplayRow: Hashable, Sendable {
+    // What stays.
+    let id: Int64
+    let identity: String?
+    let orderingKey: String?
+    let isStrict: Bool
+    let lane: String
+    let isIdempotent: Bool
+    let keyLifetime: Int64?
+    let expiresAt: Int64?
+    let attemptLimit: Int
+
+    // What changes; times in milliseconds.
+    var state: ReplayState
+    var reason: ReplayReason
+    var isHead: Bool
+    var isHeld: Bool
+    var runAt: Int64
+    var attempts: Int
+    /// Counts claims and rescues.
+    var token: Int64
+    /// Who runs it.
+    var owner: Int64?
+    /// When the attempt that goes on began.
+    var sentAt: Int64?
+    /// The first attempt that may have been processed unseen.
+    var unknownAt: Int64?
+    var status: Int?
+
+    /// Whether it stands in the line of its ordering key.
+    var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }
+
+    /// Whether it must not be sent again because nobody knows whether it was processed, and a second time could do harm.
+    func reviewReason(at now: Int64) -> ReplayReason? {
+        guard let unknownAt, !isIdempotent else { return nil }
+        guard let keyLifetime else { return .outcomeUnknown }
+        return now - unknownAt > keyLifetime ? .keyExpired : nil
+    }
+}

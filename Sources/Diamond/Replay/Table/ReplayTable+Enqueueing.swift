@@ -1,0 +1,253 @@
+import DiamondSQLite
+import Foundation
+
+/// Adding jobs.
+extension ReplayTable {
+    /// What has become of a draft.
+    enum Addition: Hashable, Sendable {
+        case added(Int64)
+        /// One of its unique name waited already, and stays.
+        case kept(Int64)
+        /// It has taken the place of one of its unique name.
+        case replaced(Int64)
+        /// It and one of its unique name need not be sent.
+        case merged
+        case refused(ReplayError)
+    }
+
+    /// - Parameters:
+    ///   - limit: jobs that may be open at most.
+    ///   - owner: who sends it at once; `nil` where it waits for its turn.
+    static func add(
+        _ draft: ReplayDraft,
+        limit: Int,
+        owner: Int64? = nil,
+        rules: KeyRules = KeyRules(),
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Addition {
+        if let key = draft.uniqueKey, let other = try open(key, on: connection) {
+            if let addition = try settle(draft, with: other, rules, on: connection, &ledger) { return addition }
+        }
+        let counts = try census(on: connection)
+        let open = counts.reduce(0) { $0 + ($1.key.isEnd ? 0 : $1.value) }
+        guard open < limit else {
+            return .refused(
+                ReplayError(
+                    .queueFull, "\(open) jobs wait, and no more are taken: send them, or raise the queue's bound"))
+        }
+        return .added(try insert(draft, owner: owner, on: connection, &ledger))
+    }
+
+    // MARK: Unique names
+
+    /// Who has a unique name now.
+    private static func open(_ key: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
+        let statement = try connection.statement(
+            """
+            SELECT id FROM job
+            WHERE unique_key = ? AND unique_key IS NOT NULL AND (unique_states >> state) & 1
+            """
+        )
+        try statement.bind(key, at: 1)
+        guard try statement.step() else { return nil }
+        return try row(statement.int64(0), on: connection)
+    }
+
+    /// - Returns: `nil` where the draft is to be added beside the other.
+    private static func settle(
+        _ draft: ReplayDraft,
+        with other: ReplayRow,
+        _ rules: KeyRules,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Addition? {
+        if draft.policy.uniqueness == .keep { return .kept(other.id) }
+        // Of what may have been sent nothing is changed: the server would take the change for a repetition.
+        guard other.state != .running, other.unknownAt == nil else {
+            try freeName(of: other.id, on: connection)
+            return nil
+        }
+        guard draft.policy.uniqueness == .merge else {
+            try replace(other, by: draft, on: connection, &ledger)
+            return .replaced(other.id)
+        }
+        return try merge(draft, into: other, rules, on: connection, &ledger)
+    }
+
+    private static func merge(
+        _ draft: ReplayDraft,
+        into other: ReplayRow,
+        _ rules: KeyRules,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Addition {
+        let old = try request(of: other.id, on: connection)
+        switch Result(catching: { () throws(ReplayError) in
+            try draft.merged(into: ReplayDraft.request(from: old), rules: rules)
+        }) {
+        case .success(.one(let merged)):
+            try replace(other, by: merged, on: connection, &ledger)
+            return .replaced(other.id)
+        case .success(.none):
+            try discard(other, on: connection, &ledger)
+            return .merged
+        case .failure(let error): return .refused(error)
+        }
+    }
+
+    private static func freeName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("UPDATE job SET unique_states = 0 WHERE id = ?")
+        try statement.bind(id, at: 1)
+        try statement.run()
+    }
+
+    /// Nothing of it was sent, and nothing has to be.
+    private static func discard(
+        _ row: ReplayRow,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        var new = row
+        (new.state, new.reason) = (.done, .replaced)
+        try save(new, .discard, from: row.state, on: connection, &ledger)
+    }
+
+    /// Puts another request into a job of which nothing was sent.
+    static func replace(
+        _ row: ReplayRow,
+        by draft: ReplayDraft,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            UPDATE job SET method = ?2, url = ?3, host = ?4, tags = ?5, metadata = ?6, is_idempotent = ?7,
+                idempotency_key = ?8, key_lifetime = ?9, kind = ?10
+            WHERE id = ?1
+            """
+        )
+        try statement.bind(row.id, at: 1)
+        try bindRequest(draft, to: statement)
+        try statement.run()
+        let payload = try connection.statement("UPDATE payload SET request = ? WHERE job = ?")
+        try payload.bind(draft.request, at: 1)
+        try payload.bind(row.id, at: 2)
+        try payload.run()
+        var new = row
+        new.reason = .replaced
+        if draft.policy.uniqueness != .preserveSchedule { new.runAt = draft.runAt ?? ledger.now }
+        try settle(&new, on: connection, ledger)
+        try save(new, .edit, from: row.state, on: connection, &ledger)
+    }
+
+    private static func bindRequest(
+        _ draft: ReplayDraft,
+        to statement: borrowing SQLiteStatement
+    ) throws(SQLiteError) {
+        try statement.bind(draft.method, at: 2)
+        try statement.bind(draft.url, at: 3)
+        try statement.bind(draft.host, at: 4)
+        try statement.bind(text(.array(draft.tags.map { .string($0) })), at: 5)
+        try statement.bind(text(.object(draft.policy.metadata)), at: 6)
+        try statement.bind(draft.isIdempotent, at: 7)
+        try statement.bind(draft.idempotencyKey, at: 8)
+        try statement.bind(draft.keyLifetime, at: 9)
+        try statement.bind(draft.kind, at: 10)
+    }
+
+    private static func text(_ value: JSONValue) -> String {
+        // A number that is not finite, which only code can make, is the one thing that has no text.
+        (try? value.written()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
+    }
+
+    // MARK: Rows
+
+    static func request(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data {
+        let statement = try connection.statement("SELECT request FROM payload WHERE job = ?")
+        try statement.bind(id, at: 1)
+        return try statement.step() ? statement.data(0) : Data()
+    }
+
+    private static func insert(
+        _ draft: ReplayDraft,
+        owner: Int64?,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Int64 {
+        let key = draft.policy.orderingKey
+        let isHead = if let key { try !hasLine(key, on: connection) } else { true }
+        let isHeld = try isHeld(key: key, identity: draft.identity, lane: draft.lane, on: connection)
+        var state: ReplayState = isHeld ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
+        var reason: ReplayReason = isHeld ? .held : state == .waiting ? .delayed : .enqueued
+        let mayBeSentAtOnce = owner != nil && isHead && state == .ready
+        let isSentAtOnce = try mayBeSentAtOnce ? !isQueueHeld(on: connection) : false
+        if isSentAtOnce { (state, reason) = (.running, .claimed) }
+        let statement = try connection.statement(
+            """
+            INSERT INTO job (state, method, url, host, tags, metadata, is_idempotent, idempotency_key, key_lifetime, kind,
+                reason, identity, ordering_key, is_strict, is_head, priority, turn, run_at, expires_at, enqueued_at,
+                changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, (SELECT last FROM turn), ?17,
+                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
+            """
+        )
+        try statement.bind(Int64(state.rawValue), at: 1)
+        try bindRequest(draft, to: statement)
+        try statement.bind(reason.description, at: 11)
+        try statement.bind(draft.identity, at: 12)
+        try statement.bind(key, at: 13)
+        try statement.bind(draft.policy.order == .strict, at: 14)
+        try statement.bind(isHead, at: 15)
+        try statement.bind(Int64(draft.policy.priority), at: 16)
+        try statement.bind(draft.runAt ?? ledger.now, at: 17)
+        try statement.bind(draft.policy.expiry.map { ledger.now + $0.milliseconds }, at: 18)
+        try statement.bind(ledger.now, at: 19)
+        try statement.bind(Int64(draft.policy.attempts), at: 20)
+        try statement.bind(isSentAtOnce, at: 21)
+        try statement.bind(isSentAtOnce ? owner : nil, at: 22)
+        try statement.bind(draft.history.unknownAt, at: 23)
+        try statement.bind(draft.uniqueKey, at: 24)
+        try statement.bind(draft.lane, at: 25)
+        try statement.run()
+        let id = connection.lastInsertedID
+        let payload = try connection.statement("INSERT INTO payload (job, request) VALUES (?, ?)")
+        try payload.bind(id, at: 1)
+        try payload.bind(draft.request, at: 2)
+        try payload.run()
+        ledger.note(.enqueue, id, from: nil, to: state, reason)
+        try takeOver(draft.history, of: id, on: connection, &ledger)
+        return id
+    }
+
+    private static func hasLine(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM job WHERE ordering_key = ? AND is_head = 1")
+        try statement.bind(key, at: 1)
+        return try statement.step()
+    }
+
+    /// What was tried before the job was a job counts as if the job had.
+    private static func takeOver(
+        _ history: ReplayDraft.History,
+        of id: Int64,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        for failure in history.failures {
+            try addFailure(
+                of: id, failure.code, failure.message, startedAt: failure.startedAt, on: connection, ledger)
+        }
+        guard let outcome = history.outcome, var row = try row(id, on: connection) else { return }
+        let old = row.state
+        row.take(outcome, at: ledger.now, draw: 0.5)
+        try settle(&row, on: connection, ledger)
+        try save(row, .fail, from: old, on: connection, &ledger)
+    }
+}
+
+extension ReplayDraft {
+    /// Milliseconds; `nil` where no key is sent.
+    fileprivate var keyLifetime: Int64? {
+        idempotencyKey == nil ? nil : policy.keyLifetime?.milliseconds
+    }
+}

@@ -1,0 +1,161 @@
+import DiamondSQLite
+import Foundation
+
+/// Reading jobs for people.
+extension ReplayTable {
+    private static let columns = """
+        id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
+        kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at, idempotency_key,
+        status, token
+        """
+
+    static func job(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob? {
+        let statement = try connection.statement(composed: "SELECT \(columns) FROM job WHERE id = ?")
+        try statement.bind(id, at: 1)
+        return try statement.step() ? ReplayJob(statement) : nil
+    }
+
+    /// In the order of their ids.
+    static func jobs(
+        _ filter: ReplayFilter,
+        after id: Int64,
+        limit: Int,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [ReplayJob] {
+        let statement = try connection.statement(
+            composed: """
+                SELECT \(columns) FROM job WHERE id > ?1 AND \(filter.condition) ORDER BY id LIMIT ?2
+                """)
+        try statement.bind(id, at: 1)
+        try statement.bind(Int64(limit), at: 2)
+        for (index, value) in filter.values.enumerated() { try statement.bind(value, at: Int32(index + 3)) }
+        var jobs: [ReplayJob] = []
+        while try statement.step() { jobs.append(ReplayJob(statement)) }
+        return jobs
+    }
+
+    static func count(
+        _ filter: ReplayFilter,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int {
+        let statement = try connection.statement(composed: "SELECT count(*) FROM job WHERE \(filter.condition)")
+        for (index, value) in filter.values.enumerated() { try statement.bind(value, at: Int32(index + 3)) }
+        return try statement.step() ? Int(statement.int64(0)) : 0
+    }
+
+    static func failures(
+        of id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [ReplayFailure] {
+        let statement = try connection.statement(
+            "SELECT number, started_at, ended_at, code, message FROM attempt WHERE job = ? ORDER BY id")
+        try statement.bind(id, at: 1)
+        var failures: [ReplayFailure] = []
+        while try statement.step() {
+            failures.append(
+                ReplayFailure(
+                    number: Int(statement.int64(0)), startedAt: statement.date(1), endedAt: statement.date(2),
+                    code: statement.text(3), message: statement.text(4)))
+        }
+        return failures
+    }
+
+    /// The heads of lines, with how many stand in each.
+    static func lines(
+        limit: Int,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [(head: Int64, count: Int)] {
+        let statement = try connection.statement(
+            """
+            SELECT head.id, (SELECT count(*) FROM job WHERE ordering_key = head.ordering_key AND ordering_key IS NOT NULL
+                AND (state < 4 OR (is_strict = 1 AND state > 4)))
+            FROM job AS head INDEXED BY job_head WHERE head.ordering_key IS NOT NULL AND head.is_head = 1
+            ORDER BY head.ordering_key LIMIT ?
+            """
+        )
+        try statement.bind(Int64(limit), at: 1)
+        var lines: [(Int64, Int)] = []
+        while try statement.step() { lines.append((statement.int64(0), Int(statement.int64(1)))) }
+        return lines
+    }
+
+    /// What happened in each hour since then, in order.
+    static func hours(
+        since hour: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [(hour: Int64, verb: String, count: Int)] {
+        let statement = try connection.statement(
+            "SELECT hour, verb, count FROM hour WHERE hour >= ? ORDER BY hour, verb")
+        try statement.bind(hour, at: 1)
+        var hours: [(Int64, String, Int)] = []
+        while try statement.step() { hours.append((statement.int64(0), statement.text(1), Int(statement.int64(2)))) }
+        return hours
+    }
+}
+
+extension ReplayFilter {
+    /// Values are bound from the third on.
+    fileprivate var condition: String { (["TRUE"] + terms.map(\.sql)).numbered }
+
+    fileprivate var values: [String] { terms.map(\.value) }
+
+    private var terms: [(sql: String, value: String)] {
+        var terms: [(String, String)] = []
+        if let state { terms.append(("state = CAST(? AS INTEGER)", String(state.rawValue))) }
+        if let orderingKey { terms.append(("ordering_key = ?", orderingKey)) }
+        if let identity { terms.append(("identity = ?", identity)) }
+        if let host { terms.append(("host = ?", host)) }
+        if let tag { terms.append(("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", tag)) }
+        if let enqueuedBefore {
+            terms.append(("enqueued_at < CAST(? AS INTEGER)", String(enqueuedBefore.milliseconds)))
+        }
+        return terms
+    }
+}
+
+extension [String] {
+    /// Joined by AND, the marks of values numbered from 3 on.
+    fileprivate var numbered: String {
+        var number = 2
+        return map { term in
+            guard term.contains("?") else { return term }
+            number += 1
+            return term.replacing("?", with: "?\(number)")
+        }.joined(separator: " AND ")
+    }
+}
+
+extension ReplayJob {
+    init(_ row: borrowing SQLiteStatement) {
+        id = row.int64(0)
+        state = ReplayState(rawValue: Int(row.int64(1))) ?? .held
+        reason = ReplayReason(description: row.text(2))
+        method = row.text(3)
+        url = row.text(4)
+        host = row.text(5)
+        identity = row.optionalText(6)
+        orderingKey = row.optionalText(7)
+        order = row.int64(8) != 0 ? .strict : .ordered
+        isHead = row.int64(9) != 0
+        priority = Int(row.int64(10))
+        lane = row.text(11)
+        tags = (try? JSONDecoder().decode([String].self, from: row.data(12))) ?? []
+        metadata = (try? JSONDecoder().decode([String: JSONValue].self, from: row.data(13))) ?? [:]
+        kind = row.optionalText(14)
+        enqueuedAt = row.date(15)
+        changedAt = row.date(16)
+        runAt = row.date(17)
+        expiresAt = row.isNull(18) ? nil : row.date(18)
+        attempts = Int(row.int64(19))
+        attemptLimit = Int(row.int64(20))
+        sentAt = row.isNull(21) ? nil : row.date(21)
+        unknownSince = row.isNull(22) ? nil : row.date(22)
+        idempotencyKey = row.optionalText(23)
+        status = row.optional(24).map(Int.init)
+        token = row.int64(25)
+    }
+}
+
+extension SQLiteStatement {
+    fileprivate func date(_ column: Int32) -> Date { Date(timeIntervalSince1970: Double(int64(column)) / 1000) }
+}

@@ -1,0 +1,197 @@
+import DiamondSQLite
+import Foundation
+
+/// All the SQL of the queue's tables: here reading and writing single jobs, and their lines.
+enum ReplayTable {
+    static func row(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
+        let statement = try connection.statement(
+            """
+            SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
+                state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status
+            FROM job WHERE id = ?
+            """
+        )
+        try statement.bind(id, at: 1)
+        return try statement.step() ? ReplayRow(statement) : nil
+    }
+
+    /// Writes what of a job has changed, counts the transition, and lets the next of its line be its head.
+    static func save(
+        _ row: ReplayRow,
+        _ verb: ReplayTransition.Verb,
+        from old: ReplayState,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            UPDATE job SET state = ?2, reason = ?3, is_head = ?4, is_held = ?5, run_at = ?6, attempts = ?7, token = ?8,
+                owner = ?9, sent_at = ?10, unknown_at = ?11, status = ?12, changed_at = ?13
+            WHERE id = ?1
+            """
+        )
+        try statement.bind(row.id, at: 1)
+        try statement.bind(Int64(row.state.rawValue), at: 2)
+        try statement.bind(row.reason.description, at: 3)
+        // Who has left its line is its head no more; who comes back is made so below.
+        let isHead = row.orderingKey == nil || (row.isHead && row.isInLine)
+        try statement.bind(isHead, at: 4)
+        try statement.bind(row.isHeld, at: 5)
+        try statement.bind(row.runAt, at: 6)
+        try statement.bind(Int64(row.attempts), at: 7)
+        try statement.bind(row.token, at: 8)
+        try statement.bind(row.owner, at: 9)
+        try statement.bind(row.sentAt, at: 10)
+        try statement.bind(row.unknownAt, at: 11)
+        try statement.bind(row.status.map(Int64.init), at: 12)
+        try statement.bind(ledger.now, at: 13)
+        try statement.run()
+        ledger.note(verb, row, from: old)
+        if let key = row.orderingKey { try settleLine(key, on: connection) }
+    }
+
+    /// Notes that the attempt begins. No transition: the job runs already.
+    static func markSent(
+        _ id: Int64,
+        at now: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement("UPDATE job SET sent_at = ? WHERE id = ?")
+        try statement.bind(now, at: 1)
+        try statement.bind(id, at: 2)
+        try statement.run()
+    }
+
+    // MARK: Lines
+
+    /// Makes the head of a line who has to be it: the one that runs, else the first. A new head goes behind all that are
+    /// ready.
+    static func settleLine(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let heads = try connection.statement("SELECT id FROM job WHERE ordering_key = ? AND is_head = 1")
+        let head = try id(in: heads, key)
+        let next = try first(of: key, on: connection)
+        guard head != next else { return }
+        if let head { try mark(head, isHead: false, on: connection) }
+        if let next { try mark(next, isHead: true, on: connection) }
+    }
+
+    private static func first(
+        of key: String,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int64? {
+        let running = try connection.statement("SELECT id FROM job WHERE ordering_key = ? AND state = 2")
+        if let id = try id(in: running, key) { return id }
+        let first = try connection.statement(
+            """
+            SELECT id FROM job
+            WHERE ordering_key = ? AND ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4))
+            ORDER BY id LIMIT 1
+            """
+        )
+        return try id(in: first, key)
+    }
+
+    private static func id(in statement: borrowing SQLiteStatement, _ key: String) throws(SQLiteError) -> Int64? {
+        try statement.bind(key, at: 1)
+        return try statement.step() ? statement.int64(0) : nil
+    }
+
+    private static func mark(
+        _ id: Int64,
+        isHead: Bool,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        guard isHead else {
+            let statement = try connection.statement("UPDATE job SET is_head = 0 WHERE id = ?")
+            try statement.bind(id, at: 1)
+            return try statement.run()
+        }
+        try connection.statement("UPDATE turn SET last = last + 1").run()
+        let statement = try connection.statement(
+            "UPDATE job SET is_head = 1, turn = (SELECT last FROM turn) WHERE id = ?")
+        try statement.bind(id, at: 1)
+        try statement.run()
+    }
+
+    // MARK: Holds
+
+    /// Whether key, identity or lane of a job are held.
+    static func isHeld(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try isHeld(key: row.orderingKey, identity: row.identity, lane: row.lane, on: connection)
+    }
+
+    static func isHeld(
+        key: String?,
+        identity: String?,
+        lane: String,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement(
+            """
+            SELECT 1 FROM hold WHERE (kind, name) IN (VALUES ('key', ?1), ('identity', ?2), ('lane', ?3)) LIMIT 1
+            """
+        )
+        try statement.bind(key, at: 1)
+        try statement.bind(identity, at: 2)
+        try statement.bind(lane, at: 3)
+        return try statement.step()
+    }
+
+    // MARK: Counting
+
+    static func count(_ ledger: ReplayLedger, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO hour (hour, verb, count) VALUES (?, ?, ?)
+            ON CONFLICT (hour, verb) DO UPDATE SET count = count + excluded.count
+            """
+        )
+        for (verb, count) in ledger.counts {
+            try statement.bind(ledger.hour, at: 1)
+            try statement.bind(verb.rawValue, at: 2)
+            try statement.bind(count, at: 3)
+            try statement.run()
+        }
+    }
+
+    /// How many jobs are in each state.
+    static func census(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int] {
+        let statement = try connection.statement("SELECT state, count FROM census")
+        var counts: [ReplayState: Int] = [:]
+        while try statement.step() {
+            if let state = ReplayState(rawValue: Int(statement.int64(0))) { counts[state] = Int(statement.int64(1)) }
+        }
+        return counts
+    }
+}
+
+extension ReplayRow {
+    /// From a look-up's columns.
+    init(_ row: borrowing SQLiteStatement) {
+        id = row.int64(0)
+        identity = row.optionalText(1)
+        orderingKey = row.optionalText(2)
+        isStrict = row.int64(3) != 0
+        lane = row.text(4)
+        isIdempotent = row.int64(5) != 0
+        keyLifetime = row.optional(6)
+        expiresAt = row.optional(7)
+        attemptLimit = Int(row.int64(8))
+        state = ReplayState(rawValue: Int(row.int64(9))) ?? .held
+        reason = ReplayReason(description: row.text(10))
+        isHead = row.int64(11) != 0
+        isHeld = row.int64(12) != 0
+        runAt = row.int64(13)
+        attempts = Int(row.int64(14))
+        token = row.int64(15)
+        owner = row.optional(16)
+        sentAt = row.optional(17)
+        unknownAt = row.optional(18)
+        status = row.optional(19).map(Int.init)
+    }
+}
+
+extension SQLiteStatement {
+    func optional(_ column: Int32) -> Int64? { isNull(column) ? nil : int64(column) }
+    func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+}

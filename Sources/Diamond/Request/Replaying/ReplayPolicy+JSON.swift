@@ -1,0 +1,70 @@
+/// The written form, as it stands under `replay` of a request's:
+///
+/// ```json
+/// {"mode": "durable", "orderingKey": "cart-7", "order": "strict", "priority": 1, "attempts": 20, "expiry": 604800,
+///  "keyLifetime": 86400, "unique": "profile", "uniqueness": "replace", "kind": "CreateNote",
+///  "metadata": {"screen": "cart"}}
+/// ```
+///
+/// Times are seconds; `null` for `expiry` is for ever, for `keyLifetime` a server that honours no `Idempotency-Key`. What is
+/// left out stands at its default. An unknown key is an error.
+extension ReplayPolicy: Codable {
+    /// Reads the written form with any decoder.
+    public init(from decoder: any Decoder) throws {
+        try self.init(written: try JSONValue(from: decoder))
+    }
+
+    /// Writes the written form with any encoder, what stands at its default left out.
+    public func encode(to encoder: any Encoder) throws {
+        try written.encode(to: encoder)
+    }
+}
+
+extension ReplayPolicy {
+    init(written: JSONValue) throws(RequestError) {
+        self.init(.never)
+        var form = try WrittenObject(written, in: "the replay policy")
+        if let name = try form.string("mode") { mode = try form.choice(name, for: "mode") }
+        orderingKey = try form.string("orderingKey")
+        if let name = try form.string("order") { order = try form.choice(name, for: "order") }
+        priority = try form.integer("priority", in: Self.allowedPriorities) ?? priority
+        attempts = try form.integer("attempts", in: Self.allowedAttempts) ?? attempts
+        expiry = try form.duration("expiry", default: expiry)
+        keyLifetime = try form.duration("keyLifetime", default: keyLifetime)
+        unique = try form.string("unique")
+        if let name = try form.string("uniqueness") { uniqueness = try form.choice(name, for: "uniqueness") }
+        kind = try form.string("kind")
+        if let value = form.take("metadata") { metadata = try Self.metadata(value, form) }
+        try form.finish()
+    }
+
+    private static func metadata(
+        _ value: JSONValue, _ form: WrittenObject
+    ) throws(RequestError) -> [String: JSONValue] {
+        guard case .object(let members) = value else {
+            throw form.failure("metadata", "is \(value.kind): write an object, {…}")
+        }
+        return members
+    }
+
+    var written: JSONValue {
+        let usual = Self.never
+        var members: [String: JSONValue] = ["mode": .string(mode.rawValue)]
+        if let orderingKey { members["orderingKey"] = .string(orderingKey) }
+        if order != usual.order { members["order"] = .string(order.rawValue) }
+        if priority != usual.priority { members["priority"] = JSONValue(priority) }
+        if attempts != usual.attempts { members["attempts"] = JSONValue(attempts) }
+        for (key, path) in Self.limits where self[keyPath: path] != usual[keyPath: path] {
+            members[key] = self[keyPath: path].map { .number($0.writtenSeconds) } ?? .null
+        }
+        if let unique { members["unique"] = .string(unique) }
+        if uniqueness != usual.uniqueness { members["uniqueness"] = .string(uniqueness.rawValue) }
+        if let kind { members["kind"] = .string(kind) }
+        if !metadata.isEmpty { members["metadata"] = .object(metadata) }
+        return .object(members)
+    }
+
+    private static var limits: [(String, KeyPath<Self, Duration?>)] {
+        [("expiry", \.expiry), ("keyLifetime", \.keyLifetime)]
+    }
+}

@@ -1,0 +1,107 @@
+/// Whether a request that cannot be sent now is kept on disk and sent later, and in which order.
+///
+/// ```swift
+/// request.replay = .onFailure
+/// request.replay = ReplayPolicy(.durable, orderingKey: "cart-7", order: .strict)
+/// ```
+///
+/// What is kept survives the end of the program and the loss of power. It is sent at least once; at servers that honour
+/// `Idempotency-Key` it acts once (draft-ietf-httpapi-idempotency-key-header). See <doc:Replaying>.
+///
+/// Durations are kept in whole milliseconds, from none to a hundred years.
+public struct ReplayPolicy: Hashable, Sendable {
+    /// When a request is kept.
+    public enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// It is not; the failure is the caller's.
+        case never
+        /// When its last attempt has failed, and a later one may not.
+        case onFailure
+        /// Before its first attempt: the end of the program in the middle of it loses nothing.
+        case durable
+    }
+
+    /// What a job of an ordering key that cannot be sent means for those behind it.
+    public enum Order: String, Hashable, Sendable, CaseIterable {
+        /// They wait while it is ready, waiting, running or held, and pass it when it is dead or in review.
+        case ordered
+        /// They wait until it is done or discarded.
+        case strict
+    }
+
+    /// What is done where a job with the same ``unique`` name waits already.
+    public enum Uniqueness: String, Hashable, Sendable, CaseIterable {
+        /// It stays, and the new one is not added.
+        case keep
+        /// It takes the new request and the new time: what is changed often is sent once, later.
+        case replace
+        /// It takes the new request, and keeps its time: what is changed often is sent once in a while.
+        case preserveSchedule
+        /// It is replaced, but behind one that is being sent another is added.
+        case appendAfterRunning
+        /// Both become one: the members of two JSON objects, the newer first; what was created and is deleted is not sent.
+        case merge
+    }
+
+    public var mode: Mode
+    /// Jobs of one key are sent one after the other, in the order in which they were added; `nil`, the default, for no
+    /// order.
+    public var orderingKey: String?
+    public var order: Order
+    /// Higher ones are sent first; 0. Of an ordering key, the first job's counts.
+    public var priority: Int
+    /// Attempts that count, at most; 20. Where the network is away, none does. From 1 to 1,000.
+    public var attempts: Int { didSet { attempts = Self.clamped(attempts) } }
+    /// How long after it was added the job may still be sent; 7 days. `nil` for ever.
+    public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
+    /// How long the server remembers an `Idempotency-Key`; 24 hours, as Stripe's does at least. `nil` for a server that
+    /// honours none: then none is sent, and a POST or PATCH that may have arrived goes to review instead of being sent again.
+    public var keyLifetime: Duration? { didSet { keyLifetime = keyLifetime?.bounded } }
+    /// The app's name for what only one job at a time is to be for, such as `"profile"`; of one identity. `nil`, the
+    /// default, for none.
+    public var unique: String?
+    public var uniqueness: Uniqueness
+    /// The name of the typed call that the request was made of; set where one is sent. What is answered is handed to whoever
+    /// has asked for calls of this name.
+    public var kind: String?
+    /// What the app wants to find again with the job.
+    public var metadata: [String: JSONValue]
+
+    public init(
+        _ mode: Mode,
+        orderingKey: String? = nil,
+        order: Order = .ordered,
+        priority: Int = 0,
+        attempts: Int = 20,
+        expiry: Duration? = defaultExpiry,
+        keyLifetime: Duration? = defaultKeyLifetime,
+        unique: String? = nil,
+        uniqueness: Uniqueness = .keep,
+        metadata: [String: JSONValue] = [:]
+    ) {
+        self.mode = mode
+        self.orderingKey = orderingKey
+        self.order = order
+        self.priority = priority
+        self.attempts = Self.clamped(attempts)
+        self.expiry = expiry?.bounded
+        self.keyLifetime = keyLifetime?.bounded
+        self.unique = unique
+        self.uniqueness = uniqueness
+        self.metadata = metadata
+    }
+
+    /// The default of a request.
+    public static let never = ReplayPolicy(.never)
+    public static let onFailure = ReplayPolicy(.onFailure)
+    public static let durable = ReplayPolicy(.durable)
+
+    public static let defaultExpiry = Duration.seconds(7 * 86_400)
+    public static let defaultKeyLifetime = Duration.seconds(86_400)
+
+    static let allowedAttempts = 1...1000
+    static let allowedPriorities = -1_000_000...1_000_000
+
+    private static func clamped(_ attempts: Int) -> Int {
+        min(max(attempts, allowedAttempts.lowerBound), allowedAttempts.upperBound)
+    }
+}

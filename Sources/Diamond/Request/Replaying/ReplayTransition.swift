@@ -1,0 +1,46 @@
+public import Foundation
+
+/// A step of a job from one state to another.
+public struct ReplayTransition: Hashable, Sendable {
+    /// What was done to the job.
+    public enum Verb: String, Hashable, Sendable, CaseIterable {
+        case enqueue, claim, finish, fail, retry, hold, release, discard, redrive, edit
+        /// Its owner has died.
+        case rescue
+        case expire
+        /// It ended long ago, and its row has gone.
+        case forget
+    }
+
+    public var jobID: Int64
+    public var verb: Verb
+    /// `nil` of a new job.
+    public var from: ReplayState?
+    /// `nil` of one that has gone.
+    public var to: ReplayState?
+    public var reason: ReplayReason
+    public var at: Date
+
+    public init(
+        jobID: Int64,
+        verb: Verb,
+        from: ReplayState?,
+        to: ReplayState?,
+        reason: ReplayReason,
+        at: Date
+    ) {
+        self.jobID = jobID
+        self.verb = verb
+        self.from = from
+        self.to = to
+        self.reason = reason
+        self.at = at
+    }
+}
+
+extension ReplayTransition: CustomStringConvertible {
+    /// One line, such as `job 7: fail, running to waiting (backoff)`.
+    public var description: String {
+        "job \(jobID): \(verb), \(from.map(\.description) ?? "new") to \(to.map(\.description) ?? "gone") (\(reason))"
+    }
+}

@@ -1,0 +1,220 @@
+import DiamondSQLite
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct ReplayClaimingTests {
+    let desk: ReplayDesk
+    let owner: Int64
+
+    init() throws {
+        desk = try ReplayDesk()
+        owner = try desk.owner()
+    }
+
+    private func claimAll() throws -> [Int64] { try desk.claim(100, by: owner).map(\.id) }
+
+    private func key(_ key: String, _ order: ReplayPolicy.Order = .ordered, priority: Int = 0) -> ReplayPolicy {
+        ReplayPolicy(.durable, orderingKey: key, order: order, priority: priority)
+    }
+
+    @Test func `jobs are claimed in the order in which they were added, the urgent ones first`() throws {
+        let first = try desk.add()
+        let second = try desk.add()
+        let urgent = try desk.add("POST", ReplayPolicy(.durable, priority: 1))
+        let idle = try desk.add("POST", ReplayPolicy(.durable, priority: -1))
+        #expect(try claimAll() == [urgent, first, second, idle])
+        #expect(try claimAll().isEmpty)
+    }
+
+    @Test func `of an ordering key one job is sent at a time, in order`() throws {
+        let ids = try (0..<3).map { _ in try desk.add("POST", key("a")) }
+        for id in ids {
+            let jobs = try desk.claim(100, by: owner)
+            #expect(jobs.map(\.id) == [id])
+            try desk.finish(jobs[0], .success)
+        }
+        #expect(try claimAll().isEmpty)
+    }
+
+    @Test func `a failed job of an ordering key keeps those behind it waiting`() throws {
+        let first = try desk.add("POST", key("a"))
+        let second = try desk.add("POST", key("a"))
+        try desk.finish(desk.claim(by: owner)[0], .unsent)
+        #expect(try desk.state(first) == .waiting)
+        #expect(try claimAll().isEmpty)
+        desk.now += 3_600_000
+        let again = try desk.claim(100, by: owner)
+        #expect(again.map(\.id) == [first])
+        try desk.finish(again[0], .success)
+        #expect(try claimAll() == [second])
+    }
+
+    @Test(arguments: [ReplayPolicy.Order.ordered, .strict])
+    func `a dead job is passed by those behind it, but in strict order blocks them until it is discarded`(
+        _ order: ReplayPolicy.Order
+    ) throws {
+        let first = try desk.add("POST", key("a", order))
+        let second = try desk.add("POST", key("a", order))
+        try desk.finish(desk.claim(by: owner)[0], .answered(status: 422))
+        #expect(try desk.state(first) == .dead)
+        if order == .strict {
+            #expect(try claimAll().isEmpty)
+            #expect(try desk.apply(.discard, to: first) == .done(.done))
+        }
+        #expect(try claimAll() == [second])
+    }
+
+    @Test func `a redriven job waits for the one of its key that runs, and is sent before those behind`() throws {
+        let ids = try (0..<3).map { _ in try desk.add("POST", key("a")) }
+        try desk.finish(desk.claim(by: owner)[0], .answered(status: 422))
+        let second = try desk.claim(by: owner)[0]
+        #expect(try desk.apply(.redrive, to: ids[0]) == .done(.ready))
+        #expect(try claimAll().isEmpty)
+        try desk.finish(second, .success)
+        let first = try desk.claim(100, by: owner)
+        #expect(first.map(\.id) == [ids[0]])
+        try desk.finish(first[0], .success)
+        #expect(try claimAll() == [ids[2]])
+    }
+
+    @Test func `keys take turns, however many jobs one of them has`() throws {
+        for _ in 0..<5 { try desk.add("POST", key("many")) }
+        let other = try desk.add("POST", key("few"))
+        let last = try desk.add()
+        var order: [Int64] = []
+        for _ in 0..<4 {
+            let job = try desk.claim(by: owner)[0]
+            order.append(job.id)
+            try desk.finish(job, .success)
+        }
+        #expect(order == [1, other, last, 2])
+    }
+
+    @Test func `a job is not claimed before its time`() throws {
+        let id = try desk.add(after: 5_000)
+        #expect(try desk.state(id) == .waiting)
+        #expect(try claimAll().isEmpty)
+        desk.now += 5_000
+        #expect(try claimAll() == [id])
+    }
+
+    @Test func `a job that is not sent in time is dead, and one that may have been sent needs review`() throws {
+        let policy = ReplayPolicy(.durable, attempts: 100, expiry: .seconds(60))
+        let id = try desk.add("POST", policy)
+        let open = try desk.add("POST", policy)
+        let jobs = try desk.claim(2, by: owner)
+        try desk.finish(jobs[0], .unsent)
+        try desk.finish(jobs[1], .lost)
+        desk.now += 60_000
+        #expect(try claimAll().isEmpty)
+        #expect(try desk.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
+        #expect(
+            try desk.job(open).map { [$0.state.description, $0.reason.description] } == ["needsReview", "expired"])
+    }
+
+    @Test func `jobs of an identity are claimed only where it is signed in`() throws {
+        let nobody = try desk.add()
+        let anna = try desk.add(identity: "anna")
+        let bert = try desk.add("POST", ReplayPolicy(.durable, priority: 1), identity: "bert")
+        #expect(try desk.claim(9, by: owner, of: .only(["anna"])).map(\.id) == [nobody, anna])
+        #expect(try desk.claim(9, by: owner, of: .only([])).isEmpty)
+        #expect(try desk.claim(9, by: owner, of: .only(["bert", "anna"])).map(\.id) == [bert])
+    }
+
+    @Test func `an acknowledgement with an old token counts for nothing`() throws {
+        let id = try desk.add("PUT")
+        let old = try desk.claim(by: owner)[0]
+        #expect(try desk.begin(old, by: owner))
+        try desk.bury(owner)
+        let heir = try desk.owner()
+        let new = try desk.claim(by: heir)[0]
+        #expect(new.id == id)
+        #expect(try !desk.begin(old, by: owner))
+        #expect(try desk.finish(old, .success) == nil)
+        #expect(try desk.state(id) == .running)
+        #expect(try desk.finish(new, .success) == .done)
+    }
+
+    @Test func `an owner whose lease has ended begins nothing`() throws {
+        try desk.add()
+        let job = try desk.claim(by: owner)[0]
+        desk.uptime += 60_000
+        #expect(try !desk.begin(job, by: owner))
+    }
+
+    @Test func `what was claimed and not sent comes back free, what was sent counts as a death`() throws {
+        try desk.add("PUT")
+        for deaths in 1...3 {
+            let free = try desk.owner()
+            _ = try desk.claim(by: free)
+            try desk.bury(free)
+            let doomed = try desk.owner()
+            let job = try desk.claim(by: doomed)[0]
+            #expect(try desk.begin(job, by: doomed))
+            try desk.bury(doomed)
+            #expect(try desk.state(job.id) == (deaths < 3 ? .ready : .dead))
+        }
+        #expect(try desk.job(1)?.reason == .poison)
+        #expect(try desk.job(1)?.attempts == 0)
+    }
+
+    @Test func `deaths of long ago, and of an app that the system ended, poison nothing`() throws {
+        try desk.add("PUT")
+        for round in 0..<8 {
+            let doomed = try desk.owner()
+            let job = try #require(try desk.claim(by: doomed).first)
+            #expect(try desk.begin(job, by: doomed))
+            try desk.bury(doomed, isInnocent: round % 2 == 0)
+            desk.now += 40 * 3_600_000 * (round % 2 == 0 ? 0 : 1)
+        }
+        #expect(try desk.state(1) == .ready)
+    }
+
+    @Test(arguments: [
+        ("POST", ReplayPolicy.defaultKeyLifetime as Duration?, ReplayState.ready), ("PUT", nil, .ready),
+        ("POST", nil, .needsReview),
+    ])
+    func `what was sent when its process died is sent again where that does no harm`(
+        _ method: String, _ keyLifetime: Duration?, _ state: ReplayState
+    ) throws {
+        let id = try desk.add(method, ReplayPolicy(.durable, keyLifetime: keyLifetime))
+        let job = try desk.claim(by: owner)[0]
+        #expect((job.idempotencyKey != nil) == (method == "POST" && keyLifetime != nil))
+        #expect(try desk.begin(job, by: owner))
+        try desk.bury(owner)
+        #expect(try desk.state(id) == state)
+    }
+
+    @Test func `a key that the server may have forgotten is not trusted`() throws {
+        let id = try desk.add("POST", ReplayPolicy(.durable, expiry: nil))
+        try desk.finish(desk.claim(by: owner)[0], .lost)
+        desk.now += 86_400_001
+        #expect(try claimAll().isEmpty)
+        #expect(try desk.job(id)?.reason == .keyExpired)
+        // What surely was not processed stays innocent however old.
+        let unsent = try desk.add("POST", ReplayPolicy(.durable, expiry: nil))
+        try desk.finish(desk.claim(by: owner)[0], .unsent)
+        desk.now += 10 * 86_400_000
+        desk.uptime += 0
+        #expect(try claimAll() == [unsent])
+    }
+
+    @Test func `every transition is told with both states, and counted`() throws {
+        let id = try desk.add("PUT")
+        try desk.finish(desk.claim(by: owner)[0], .unsent)
+        desk.now += 3_600_000
+        try desk.finish(desk.claim(by: owner)[0], .success)
+        #expect(
+            desk.transitions.map(\.description) == [
+                "job \(id): enqueue, new to ready (enqueued)", "job \(id): claim, ready to running (claimed)",
+                "job \(id): fail, running to waiting (backoff)", "job \(id): retry, waiting to ready (due)",
+                "job \(id): claim, ready to running (claimed)", "job \(id): finish, running to done (finished)",
+            ])
+        let counts = try desk.database.read { (connection) throws(SQLiteError) in
+            try ReplayTable.hours(since: 0, on: connection).reduce(into: [:]) { $0[$1.verb, default: 0] += $1.count }
+        }
+        #expect(counts == ["enqueue": 1, "claim": 2, "fail": 1, "retry": 1, "finish": 1])
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct ReplayOutcomeTests {
+    /// A job that is being sent.
+    struct Kind: Sendable, CustomTestStringConvertible {
+        var name: String
+        var isIdempotent: Bool
+        var keyLifetime: Int64?
+        var attempts = 0
+        var unknownAt: Int64?
+
+        var testDescription: String { name }
+
+        static let put = Kind(name: "PUT", isIdempotent: true, keyLifetime: nil)
+        static let keyed = Kind(name: "POST with a key", isIdempotent: false, keyLifetime: 86_400_000)
+        static let bare = Kind(name: "POST without a key", isIdempotent: false, keyLifetime: nil)
+
+        var onceMore: Kind { with { $0.attempts = 18 } }
+        var last: Kind { with { $0.attempts = 19 } }
+        var unknown: Kind { with { $0.unknownAt = Self.now - 1_000 } }
+        var unknownLongAgo: Kind { with { $0.unknownAt = Self.now - 86_400_001 } }
+
+        private func with(_ change: (inout Kind) -> Void) -> Kind {
+            var kind = self
+            change(&kind)
+            return kind
+        }
+
+        static let now: Int64 = 1_767_225_600_000
+
+        var row: ReplayRow {
+            ReplayRow(
+                id: 1, identity: nil, orderingKey: nil, isStrict: false, lane: "default", isIdempotent: isIdempotent,
+                keyLifetime: keyLifetime, expiresAt: nil, attemptLimit: 20, state: .running, reason: .claimed,
+                isHead: true, isHeld: false, runAt: Self.now, attempts: attempts, token: 1, owner: 1,
+                sentAt: Self.now - 10, unknownAt: unknownAt, status: nil)
+        }
+    }
+
+    struct Row: Sendable {
+        var kind: Kind
+        var outcome: ReplayOutcome
+        var state: ReplayState
+        var reason: ReplayReason
+        /// That count now.
+        var attempts: Int
+        /// Seconds until the next one, with a draw of nothing; `nil` where there is none.
+        var delay: Double?
+        var isUnknown = false
+
+        init(
+            _ kind: Kind, _ outcome: ReplayOutcome, _ state: ReplayState, _ reason: ReplayReason, _ attempts: Int,
+            delay: Double? = nil, isUnknown: Bool = false
+        ) {
+            (self.kind, self.outcome, self.state, self.reason, self.attempts) = (kind, outcome, state, reason, attempts)
+            (self.delay, self.isUnknown) = (delay, isUnknown)
+        }
+    }
+
+    static func failed(_ fault: ReplayOutcome.Fault) -> ReplayOutcome { .failed(fault, code: "x", message: "x") }
+
+    static func busy(_ status: Int, _ pushBack: Duration? = nil) -> ReplayOutcome {
+        .answered(status: status, isTransient: true, pushBack: pushBack)
+    }
+
+    static let rows: [Row] = [
+        // Answers.
+        Row(.put, .answered(status: 200), .done, .finished, 0), Row(.bare, .answered(status: 201), .done, .finished, 0),
+        Row(.keyed, .answered(status: 303), .done, .finished, 0),
+        Row(.put, .answered(status: 400), .dead, .refused, 0), Row(.keyed, .answered(status: 422), .dead, .refused, 0),
+        Row(.put, .answered(status: 403), .dead, .refused, 0), Row(.put, .answered(status: 501), .dead, .refused, 0),
+        Row(.put, .answered(status: 401), .held, .unauthorized, 0),
+        Row(.put, .answered(status: 404), .dead, .refused, 0),
+        Row(.put.unknown, .answered(status: 404), .done, .gone, 0, isUnknown: true),
+        Row(.put.unknown, .answered(status: 410), .done, .gone, 0, isUnknown: true),
+        Row(.keyed.unknown, .answered(status: 404), .dead, .refused, 0, isUnknown: true),
+        // The first one with the key is still at work.
+        Row(.keyed, .answered(status: 409), .waiting, .backoff, 1, delay: 1),
+        Row(.bare, .answered(status: 409), .dead, .refused, 0), Row(.put, .answered(status: 409), .dead, .refused, 0),
+        // Transient ones.
+        Row(.put, busy(500), .waiting, .backoff, 1, delay: 1), Row(.keyed, busy(502), .waiting, .backoff, 1, delay: 1),
+        Row(.bare, busy(500), .needsReview, .outcomeUnknown, 0, isUnknown: true),
+        Row(.bare, busy(503), .needsReview, .outcomeUnknown, 0, isUnknown: true),
+        Row(.bare, busy(429), .waiting, .backoff, 1, delay: 1), Row(.bare, busy(425), .waiting, .backoff, 1, delay: 1),
+        Row(.bare, busy(408), .waiting, .backoff, 1, delay: 1),
+        // The server names the time.
+        Row(.bare, busy(503, .seconds(30)), .waiting, .retryAfter, 1, delay: 30),
+        Row(.bare, busy(429, .zero), .waiting, .retryAfter, 1, delay: 0),
+        Row(.put, busy(503, .seconds(9 * 86_400)), .waiting, .retryAfter, 1, delay: 86_400),
+        Row(.put.last, busy(503, .seconds(1)), .dead, .attemptsUsed, 20),
+        // Failures.
+        Row(.bare, failed(.unsent), .waiting, .backoff, 1, delay: 1),
+        Row(.bare.unknownLongAgo, failed(.unsent), .waiting, .backoff, 1, delay: 1, isUnknown: true),
+        Row(.put.onceMore, failed(.unsent), .waiting, .backoff, 19, delay: 1800),
+        Row(.put.last, failed(.unsent), .dead, .attemptsUsed, 20),
+        Row(.put, failed(.unknown), .waiting, .backoff, 1, delay: 1, isUnknown: true),
+        Row(.keyed, failed(.unknown), .waiting, .backoff, 1, delay: 1, isUnknown: true),
+        Row(.bare, failed(.unknown), .needsReview, .outcomeUnknown, 0, isUnknown: true),
+        Row(.keyed.unknownLongAgo, failed(.unknown), .needsReview, .keyExpired, 0, isUnknown: true),
+        Row(.put.last, failed(.offline), .waiting, .offline, 19, delay: 60),
+        Row(.bare, failed(.unsendable), .dead, .unsendable, 0),
+        Row(.bare, failed(.noCredential), .held, .unauthorized, 0),
+        Row(.bare, failed(.undecodable), .waiting, .backoff, 1, delay: 1),
+        Row(.bare.onceMore, failed(.undecodable), .dead, .undecodable, 18),
+        Row(.bare, failed(.returned), .waiting, .returned, 0, delay: 0),
+        Row(.keyed, failed(.interrupted), .waiting, .returned, 0, delay: 0, isUnknown: true),
+        Row(.bare, failed(.interrupted), .needsReview, .outcomeUnknown, 0, isUnknown: true),
+    ]
+
+    @Test(arguments: rows)
+    func `an outcome decides what becomes of a job`(_ row: Row) {
+        var job = row.kind.row
+        job.take(row.outcome, at: Kind.now, draw: 0)
+        #expect(job.state == row.state)
+        #expect(job.reason == row.reason)
+        #expect(job.attempts == row.attempts)
+        #expect((job.unknownAt != nil) == row.isUnknown)
+        #expect(job.owner == nil && job.sentAt == nil)
+        if let delay = row.delay { #expect(job.runAt == Kind.now + Int64(delay * 1000)) }
+    }
+
+    @Test(arguments: [(1, 1.0, 2.0), (2, 2, 4), (3, 4, 8), (11, 1024, 2048), (12, 1800, 3600), (40, 1800, 3600)])
+    func `a wait doubles from 2 seconds to an hour, half of it drawn`(_ attempt: Int, _ low: Double, _ high: Double) {
+        #expect(ReplayBackoff.delay(after: attempt, draw: 0) == Int64(low * 1000))
+        #expect(ReplayBackoff.delay(after: attempt, draw: 1) == Int64(high * 1000))
+    }
+
+    @Test func `those whom a server sends away together come back apart`() {
+        #expect(ReplayBackoff.delay(pushedBack: .seconds(100), draw: 0) == 100_000)
+        #expect(ReplayBackoff.delay(pushedBack: .seconds(100), draw: 1) == 110_000)
+    }
+}

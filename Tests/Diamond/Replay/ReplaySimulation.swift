@@ -1,0 +1,395 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+
+@testable import Diamond
+
+/// Producers, workers, a server and a disk, all of them unreliable, at a time of their own, over the queue's real tables.
+///
+/// Everything that happens is drawn from one seed. Steps are taken in transactions, as group commit does it; some of them
+/// are lost, as when the disk fails, and what was in them has not happened.
+struct ReplaySimulation {
+    /// A worker's job.
+    struct Work: Hashable {
+        enum Stage: Hashable { case claimed, begun, sent(ReplayOutcome) }
+
+        var job: ReplayTable.Claimed
+        var owner: Int64
+        var stage = Stage.claimed
+    }
+
+    struct Worker {
+        var owner: Int64?
+        /// Begun anew where it has died, so that the old one's jobs come back with their old tokens.
+        var works: [Work] = []
+    }
+
+    /// What a producer was told of.
+    struct Known: Hashable {
+        var key: String?
+        var isStrict = false
+        /// At the server.
+        var effects = 0
+        /// Whether the server knows a second time for what it is.
+        var isHonored = false
+        var isIdempotent = false
+        /// Whether one behind it may have been sent before: it was dead, in review, or redriven.
+        var wasPassed = false
+        var isGone = false
+        var wasRedriven = false
+    }
+
+    struct World {
+        var known: [Int64: Known] = [:]
+        var workers: [Worker]
+        /// Those who have died or been away for too long, and do not know it.
+        var ghosts: [Work] = []
+        /// The last job of each key that had its effect.
+        var last: [String: Int64] = [:]
+        var held: Set<String> = []
+    }
+
+    let desk: ReplayDesk
+    var random: SplitMix
+    var world: World
+    var lostTransactions = 0
+    private(set) var violations: [String] = []
+
+    static let keys = ["a", "b", "c"]
+
+    init(seed: UInt64) throws {
+        desk = try ReplayDesk()
+        random = SplitMix(state: seed)
+        world = World(workers: Array(repeating: Worker(), count: 4))
+    }
+
+    struct Lost: Error {}
+
+    /// Takes steps, some in each transaction.
+    mutating func run(_ steps: Int) throws {
+        var left = steps
+        while left > 0, violations.isEmpty {
+            let count = min(left, Int.random(in: 1...60, using: &random))
+            left -= count
+            try transaction(count)
+        }
+    }
+
+    private mutating func transaction(_ count: Int) throws {
+        passTime()
+        let before = world
+        let isLost = chance(0.02)
+        var copy = self
+        do {
+            try desk.write { (connection, ledger) throws(SQLiteError) in
+                for _ in 0..<count { try copy.step(on: connection, &ledger) }
+                if chance(0.1) { try copy.check(on: connection) }
+                // The disk fails at the end of it.
+                if isLost { throw SQLiteError(.ioError, "lost", path: "") }
+            }
+            self = copy
+        } catch let error as SQLiteError where error.message == "lost" {
+            (random, violations) = (copy.random, copy.violations)
+            world = before
+            lostTransactions += 1
+        }
+    }
+
+    private mutating func chance(_ probability: Double) -> Bool {
+        Double.random(in: 0..<1, using: &random) < probability
+    }
+
+    private mutating func passTime() {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<60: advance(Int64.random(in: 0...2_000, using: &random))
+        case 60..<90: advance(Int64.random(in: 0...60_000, using: &random))
+        case 90..<93: advance(Int64.random(in: 0...4_000_000, using: &random))
+        // Somebody sets the wall clock.
+        case 93..<95: desk.now += Int64.random(in: -3_600_000...3_600_000, using: &random)
+        default: break
+        }
+    }
+
+    private func advance(_ milliseconds: Int64) {
+        desk.now += milliseconds
+        desk.uptime += milliseconds
+    }
+
+    // MARK: Steps
+
+    private mutating func step(
+        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let worker = Int.random(in: world.workers.indices, using: &random)
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<14: try produce(on: connection, &ledger)
+        case 14..<34: try claim(worker, on: connection, &ledger)
+        case 34..<54: try begin(worker, on: connection, &ledger)
+        case 54..<70: send(worker)
+        case 70..<88: try finish(worker, on: connection, &ledger)
+        case 88..<90: try die(worker, on: connection, &ledger)
+        case 90..<91: try rescue(on: connection, &ledger)
+        case 91..<94: try haunt(on: connection, &ledger)
+        case 94..<96: try tend(on: connection, &ledger)
+        case 96..<97: try hold(on: connection, &ledger)
+        default: try renew(worker, on: connection, &ledger)
+        }
+    }
+
+    private mutating func produce(
+        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let method = ["POST", "PUT", "DELETE", "PATCH"].randomElement(using: &random) ?? "POST"
+        let isHonored = chance(0.8)
+        let policy = ReplayPolicy(
+            .durable, orderingKey: chance(0.7) ? Self.keys.randomElement(using: &random) : nil,
+            order: chance(0.3) ? .strict : .ordered, priority: Int.random(in: -1...1, using: &random),
+            attempts: Int.random(in: 1...6, using: &random), keyLifetime: isHonored ? .seconds(7200) : nil)
+        guard var draft = try? desk.draft(method, policy, identity: chance(0.3) ? "anna" : nil) else { return }
+        if chance(0.2) { draft.runAt = ledger.now + Int64.random(in: 1...60_000, using: &random) }
+        guard case .added(let id) = try ReplayTable.add(draft, limit: 300, on: connection, &ledger) else { return }
+        world.known[id] = Known(
+            key: policy.orderingKey, isStrict: policy.order == .strict, isHonored: draft.idempotencyKey != nil,
+            isIdempotent: draft.isIdempotent)
+    }
+
+    private mutating func claim(
+        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard world.workers[worker].works.count < 5 else { return }
+        if world.workers[worker].owner == nil {
+            world.workers[worker].owner = try ReplayTable.addOwner(
+                UUID().uuidString, boot: "boot", process: 1, program: "simulation", lease: 60_000, on: connection,
+                ledger)
+        }
+        guard let owner = world.workers[worker].owner,
+            try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection)
+        else { return }
+        let identities: ReplayTable.Identities = chance(0.5) ? .all : .only(chance(0.5) ? ["anna"] : [])
+        for job in try ReplayTable.claim(
+            Int.random(in: 1...3, using: &random), of: identities, by: owner, on: connection, &ledger)
+        {
+            if case .only(let names) = identities, let identity = try ReplayTable.row(job.id, on: connection)?.identity,
+                !names.contains(identity)
+            {
+                violate("job \(job.id) of \(identity) was claimed for others")
+            }
+            world.workers[worker].works.append(Work(job: job, owner: owner))
+        }
+    }
+
+    private mutating func begin(
+        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard let index = world.workers[worker].works.firstIndex(where: { $0.stage == .claimed }),
+            let owner = world.workers[worker].owner
+        else { return }
+        let job = world.workers[worker].works[index].job
+        if try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, &ledger) {
+            world.workers[worker].works[index].stage = .begun
+        } else {
+            world.workers[worker].works.remove(at: index)
+        }
+    }
+
+    /// The server gets the request, or not, and answers, or not.
+    private mutating func send(_ worker: Int) {
+        guard let index = world.workers[worker].works.firstIndex(where: { $0.stage == .begun }) else { return }
+        world.workers[worker].works[index].stage = .sent(outcome(of: world.workers[worker].works[index].job.id))
+    }
+
+    private mutating func outcome(of id: Int64) -> ReplayOutcome {
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<55:
+            act(id)
+            return .success
+        case 55..<65:
+            act(id)
+            return .lost
+        case 65..<70: return .lost
+        case 70..<80: return .unsent
+        case 80..<84: return .failed(.offline, code: "offline", message: "no route")
+        case 84..<90: return .answered(status: 503, isTransient: true, pushBack: .seconds(30))
+        case 90..<92: return .answered(status: 500, isTransient: true)
+        case 92..<95: return .answered(status: 422)
+        case 95..<97: return .answered(status: 401)
+        default: return .failed(.interrupted, code: "cancelled", message: "stopped")
+        }
+    }
+
+    private mutating func act(_ id: Int64) {
+        guard var known = world.known[id] else { return violate("job \(id) was sent that nobody was told of") }
+        defer { world.known[id] = known }
+        let isSecond = known.effects > 0
+        if isSecond, known.isHonored || known.isIdempotent { return }
+        known.effects += 1
+        if isSecond, !known.wasRedriven { violate("job \(id) had a second effect") }
+        guard let key = known.key, !isSecond else { return }
+        if let last = world.last[key], last > id, !known.wasPassed { violate("job \(id) of \(key) came after \(last)") }
+        world.last[key] = max(world.last[key] ?? 0, id)
+    }
+
+    private mutating func finish(
+        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard
+            let index = world.workers[worker].works.firstIndex(where: {
+                if case .sent = $0.stage { true } else { false }
+            })
+        else { return }
+        let work = world.workers[worker].works.remove(at: index)
+        try acknowledge(work, on: connection, &ledger)
+    }
+
+    private mutating func acknowledge(
+        _ work: Work, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard case .sent(let outcome) = work.stage else { return }
+        let row = try ReplayTable.row(work.job.id, on: connection)
+        let state = try ReplayTable.finish(
+            work.job.id, token: work.job.token, outcome, draw: .random(in: 0..<1, using: &random), on: connection,
+            &ledger)
+        if state != nil, row?.token != work.job.token { violate("an old token was taken for job \(work.job.id)") }
+        if state == .done { world.known[work.job.id]?.isGone = true }
+        notePassing(work.job.id, state)
+    }
+
+    private mutating func notePassing(_ id: Int64, _ state: ReplayState?) {
+        if state == .dead || state == .needsReview { world.known[id]?.wasPassed = true }
+    }
+
+    // MARK: Deaths
+
+    private mutating func die(
+        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard let owner = world.workers[worker].owner else { return }
+        // One that is only taken for dead goes on with what it has.
+        world.ghosts += world.workers[worker].works
+        world.workers[worker] = Worker()
+        try bury(owner, on: connection, &ledger)
+    }
+
+    private mutating func rescue(
+        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        for owner in try ReplayTable.owners(on: connection) where owner.leaseUntil <= ledger.uptime {
+            for index in world.workers.indices where world.workers[index].owner == owner.id {
+                world.ghosts += world.workers[index].works
+                world.workers[index] = Worker()
+            }
+            try bury(owner.id, on: connection, &ledger)
+        }
+    }
+
+    private mutating func bury(
+        _ owner: Int64, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let before = ledger.transitions.count
+        try ReplayTable.bury(owner, isInnocent: chance(0.3), on: connection, &ledger)
+        for transition in ledger.transitions.dropFirst(before) { notePassing(transition.jobID, transition.to) }
+    }
+
+    /// Somebody who is not needed any more wakes up. It may send what it had begun to send: the queue cannot keep it from
+    /// that, the server's idempotency key does. What it had not begun, it must not begin.
+    private mutating func haunt(
+        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard !world.ghosts.isEmpty else { return }
+        let index = Int.random(in: world.ghosts.indices, using: &random)
+        var ghost = world.ghosts.remove(at: index)
+        switch ghost.stage {
+        case .claimed:
+            if try ReplayTable.begin(ghost.job.id, token: ghost.job.token, by: ghost.owner, on: connection, &ledger) {
+                violate("a dead owner began job \(ghost.job.id)")
+            }
+        case .begun:
+            ghost.stage = .sent(.success)
+            world.ghosts.append(ghost)
+        case .sent(let outcome):
+            let state = try ReplayTable.finish(
+                ghost.job.id, token: ghost.job.token, outcome, draw: 0, on: connection, &ledger)
+            if state != nil { violate("a dead owner's word was taken for job \(ghost.job.id)") }
+        }
+    }
+
+    private func renew(
+        _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard let owner = world.workers[worker].owner,
+            try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection)
+        else { return }
+        _ = try ReplayTable.renew(owner, lease: 60_000, on: connection, ledger)
+    }
+
+    // MARK: People
+
+    private mutating func tend(
+        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard let id = world.known.keys.sorted().randomElement(using: &random) else { return }
+        let deeds: [ReplayTable.Deed] = [.retry, .hold, .release, .release, .redrive, .redrive, .discard]
+        let deed = deeds.randomElement(using: &random) ?? .retry
+        guard case .done(let state) = try ReplayTable.apply(deed, to: id, on: connection, &ledger) else { return }
+        if deed == .redrive {
+            world.known[id]?.wasRedriven = true
+            world.known[id]?.wasPassed = true
+        }
+        if state == .done { world.known[id]?.isGone = true }
+    }
+
+    private mutating func hold(
+        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let names: [ReplayHold] = [.key("a"), .key("b"), .identity("anna"), .queue, .lane(.default)]
+        let hold = names.randomElement(using: &random) ?? .queue
+        if chance(0.3) {
+            _ = try ReplayTable.hold(hold, reason: "", on: connection, &ledger)
+        } else {
+            _ = try ReplayTable.release(hold, on: connection, &ledger)
+        }
+    }
+
+    // MARK: What must be so
+
+    private mutating func violate(_ what: String) { violations.append(what) }
+
+    mutating func check(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let rules: [(String, StaticString)] = [
+            (
+                "a line has not the right head",
+                """
+                SELECT count(*) FROM (
+                    SELECT ordering_key AS name,
+                        ifnull(max(CASE WHEN state = 2 THEN id END), min(id)) AS should,
+                        max(CASE WHEN is_head = 1 THEN id END) AS actual
+                    FROM job WHERE ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4))
+                    GROUP BY ordering_key
+                ) WHERE should IS NOT actual
+                """
+            ),
+            (
+                "the census is wrong",
+                "SELECT count(*) FROM census WHERE count <> (SELECT count(*) FROM job WHERE job.state = census.state)"
+            ),
+            ("a job runs without an owner", "SELECT count(*) FROM job WHERE (state = 2) <> (owner IS NOT NULL)"),
+            (
+                "a job is of an owner who is gone",
+                "SELECT count(*) FROM job WHERE owner IS NOT NULL AND owner NOT IN (SELECT id FROM owner)"
+            ),
+            ("a job has no request", "SELECT count(*) FROM job WHERE id NOT IN (SELECT job FROM payload)"),
+            (
+                "a job is ready that is held",
+                """
+                SELECT count(*) FROM job WHERE state < 2 AND (is_held = 1
+                    OR ordering_key IN (SELECT name FROM hold WHERE kind = 'key')
+                    OR identity IN (SELECT name FROM hold WHERE kind = 'identity'))
+                """
+            ),
+        ]
+        for (what, sql) in rules where try connection.integer(sql) != 0 { violate(what) }
+        let rows = try connection.integer("SELECT count(*) FROM job")
+        if rows != world.known.count { violate("\(world.known.count) jobs were added, \(rows) are there") }
+    }
+}

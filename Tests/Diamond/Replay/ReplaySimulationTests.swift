@@ -1,0 +1,58 @@
+import DiamondSQLite
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct ReplaySimulationTests {
+    /// Steps of each seed; the soak takes a million in all.
+    static let steps = Int(ProcessInfo.processInfo.environment["DIAMOND_SIMULATION_STEPS"] ?? "") ?? 10_000
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `nothing is lost, done twice or out of order, whatever fails`(_ seed: UInt64) throws {
+        var simulation = try ReplaySimulation(seed: seed)
+        try simulation.run(Self.steps)
+        #expect(simulation.violations.isEmpty, "seed \(seed)")
+        #expect(simulation.lostTransactions > 0)
+        #expect(simulation.world.known.values.filter { $0.effects > 0 }.count > 50)
+    }
+
+    @Test func `a seed takes the same way every time`() throws {
+        var first = try ReplaySimulation(seed: 4711)
+        var second = try ReplaySimulation(seed: 4711)
+        try first.run(2_000)
+        try second.run(2_000)
+        #expect(first.desk.transitions == second.desk.transitions)
+    }
+
+    @Test func `when nothing fails any more, every job comes to its end`() throws {
+        var simulation = try ReplaySimulation(seed: 99)
+        try simulation.run(5_000)
+        #expect(simulation.violations.isEmpty)
+        let desk = simulation.desk
+        try desk.write { (connection, ledger) throws(SQLiteError) in
+            for hold in [ReplayHold.queue, .key("a"), .key("b"), .identity("anna"), .lane(.default)] {
+                _ = try ReplayTable.release(hold, on: connection, &ledger)
+            }
+            for owner in try ReplayTable.owners(on: connection) {
+                try ReplayTable.bury(owner.id, isInnocent: true, on: connection, &ledger)
+            }
+            for id in simulation.world.known.keys.sorted() {
+                _ = try ReplayTable.apply(.release, to: id, on: connection, &ledger)
+                guard let row = try ReplayTable.row(id, on: connection), row.isStrict, row.state.isEnd else { continue }
+                _ = try ReplayTable.apply(.discard, to: id, on: connection, &ledger)
+            }
+        }
+        let owner = try desk.owner(lease: .max / 2)
+        for _ in 0..<2_000 {
+            desk.now += 60_000
+            for job in try desk.claim(10, by: owner) {
+                try desk.finish(job, .success)
+            }
+        }
+        let open = try desk.database.read { (connection) throws(SQLiteError) in
+            try ReplayTable.census(on: connection).filter { !$0.key.isEnd && $0.value > 0 }
+        }
+        #expect(open.isEmpty)
+    }
+}
