@@ -2,7 +2,7 @@ import Foundation
 
 extension Pipeline {
     /// The pipeline of an engine.
-    init(
+    convenience init(
         _ configuration: Engine.Configuration,
         _ transport: any Transport,
         _ cache: Cache?,
@@ -25,7 +25,6 @@ extension Pipeline {
             activity: activity,
             cache: cache,
             lanes: lanes,
-            flights: Flights(),
             environment: configuration.environment(cache?.rules ?? KeyRules()),
             retry: configuration.retry,
             credentialRefreshes: provider.map { CredentialRefreshes($0, repetitions.clock) },

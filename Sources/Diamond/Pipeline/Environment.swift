@@ -22,12 +22,21 @@ struct Environment: Sendable {
 
     /// The request as it is keyed, persisted and sent.
     func resolve(_ request: Request) async throws(ConnectionError) -> Request {
+        var resolved = try resolvedHere(request)
+        if provider != nil, resolved.identity == nil { resolved.identity = try await identity(of: resolved) }
+        return resolved
+    }
+
+    /// The same, but for the identity that the provider would name.
+    func resolvedHere(_ request: Request) throws(ConnectionError) -> Request {
         var request = request
         do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
             throw ConnectionError(RequestError(error))
         }
-        for field in headers where request.headers[field.name] == nil { request.headers.append(field) }
-        if request.identity == nil { request.identity = try await identity(of: request) }
+        // At one stroke: with each change a request forgets what is known of it.
+        var fields = request.headers
+        for field in headers where !fields.contains(field.name) { fields.append(field) }
+        if fields.count > request.headers.count { request.headers = fields }
         return request
     }
 

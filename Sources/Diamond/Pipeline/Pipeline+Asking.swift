@@ -27,7 +27,7 @@ extension Pipeline {
         flights.flight(for: key, since: landings) {
             isRevoked(question.passage, since: $0.revocations)
         } make: { whenOver in
-            let course: Flight.Course = { (seat, hear) async throws(ConnectionError) in
+            let course: Flight.Course = { [self] (seat, hear) async throws(ConnectionError) in
                 try await fly(question, request, &seat, hear)
             }
             let (passage, count) = (question.passage, revocations)
@@ -71,15 +71,15 @@ extension Pipeline {
     }
 
     private func seat(for passage: Passage) async throws(ConnectionError) -> Seat {
-        let (place, asker, scope) = (passage.place, passage.asker, passage.scope(in: activity))
-        if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes, in: scope) {
+        let (place, claim, priority) = (passage.place, passage.asker.claim, passage.asker.priority)
+        if let isThere = claim?.enter(place, priority, lanes, in: passage.scope(in: activity)) {
             guard isThere else { throw .parked }
-            return Seat(place, lanes) { asker.priority }
+            return Seat(place, lanes) { priority }
         }
-        asker.claim?.step(aside: true)
-        defer { asker.claim?.step(aside: false) }
-        guard await lanes.enter(place, asker.priority, in: scope) else { throw .cancelled }
-        return Seat(place, lanes) { asker.priority }
+        claim?.step(aside: true)
+        defer { claim?.step(aside: false) }
+        guard await lanes.enter(place, priority, in: passage.scope(in: activity)) else { throw .cancelled }
+        return Seat(place, lanes) { priority }
     }
 
     /// The question with the age of its credentials, known before they are filled in.
@@ -167,11 +167,11 @@ extension Pipeline {
 
     /// `nil` where the request has no secret that could be made anew.
     private func renewal(of question: Question) -> ExchangeOrder.Renewal? {
-        let (wire, instant) = (question.passage.wire, question.refreshes)
         guard let credentialRefreshes, question.passage.mayBeRenewed, !question.isOfRefresh else { return nil }
+        let (wire, instant) = (question.passage.wire, question.refreshes)
         return ExchangeOrder.Renewal {
             credentialRefreshes.allows(wire, since: instant)
-        } request: { () async throws(ConnectionError) in
+        } request: { [self] () async throws(ConnectionError) in
             try await credentialRefreshes.refresh(wire, since: instant)
             return try await request(for: question)
         }

@@ -2,13 +2,15 @@ import Foundation
 import HTTPTypes
 
 /// The way of a request to its response, hop by hop: look up, decide, ask, store.
-struct Pipeline: Sendable {
+///
+/// A class, because all that goes on has it: as a value of a dozen references it cost more to hand on than to use.
+final class Pipeline: Sendable {
     let wire: Exchange.Wire
     let activity: Activity
     /// `nil` when there is none, or it could not be opened.
     let cache: Cache?
     let lanes: Lanes
-    let flights: Flights
+    let flights = Flights()
     let holders = PartialHolders()
     /// What brings up to date what was served stale.
     let refreshes = RunningTasks()
@@ -20,6 +22,21 @@ struct Pipeline: Sendable {
     let retry: RetryPolicy
     let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
+
+    init(
+        wire: Exchange.Wire,
+        activity: Activity,
+        cache: Cache?,
+        lanes: Lanes,
+        environment: Environment,
+        retry: RetryPolicy,
+        credentialRefreshes: CredentialRefreshes?,
+        redirectLimit: Int
+    ) {
+        (self.wire, self.activity, self.cache, self.lanes) = (wire, activity, cache, lanes)
+        (self.environment, self.retry, self.redirectLimit) = (environment, retry, redirectLimit)
+        self.credentialRefreshes = credentialRefreshes
+    }
 
     /// Milliseconds since 1970.
     func now() -> Int64 { wire.now() }
@@ -49,7 +66,6 @@ struct Pipeline: Sendable {
 
     /// The response as it came, or as it is stored.
     func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
-        var request = request
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
         var passage = try await passage(of: request, asker)
         // A cookie that the answer itself has set does not make it another question's.
@@ -61,25 +77,33 @@ struct Pipeline: Sendable {
         // What begins where a server is asked; that of a connection has begun.
         var token: ActivityToken?
         defer { token?.end() }
+        var target: Request?
         for _ in 0...redirectLimit {
             let response = try await answer(&passage, &token)
-            let next = Redirect.next(
-                after: passage.wire,
-                rules: environment.rules,
-                cache: request.cache,
-                timeout: request.timeout,
-                response: response
-            )
-            guard redirectLimit > 0, var next else { return response }
-            (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
-            next.bodyLimit = request.bodyLimit
-            request = next
+            guard let next = redirect(of: request, response, passage) else { return response }
+            target = next
             let last = passage
             passage = try Passage(next, rules: keyRules, at: last.epoch).considering(wire.cookies, at: wire.date)
             passage.asker = last.asker
             passage.isForeign = last.isForeign || passage.wire.url.origin != last.wire.url.origin
         }
-        throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
+        throw ConnectionError(.badResponse, "\(target ?? request) was redirected more than \(redirectLimit) times")
+    }
+
+    /// What a response leads to, with all that the request says beside.
+    private func redirect(of request: Request, _ response: Response, _ passage: Passage) -> Request? {
+        guard redirectLimit > 0, response.status.kind == .redirection else { return nil }
+        let next = Redirect.next(
+            after: passage.wire,
+            rules: environment.rules,
+            cache: request.cache,
+            timeout: request.timeout,
+            response: response
+        )
+        guard var next else { return nil }
+        (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
+        next.bodyLimit = request.bodyLimit
+        return next
     }
 
     /// Worked out once for a request and its copies, unless somebody has to be asked for whom it is, or a file for what it
@@ -95,10 +119,10 @@ struct Pipeline: Sendable {
         let epoch = forgotten.count
         let isAsking = environment.provider != nil
         if isAsking { asker.claim?.step(aside: true) }
-        let resolved = try await environment.resolve(request)
+        let resolved = isAsking ? try await environment.resolve(request) : try environment.resolvedHere(request)
         if isAsking { asker.claim?.step(aside: false) }
         let passage = try Passage(resolved, rules: keyRules, at: epoch)
-        let isKnown = environment.provider == nil || request.identity != nil
+        let isKnown = !isAsking || request.identity != nil
         if isKnown, request.body?.readsFiles != true {
             request.memory.keep(passage, by: environment.number)
         }

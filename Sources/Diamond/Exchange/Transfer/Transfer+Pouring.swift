@@ -26,7 +26,7 @@ extension Transfer {
     func response(within limit: Duration?) async throws(TransportError) -> TransportResponse {
         guard let limit else { return try await send() }
         let (result, isLate) = await wire.repetitions.clock.limit(limit) {
-            await Result { () async throws(TransportError) in try await send() }
+            await Result { [self] () async throws(TransportError) in try await send() }
         }
         do throws(TransportError) { return try result.get() } catch {
             throw isLate && error.code == .cancelled ? TransportError(late: error, limit) : error

@@ -2,7 +2,9 @@ import Foundation
 import HTTPTypes
 
 /// A request's way out, and its answer's way in: a whole one, or the rest of one whose transfer broke before.
-struct Transfer: Sendable {
+///
+/// A class, because an attempt hands it on from step to step.
+final class Transfer: Sendable {
     enum End: Sendable {
         /// - Parameter answered: what the server said; 206 of a whole answer that was gone on with.
         case arrived(Arrival, answered: HTTPResponse.Status)
@@ -14,7 +16,9 @@ struct Transfer: Sendable {
     struct Outcome: Sendable {
         var end: End
         /// What can be gone on with.
-        var left: IncompleteArrival?
+        let left: Boxed<IncompleteArrival>
+
+        init(end: End, left: IncompleteArrival? = nil) { (self.end, self.left) = (end, Boxed(left)) }
     }
 
     /// For the rest, where something was received before.
@@ -31,12 +35,34 @@ struct Transfer: Sendable {
     let keeper: (any PartialKeeping)?
     /// Bytes of the whole body at most, where it does not go elsewhere.
     let bodyLimit: Int
-    var pouring: Pouring?
+    let pouring: Pouring?
     /// What has led to it.
-    var history = RetryHistory()
-    var admission = CircuitBreaker.Admission.pass
+    let history: RetryHistory
+    let admission: CircuitBreaker.Admission
+    /// Scheme, host and port.
+    let origin: String
     let wire: Exchange.Wire
     let meter: TransferMeter
+
+    /// - Parameter request: the order's as it goes out, or one for the rest.
+    init(
+        _ request: TransportRequest,
+        of order: ExchangeOrder,
+        removals: Int?,
+        isPersonal: Bool,
+        before: IncompleteArrival?,
+        keeper: (any PartialKeeping)?,
+        history: RetryHistory,
+        admission: CircuitBreaker.Admission,
+        over wire: Exchange.Wire
+    ) {
+        (self.request, self.removals, self.isPersonal) = (request, removals, isPersonal)
+        (self.before, self.keeper, self.history, self.admission) = (before, keeper, history, admission)
+        (identity, isContinuable) = (order.identity, order.isContinuable)
+        (bodyLimit, pouring, origin) = (order.bodyLimit, order.pouring, order.origin)
+        self.wire = wire
+        meter = TransferMeter(request)
+    }
 
     /// - Parameter headLimit: how long the head may take; `nil` for ever.
     func outcome(headLimit: Duration? = nil) async -> Outcome {
@@ -92,7 +118,7 @@ struct Transfer: Sendable {
             } else {
                 let limit = limit(of: head)
                 try check(meter.progress.expectedToReceive ?? 0, limit)
-                arrival.body = try await body.collect(limit: limit) { meter.receive($0) }
+                arrival.body = try await body.collect(limit: limit) { [meter] in meter.receive($0) }
             }
             return Outcome(end: .arrived(arrival, answered: head.status), left: left)
         } catch {
