@@ -104,10 +104,22 @@ final class Transfer: Sendable {
         do throws(TransportError) { try await open(head) } catch {
             return Outcome(end: .failed(error, afterHead: true))
         }
+        if let arrival = whole(head, body) { return Outcome(end: .arrived(arrival, answered: head.status)) }
         guard isContinuable, let incomplete = IncompleteArrival(head) else {
             return await receiveAll(head, body, left: nil)
         }
         return await receiveParts(of: incomplete, body, head.status)
+    }
+
+    /// An answer that is here to its end with its head: nothing of it can break any more.
+    private func whole(_ head: Arrival, _ body: BodyStream) -> Arrival? {
+        let limit = limit(of: head)
+        guard !head.isPoured, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.whole(upTo: limit)
+        else { return nil }
+        meter.receive(data.count)
+        var arrival = head
+        arrival.body = data
+        return arrival
     }
 
     private func receiveAll(_ head: Arrival, _ body: BodyStream, left: IncompleteArrival?) async -> Outcome {
