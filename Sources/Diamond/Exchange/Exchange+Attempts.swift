@@ -9,11 +9,12 @@ extension Exchange {
         /// How long it may take.
         let limit: Duration?
 
-        func attempt(in scope: ActivityScope) async -> ExchangeAttempt {
-            let token = scope.begin(.attempt, attempt: number)
+        func attempt() async -> ExchangeAttempt {
+            let order = transfer.order
+            let token = order.scope.begin(.attempt, attempt: number)
             let attempt = await ExchangeAttempt(transfer, limit: limit)
             token.end(attempt.ending)
-            transfer.wire.repetitions.note(attempt.outcome, of: transfer.admission, from: transfer.origin)
+            transfer.wire.repetitions.note(attempt.outcome, of: transfer.admission, from: order.origin)
             return attempt
         }
     }
@@ -56,12 +57,12 @@ extension Exchange {
             attempt.isAnswer(unless: statuses)
         }
         return await hedge.race {
-            await first.attempt(in: order.scope)
+            await first.attempt()
         } beside: {
             guard let leave = spare() else { return nil }
             defer { leave() }
             guard repetitions.withdraw(from: order.origin), let second = try? await launch(number) else { return nil }
-            let attempt = await second.attempt(in: order.scope)
+            let attempt = await second.attempt()
             // Whoever watches the bytes sees those of the one that counts.
             if hedge.isAnswer(attempt) { order.hear(.began(second.transfer.meter)) }
             return attempt

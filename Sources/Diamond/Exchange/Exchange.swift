@@ -65,7 +65,7 @@ struct Exchange: Sendable {
 
     /// - Parameter seat: the place on the wire for the first attempt.
     mutating func arrival(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
-        repetitions.deposit(to: order.origin)
+        repetitions.deposit(to: order.origin, at: begin)
         guard let keeper = order.keeper else {
             let outcome = await pursued(&seat)
             return try tell(outcome)
@@ -149,7 +149,7 @@ struct Exchange: Sendable {
         _ seat: borrowing Seat
     ) async throws(ConnectionError) -> ExchangeAttempt {
         guard let delay = order.policy.hedgeDelay, !hasHedged, incomplete == nil, order.isHedgeable else {
-            return await launch.attempt(in: order.scope)
+            return await launch.attempt()
         }
         let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, seat.spare)
         if let other {

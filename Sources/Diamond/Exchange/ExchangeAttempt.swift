@@ -19,7 +19,7 @@ struct ExchangeAttempt: Sendable {
     }
 
     private static func outcome(of transfer: Transfer, _ limit: Duration?) async -> Transfer.Outcome {
-        guard let limit, transfer.pouring == nil else { return await transfer.outcome(headLimit: limit) }
+        guard let limit, transfer.order.pouring == nil else { return await transfer.outcome(headLimit: limit) }
         var (outcome, isLate) = await transfer.wire.repetitions.clock.limit(limit) { await transfer.outcome() }
         guard isLate, case .failed(let error, let isAfterHead) = outcome.end, error.code == .cancelled else {
             return outcome

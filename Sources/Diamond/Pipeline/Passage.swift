@@ -56,6 +56,16 @@ struct Passage: Sendable {
         do throws(RequestError) { content = try Content(request, rules) } catch { throw ConnectionError(error) }
     }
 
+    /// What was worked out before; `nil` where nothing was.
+    ///
+    /// - Parameter environment: the number of the one that it was worked out in.
+    init?(known memory: RequestMemory, by environment: Int, at epoch: Int = 0) {
+        guard let content = memory.value(by: environment, as: Content.self) else { return nil }
+        (self.content, self.epoch) = (content, epoch)
+    }
+
+    func keep(in memory: RequestMemory, by environment: Int) { memory.keep(content, by: environment) }
+
     var wire: WireRequest { content.wire }
     /// The request's policy, with its own `Cache-Control` taken into account.
     var policy: CachePolicy { content.policy }
@@ -77,7 +87,7 @@ struct Passage: Sendable {
 
     /// Whether the cache has a say.
     private static func isKeyed(_ wire: WireRequest, _ policy: CachePolicy) -> Bool {
-        let isCacheable = [.get, .head, .query].contains(wire.method) && !CacheControl(wire.headers).noStore
+        let isCacheable = wire.method.isCacheable && !CacheControl(wire.headers).noStore
         let isAnonymous = wire.identity == nil && !wire.namedCredentials.isEmpty
         return policy.mode != .noStore && isCacheable && !isAnonymous
     }
@@ -110,8 +120,8 @@ struct Passage: Sendable {
         return passage
     }
 
-    /// Whether it has a secret that could be made anew.
-    var mayBeRenewed: Bool { !wire.namedCredentials.isEmpty }
+    /// Whether secrets are to be filled in, which could be made anew.
+    var hasNamedSecrets: Bool { !wire.namedCredentials.isEmpty }
 
     /// The answer where only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
     var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }

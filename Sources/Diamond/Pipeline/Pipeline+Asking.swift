@@ -84,7 +84,7 @@ extension Pipeline {
 
     /// The question with the age of its credentials, known before they are filled in.
     func dated(_ question: Question) -> Question {
-        guard let credentialRefreshes, question.passage.mayBeRenewed else { return question }
+        guard let credentialRefreshes, question.passage.hasNamedSecrets else { return question }
         var question = question
         question.refreshes = credentialRefreshes.count
         question.isOfRefresh = CredentialRefreshes.isMaking(question.passage.wire)
@@ -93,8 +93,8 @@ extension Pipeline {
 
     func request(for question: Question) async throws(ConnectionError) -> TransportRequest {
         let passage = question.passage
-        return try passage.transportRequest(
-            try await environment.fill(passage.wire), validators: question.validators)
+        let wire = passage.hasNamedSecrets ? try await environment.fill(passage.wire) : passage.wire
+        return try passage.transportRequest(wire, validators: question.validators)
     }
 
     /// One question and what becomes of its answer.
@@ -167,7 +167,7 @@ extension Pipeline {
 
     /// `nil` where the request has no secret that could be made anew.
     private func renewal(of question: Question) -> ExchangeOrder.Renewal? {
-        guard let credentialRefreshes, question.passage.mayBeRenewed, !question.isOfRefresh else { return nil }
+        guard let credentialRefreshes, question.passage.hasNamedSecrets, !question.isOfRefresh else { return nil }
         let (wire, instant) = (question.passage.wire, question.refreshes)
         return ExchangeOrder.Renewal {
             credentialRefreshes.allows(wire, since: instant)

@@ -112,19 +112,17 @@ final class Pipeline: Sendable {
         of request: Request,
         _ asker: Asker = Asker()
     ) async throws(ConnectionError) -> Passage {
-        if var known = request.memory.value(by: environment.number, as: Passage.self) {
-            known.epoch = forgotten.count
-            return known
-        }
+        if let known = Passage(known: request.memory, by: environment.number, at: forgotten.count) { return known }
         let epoch = forgotten.count
         let isAsking = environment.provider != nil
         if isAsking { asker.claim?.step(aside: true) }
-        let resolved = isAsking ? try await environment.resolve(request) : try environment.resolvedHere(request)
+        var resolved = request
+        if isAsking { resolved = try await environment.resolve(request) } else { try environment.complete(&resolved) }
         if isAsking { asker.claim?.step(aside: false) }
         let passage = try Passage(resolved, rules: keyRules, at: epoch)
         let isKnown = !isAsking || request.identity != nil
         if isKnown, request.body?.readsFiles != true {
-            request.memory.keep(passage, by: environment.number)
+            passage.keep(in: request.memory, by: environment.number)
         }
         return passage
     }

@@ -23,24 +23,16 @@ final class Transfer: Sendable {
 
     /// For the rest, where something was received before.
     let request: TransportRequest
-    /// Whose cookies its answer sets.
-    let identity: String?
+    let order: ExchangeOrder
     /// How many sessions of its had ended when its cookies were read; `nil` without a jar.
     let removals: Int?
     let isPersonal: Bool
-    /// Whether the answer may be gone on with, as far as that depends on the request.
-    let isContinuable: Bool
     /// What was received before.
     let before: IncompleteArrival?
     let keeper: (any PartialKeeping)?
-    /// Bytes of the whole body at most, where it does not go elsewhere.
-    let bodyLimit: Int
-    let pouring: Pouring?
     /// What has led to it.
     let history: RetryHistory
     let admission: CircuitBreaker.Admission
-    /// Scheme, host and port.
-    let origin: String
     let wire: Exchange.Wire
     let meter: TransferMeter
 
@@ -58,9 +50,7 @@ final class Transfer: Sendable {
     ) {
         (self.request, self.removals, self.isPersonal) = (request, removals, isPersonal)
         (self.before, self.keeper, self.history, self.admission) = (before, keeper, history, admission)
-        (identity, isContinuable) = (order.identity, order.isContinuable)
-        (bodyLimit, pouring, origin) = (order.bodyLimit, order.pouring, order.origin)
-        self.wire = wire
+        (self.order, self.wire) = (order, wire)
         meter = TransferMeter(request)
     }
 
@@ -72,7 +62,7 @@ final class Transfer: Sendable {
             meter.arrive(response, to: request)
             if let removals {
                 wire.cookies?.receive(
-                    response.headers, from: request.url, of: identity, since: removals, at: wire.date)
+                    response.headers, from: request.url, of: order.identity, since: removals, at: wire.date)
             }
             let head = Arrival(
                 status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
@@ -105,7 +95,7 @@ final class Transfer: Sendable {
             return Outcome(end: .failed(error, afterHead: true))
         }
         if let arrival = whole(head, body) { return Outcome(end: .arrived(arrival, answered: head.status)) }
-        guard isContinuable, let incomplete = IncompleteArrival(head) else {
+        guard order.isContinuable, let incomplete = IncompleteArrival(head) else {
             return await receiveAll(head, body, left: nil)
         }
         return await receiveParts(of: incomplete, body, head.status)
@@ -166,7 +156,7 @@ final class Transfer: Sendable {
             incomplete.append(piece)
             meter.receive(incomplete.received)
             try check(Int64(incomplete.received), limit(of: incomplete.arrival))
-            if incomplete.arrival.isPoured { try await pouring?.sink.append(piece) }
+            if incomplete.arrival.isPoured { try await order.pouring?.sink.append(piece) }
             await keeper?.append(piece)
         }
     }
