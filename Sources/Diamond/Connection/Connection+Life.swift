@@ -66,7 +66,7 @@ extension Connection {
         let (observers, watch, home, token) = core.withLock { core in
             defer {
                 (core.observers, core.handed, core.home) = ([:], .none, nil)
-                (core.runner, core.claim, core.box, core.token) = (nil, nil, nil, nil)
+                (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
             }
             let home = core.isEnqueued ? core.home : nil
             return (core.observers.values, core.watch, home, core.token)

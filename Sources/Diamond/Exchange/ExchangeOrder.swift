@@ -23,6 +23,8 @@ final class ExchangeOrder: Sendable {
     let keeper: (any PartialKeeping)?
     /// Where the body of a successful answer goes piece by piece; `nil` where it is collected.
     let pouring: Pouring?
+    /// Asked before anything leaves; `nil` where nobody has to be.
+    let gate: SendGate?
 
     init(
         request: TransportRequest,
@@ -36,12 +38,13 @@ final class ExchangeOrder: Sendable {
         isForeign: Bool,
         isContinuable: Bool,
         keeper: (any PartialKeeping)?,
-        pouring: Pouring?
+        pouring: Pouring?,
+        gate: SendGate? = nil
     ) {
         (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
         (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)
         (self.identity, self.isForeign, self.isContinuable) = (identity, isForeign, isContinuable)
-        (self.keeper, self.pouring) = (keeper, pouring)
+        (self.keeper, self.pouring, self.gate) = (keeper, pouring, gate)
     }
 
     /// How its request gets newer credentials.

@@ -14,6 +14,11 @@ struct Asker: Sendable {
     }
     // Few have one, and all are copied.
     private var boxedSink = Boxed<any BodySink>.none
+    /// Asked before anything leaves; what has one was resolved before, and shares no exchange. `nil` for all but what is kept
+    /// to be sent later.
+    var gate: SendGate?
+    /// The job of a request that is kept, over all runs of a connection.
+    var ticket: ReplayTicket?
     /// What its exchanges belong to, once that has begun.
     var request: ActivityInterval.ID?
 
@@ -23,9 +28,10 @@ struct Asker: Sendable {
         acceptance: Acceptance? = nil,
         box: PartialBox? = nil,
         sink: (any BodySink)? = nil,
+        ticket: ReplayTicket? = nil,
         request: ActivityInterval.ID? = nil
     ) {
         (self.priority, self.claim, self.acceptance, self.box) = (priority, claim, acceptance, box)
-        (boxedSink, self.request) = (Boxed(sink), request)
+        (boxedSink, self.ticket, self.request) = (Boxed(sink), ticket, request)
     }
 }

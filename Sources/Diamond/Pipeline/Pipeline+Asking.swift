@@ -158,7 +158,8 @@ extension Pipeline {
             isForeign: passage.isForeign,
             isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
             keeper: keeper,
-            pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) }
+            pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) },
+            gate: passage.asker.gate
         )
     }
 

@@ -22,6 +22,9 @@ final class Pipeline: Sendable {
     let retry: RetryPolicy
     let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
+    /// Where requests are kept that are sent later; `nil` without a store.
+    let replays: QueuePlace?
+    let reachability: any Reachability
 
     init(
         wire: Exchange.Wire,
@@ -31,11 +34,13 @@ final class Pipeline: Sendable {
         environment: Environment,
         retry: RetryPolicy,
         credentialRefreshes: CredentialRefreshes?,
-        redirectLimit: Int
+        redirectLimit: Int,
+        replays: QueuePlace?,
+        reachability: any Reachability
     ) {
         (self.wire, self.activity, self.cache, self.lanes) = (wire, activity, cache, lanes)
         (self.environment, self.retry, self.redirectLimit) = (environment, retry, redirectLimit)
-        self.credentialRefreshes = credentialRefreshes
+        (self.credentialRefreshes, self.replays, self.reachability) = (credentialRefreshes, replays, reachability)
     }
 
     /// Milliseconds since 1970.
@@ -46,10 +51,15 @@ final class Pipeline: Sendable {
         asker: Asker = Asker()
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            return try await taken(try await untransformed(request, asker), by: asker)
+            guard !request.isKept else { return try await keeping(request, asker) }
+            return try await plainResponse(to: request, asker)
         } catch {
             throw await told(error)
         }
+    }
+
+    func plainResponse(to request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
+        try await taken(try await untransformed(request, asker), by: asker)
     }
 
     /// The error as the caller gets it.
@@ -112,6 +122,7 @@ final class Pipeline: Sendable {
         of request: Request,
         _ asker: Asker = Asker()
     ) async throws(ConnectionError) -> Passage {
+        if asker.gate != nil { return try Passage(request, rules: keyRules, at: forgotten.count) }
         if let known = Passage(known: request.memory, by: environment.number, at: forgotten.count) { return known }
         let epoch = forgotten.count
         let isAsking = environment.provider != nil

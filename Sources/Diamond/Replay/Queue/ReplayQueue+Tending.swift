@@ -1,5 +1,5 @@
 import DiamondSQLite
-public import Foundation
+import Foundation
 import HTTPTypes
 
 /// What is not to be sent for now, by name.

@@ -80,7 +80,8 @@ struct ReplayDraft: Hashable, Sendable {
             throw refusal("a secret without a name", "use .secret(\"name\")")
         }
         if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy) }
-        for field in wire.headers where rules.isCredential(field.name) {
+        // Its name has the sound of a secret, and is none: whoever has it can have the answer again, and nothing else.
+        for field in wire.headers where field.name != .idempotencyKey && rules.isCredential(field.name) {
             throw refusal("the header \(field.name.rawName), which is a credential", remedy)
         }
         for item in wire.items.sorted where item.hasValue && rules.isSecret(parameter: item.name.span) {
