@@ -55,8 +55,13 @@ final class Repetitions: Sendable {
         withCircuit(of: origin) { $0.admit(at: $1) } ?? .pass
     }
 
-    func note(_ outcome: RetrySituation.Outcome, of admission: CircuitBreaker.Admission, from origin: String) {
-        withCircuit(of: origin) { $0.note(ServerHealth(outcome), of: admission, at: $1) }
+    /// - Parameter outcome: asked for only where there are circuits.
+    func note(
+        _ outcome: @autoclosure () -> RetrySituation.Outcome,
+        of admission: CircuitBreaker.Admission,
+        from origin: String
+    ) {
+        withCircuit(of: origin) { $0.note(ServerHealth(outcome()), of: admission, at: $1) }
     }
 
     /// A success is here but for its body, which may never end: whoever waits for a probe need not wait for that.

@@ -7,7 +7,8 @@ import HTTPTypes
 final class Transfer: Sendable {
     enum End: Sendable {
         /// - Parameter answered: what the server said; 206 of a whole answer that was gone on with.
-        case arrived(Arrival, answered: HTTPResponse.Status)
+        // Indirect, because it goes back through every step, and most look at its status only.
+        indirect case arrived(Arrival, answered: HTTPResponse.Status)
         /// What was received before cannot be gone on with, and this is no answer by itself.
         case refused(HTTPResponse.Status, HTTPFields)
         case failed(TransportError, afterHead: Bool)
