@@ -50,7 +50,7 @@ struct ReplayDraft: Hashable, Sendable {
             host = String(String(decoding: wire.url.origin, as: UTF8.self).drop { $0 != "/" }.dropFirst(2))
             (identity, lane, tags) = (request.identity, request.lane.name, request.tags.sorted())
             (policy, isIdempotent) = (request.replay, wire.method.isIdempotent)
-            let request = try request.keyed(else: freshKey)
+            let request = request.keyed(else: freshKey)
             idempotencyKey = HTTPField.Name.idempotencyKey.flatMap { request.headers[$0] }
             self.request = try request.json()
         } catch {
@@ -81,7 +81,8 @@ struct ReplayDraft: Hashable, Sendable {
         }
         if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy) }
         // Its name has the sound of a secret, and is none: whoever has it can have the answer again, and nothing else.
-        for field in wire.headers where field.name != .idempotencyKey && rules.isCredential(field.name) {
+        for field in wire.headers where field.name.canonicalName != "idempotency-key" && rules.isCredential(field.name)
+        {
             throw refusal("the header \(field.name.rawName), which is a credential", remedy)
         }
         for item in wire.items.sorted where item.hasValue && rules.isSecret(parameter: item.name.span) {
