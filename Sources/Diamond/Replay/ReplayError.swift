@@ -61,6 +61,9 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(code, message)
     }
 
+    /// Whether the same may go well a moment later.
+    var isPassing: Bool { [.busy, .diskFull, .diskError].contains(code) }
+
     private static let remedyOfDamage =
         "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"
 

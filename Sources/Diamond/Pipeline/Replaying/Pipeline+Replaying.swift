@@ -57,14 +57,15 @@ extension Pipeline {
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, asker)
             let outcome = ReplayOutcome(response, statuses: statuses(of: request), now: now())
-            let state = await ticket.settle(job, outcome, in: queue)
+            let state = await ticket.settle(job, outcome, unknownAt: response.attempts.unknownAt, in: queue)
             if let state, state != .done, state != .dead { throw ConnectionError(queued: job.id, request, response) }
             return response
         } catch  where [.parked, .cancelled, .queued].contains(error.code) {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
             throw error
         } catch {
-            let state = await ticket.settle(job, outcome(of: error, request), in: queue)
+            let state = await ticket.settle(
+                job, outcome(of: error, request), unknownAt: error.attempts.unknownAt, in: queue)
             if let state, state != .done, state != .dead { throw ConnectionError(queued: job.id, request, error) }
             throw error
         }

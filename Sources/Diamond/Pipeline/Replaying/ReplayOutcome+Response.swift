@@ -27,8 +27,8 @@ extension ReplayOutcome {
         switch error.code {
         case .badRequest, .badSettings: return .unsendable
         case .noCredential: return .noCredential
-        case .cancelled: return .interrupted
-        case .noEngine: return .returned
+        // What the engine was closed over may have left.
+        case .cancelled, .noEngine: return .interrupted
         case .circuitOpen, .preparationFailed: return .unsent
         default: break
         }
@@ -58,7 +58,7 @@ extension ReplayDraft.History {
         if failures.isEmpty, let failure = outcome.failure {
             failures = [Failure(startedAt: now, code: failure.code, message: failure.message)]
         }
-        unknownAt = attempts.first(where: \.mayHaveArrived)?.startedAt.milliseconds
+        unknownAt = attempts.unknownAt
     }
 }
 
@@ -70,6 +70,11 @@ extension ReplayDraft.History.Failure {
         case .failed(let code, let message): (self.code, self.message) = (code, message)
         }
     }
+}
+
+extension [Attempt] {
+    /// When the first of those began that may have been processed without anybody knowing.
+    var unknownAt: Int64? { first(where: \.mayHaveArrived)?.startedAt.milliseconds }
 }
 
 extension Attempt {

@@ -49,6 +49,9 @@ final class ReplayOwner: Sendable {
         }
     }
 
+    /// Goes on as one who has entered already, for another job.
+    func stay() { state.withLock { $0.users += 1 } }
+
     func leave() {
         let heartbeat = state.withLock { state -> Task<Void, Never>? in
             state.users -= 1

@@ -40,13 +40,17 @@ extension ReplayQueue {
     /// Takes note of an outcome; where the disk fails, again until it is on disk or the job is somebody else's.
     ///
     /// - Returns: the job's new state; `nil` where somebody else has it.
-    func finish(_ job: ReplayTable.Claimed, _ outcome: ReplayOutcome) async -> ReplayState? {
+    func finish(
+        _ job: ReplayTable.Claimed,
+        _ outcome: ReplayOutcome,
+        unknownAt: Int64? = nil
+    ) async -> ReplayState? {
         let draw = clock.draw()
         while true {
             do throws(ReplayError) {
                 return try await writer.write { (connection, ledger) throws(SQLiteError) in
                     try ReplayTable.finish(
-                        job.id, token: job.token, outcome, draw: draw, on: connection, &ledger)
+                        job.id, token: job.token, outcome, unknownAt: unknownAt, draw: draw, on: connection, &ledger)
                 }
             } catch {
                 guard owner.mayBegin, (try? await clock.sleep.sleep(for: .seconds(1))) != nil else { return nil }

@@ -11,6 +11,7 @@ extension ReplayQueue {
     /// Jobs in the order in which they were added.
     ///
     /// - Parameters:
+    ///   - filter: which ones; all by default.
     ///   - id: of the last one of the page before; 0 for the first page.
     ///   - limit: at most; 100.
     public func jobs(

@@ -56,7 +56,9 @@ extension ReplayQueue {
     /// Puts another request into a job of which nothing was sent; of one that may have been, the server would take the
     /// change for a repetition: then the new request is added as another job, and the old one stays as it is.
     ///
-    /// - Parameter change: gets the request as it is on disk.
+    /// - Parameters:
+    ///   - id: of the job.
+    ///   - change: gets the request as it is on disk.
     /// - Returns: the id of the job that has the new request.
     /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent.
     public func edit(
@@ -96,7 +98,9 @@ extension ReplayQueue {
     /// Sends nothing of it until it is released: what is there, and what is added. What is being sent comes to its end. It
     /// holds for every process, and after a restart.
     ///
-    /// - Parameter reason: for people.
+    /// - Parameters:
+    ///   - hold: what is not to be sent.
+    ///   - reason: for people.
     /// - Returns: how many jobs are held by it now that were not before.
     @discardableResult
     public func hold(_ hold: ReplayHold, reason: String = "") async throws(ReplayError) -> Int {

@@ -24,7 +24,11 @@ public final class ReplayQueue: Sendable {
     let owner: ReplayOwner
     let rules: KeyRules
     private let resolve: Resolve
+    private let activity: Activity?
     private let ownMaximumCount = Guarded(100_000)
+    private let ownRetention = Guarded(ReplayRetention())
+    /// When what has ended is looked through again; milliseconds since the boot.
+    private let nextForgetting = Guarded(Int64.min)
 
     /// Opens the queue of a store, making it where it is missing, for a process that only adds and tends: what is added is
     /// written as it is, without an engine's base URL and headers.
@@ -43,7 +47,7 @@ public final class ReplayQueue: Sendable {
         resolve: @escaping Resolve = { $0 }
     ) throws(ReplayError) {
         database = try Self.open(store)
-        (self.store, self.clock, self.rules, self.resolve) = (store, clock, rules, resolve)
+        (self.store, self.clock, self.rules, self.resolve, self.activity) = (store, clock, rules, resolve, activity)
         let bell = QueueBell(store)
         writer = ReplayWriter(database, clock) { [listeners] transitions in
             for transition in transitions { activity?.report(.job(transition)) }
@@ -73,11 +77,38 @@ public final class ReplayQueue: Sendable {
         set { ownMaximumCount.withLock { $0 = newValue } }
     }
 
+    /// How long jobs are kept that have ended; replayers of this process keep to it.
+    public var retention: ReplayRetention {
+        get { ownRetention.withLock { $0 } }
+        set { ownRetention.withLock { $0 = newValue } }
+    }
+
+    /// Forgets what ended long ago, once in an hour.
+    func forgetSometimes() async throws(ReplayError) {
+        let now = clock.uptime()
+        let isTime = nextForgetting.withLock { next in
+            guard next <= now else { return false }
+            next = now + 3_600_000
+            return true
+        }
+        guard isTime else { return }
+        let retention = retention
+        var isMore = true
+        while isMore, !Task.isCancelled {
+            isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
+                try ReplayTable.forget(retention, on: connection, &ledger)
+            }
+        }
+    }
+
+    func report(_ error: ReplayError) { activity?.report(.queueFailed(reason: error.message)) }
+
     // MARK: Adding
 
     /// Adds a request, to be sent as its ``Request/replay`` says; the mode does not matter.
     ///
     /// - Parameters:
+    ///   - request: what is sent; its secrets have to be named.
     ///   - delay: it is not sent before.
     /// - Returns: the job's id: of an older one where one of its unique name stays or takes it in; `nil` where nothing has
     ///   to be sent any more (``ReplayPolicy/Uniqueness/merge``).

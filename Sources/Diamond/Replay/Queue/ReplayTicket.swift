@@ -51,19 +51,27 @@ final class ReplayTicket: Sendable {
     }
 
     /// Takes note of what came of it.
-    func settle(_ job: ReplayTable.Claimed, _ outcome: ReplayOutcome, in queue: ReplayQueue) async -> ReplayState? {
+    ///
+    /// - Parameter unknownAt: when something of it may have been processed unseen.
+    func settle(
+        _ job: ReplayTable.Claimed,
+        _ outcome: ReplayOutcome,
+        unknownAt: Int64?,
+        in queue: ReplayQueue
+    ) async -> ReplayState? {
         state.withLock { $0.job = nil }
-        return await Self.settle(job, outcome, in: queue)
+        return await Self.settle(job, outcome, unknownAt: unknownAt, in: queue)
     }
 
     @discardableResult
     private static func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
+        unknownAt: Int64? = nil,
         in queue: ReplayQueue
     ) async -> ReplayState? {
         defer { queue.owner.leave() }
-        return await queue.finish(job, outcome)
+        return await queue.finish(job, outcome, unknownAt: unknownAt)
     }
 }
 

@@ -76,8 +76,10 @@ public final class Replayer: Sendable {
         self.send = send
     }
 
-    /// Sends what is to be sent until the task is canceled or ``stop()`` is called; then what is on its way is let come to
-    /// its end, and what was claimed and not sent is given back.
+    /// Sends what is to be sent until the task is canceled, or ``stop()`` is called. Where it is canceled, what is on its way
+    /// is canceled, too, and goes back to the queue.
+    ///
+    /// A disk that is full, or a file that another process holds for long, is told to the observers and tried again.
     @discardableResult
     public func run() async -> Summary { await work(until: nil) }
 
@@ -101,16 +103,22 @@ public final class Replayer: Sendable {
         let watch = QueueWatch(queue.store) { [signal] in signal.wake() }
         let limit = watch.isWatching ? Self.longTick : Self.tick
         await withDiscardingTaskGroup { group in
-            do throws(ReplayError) {
-                while !isDone(deadline) {
+            while !isDone(deadline) {
+                do throws(ReplayError) {
                     let hasOthers = try await queue.owner.rescue()
+                    try await queue.forgetSometimes()
                     let jobs = try await claim()
                     for job in jobs { group.addTask { await self.carry(job, ledger) } }
                     if jobs.isEmpty, deadline != nil, isIdle { break }
                     if jobs.isEmpty || isFull { await wait(hasOthers ? limit : Self.longTick, deadline) }
+                } catch {
+                    queue.report(error)
+                    guard deadline == nil, error.isPassing else {
+                        ledger.withLock { $0.error = error }
+                        break
+                    }
+                    await signal.wait(for: Self.tick, by: queue.clock.sleep)
                 }
-            } catch {
-                ledger.withLock { $0.error = error }
             }
             if let deadline, deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
         }
@@ -148,7 +156,7 @@ public final class Replayer: Sendable {
             let jobs = try await queue.claim(free, of: identities, by: owner)
             running.withLock { $0 += jobs.count }
             // Each job is an owner's; the look itself is over.
-            for _ in jobs { _ = try await queue.owner.enter() }
+            for _ in jobs { queue.owner.stay() }
             queue.owner.leave()
             if !jobs.isEmpty { pass(.afterClaim) }
             return jobs

@@ -244,20 +244,26 @@ extension ReplayTable {
 
     /// Takes note of what came of an attempt.
     ///
+    /// - Parameter unknownAt: when something of it may have been processed unseen, whatever the outcome is.
     /// - Returns: the job's new state; `nil` where somebody else has it.
     static func finish(
         _ id: Int64,
         token: Int64,
         _ outcome: ReplayOutcome,
+        unknownAt: Int64? = nil,
         draw: Double,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayState? {
         guard var row = try held(id, token: token, on: connection) else { return nil }
         let startedAt = row.sentAt ?? ledger.now
+        row.unknownAt = row.unknownAt ?? unknownAt
         row.take(outcome, at: ledger.now, draw: draw)
         if let failure = outcome.failure, row.reason != .returned {
             try addFailure(of: id, failure.code, failure.message, startedAt: startedAt, on: connection, ledger)
+        }
+        if !row.state.isEnd, let reason = row.reviewReason(at: ledger.now) {
+            (row.state, row.reason) = (.needsReview, reason)
         }
         try settle(&row, on: connection, ledger)
         try save(row, row.state == .done ? .finish : .fail, from: .running, on: connection, &ledger)
