@@ -1,5 +1,5 @@
 import DiamondSQLite
-public import Foundation
+import Foundation
 import HTTPTypes
 
 /// What is not to be sent for now, by name.
@@ -39,13 +39,18 @@ extension ReplayQueue {
         let effect = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.apply(deed, to: id, on: connection, &ledger)
         }
+        if let error = Self.error(effect, deed, id) { throw error }
+    }
+
+    /// Why a deed was not done; `nil` where it was.
+    static func error(_ effect: ReplayTable.Effect, _ deed: ReplayDeed, _ id: ReplayJob.ID) -> ReplayError? {
         switch effect {
-        case .done: return
-        case .noJob: throw Self.noJob(id)
+        case .done: nil
+        case .noJob: noJob(id)
         case .notUnique:
-            throw ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
+            ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
         case .wrongState(let state):
-            throw ReplayError(.wrongState, "job \(id) is \(state): \(deed.verb.rawValue) is for what is \(deed.states)")
+            ReplayError(.wrongState, "job \(id) is \(state): \(deed.verb.rawValue) is for what is \(deed.states)")
         }
     }
 
