@@ -1,6 +1,7 @@
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import Diamond
@@ -12,6 +13,56 @@ import Testing
         var request = Request("https://a.example/notes", method: .post, body: .json(["n": .integer(Int64(body))]))
         request.replay = policy
         return request
+    }
+
+    private func body(_ id: Int64?, in queue: ReplayQueue) throws -> RequestBody? {
+        try id.flatMap { try queue.request(of: $0) }?.body
+    }
+
+    @Test func `keeps the idempotency key that a request brings`() async throws {
+        let queue = try ReplayQueue(files.store)
+        var request = request()
+        request.headers[try #require(.idempotencyKey)] = "order-7"
+        let id = try #require(try await queue.enqueue(request))
+        #expect(try queue.job(id)?.idempotencyKey == "order-7")
+    }
+
+    @Test func `merges a change into a creation that has got its key`() async throws {
+        let queue = try ReplayQueue(files.store)
+        let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
+        let id = try await queue.enqueue(request(policy))
+        var change = request(policy, body: 2)
+        change.method = .put
+        #expect(try await queue.enqueue(change) == id)
+        #expect(try body(id, in: queue) == .json(["n": 2]))
+    }
+
+    @Test func `an edit of what may have been sent adds another job, whatever its unique name`() async throws {
+        let queue = try ReplayQueue(files.store)
+        let policy = ReplayPolicy(.durable, unique: "note")
+        let copy = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
+        let id = try #require(try await queue.enqueue([copy])[0])
+        let other = try await queue.edit(id) { $0.body = .json(["n": 2]) }
+        #expect(other != id)
+        #expect(try body(id, in: queue) == .json(["n": 1]))
+        #expect(try body(other, in: queue) == .json(["n": 2]))
+    }
+
+    private static let moves: [@Sendable (inout Request) -> Void] = [
+        { $0.identity = "other" }, { $0.lane = "images" }, { $0.replay.orderingKey = "other" },
+        { $0.replay.order = .strict },
+    ]
+
+    @Test(arguments: moves.indices) func `an edit moves no job to another identity, lane or line`(
+        index: Int
+    ) async throws {
+        let queue = try ReplayQueue(files.store)
+        let id = try #require(try await queue.enqueue(request(ReplayPolicy(.durable, orderingKey: "cart"))))
+        let before = try queue.request(of: id)
+        await #expect { try await queue.edit(id, Self.moves[index]) } throws: { error in
+            (error as? ReplayError)?.code == .badRequest
+        }
+        #expect(try queue.request(of: id) == before)
     }
 
     @Test(arguments: [1, 499, 1203]) func `does something to many, and nothing in a trial`(count: Int) async throws {

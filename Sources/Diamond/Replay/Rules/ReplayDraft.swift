@@ -50,7 +50,7 @@ struct ReplayDraft: Hashable, Sendable {
             host = String(String(decoding: wire.url.origin, as: UTF8.self).drop { $0 != "/" }.dropFirst(2))
             (identity, lane, tags) = (request.identity, request.lane.name, request.tags.sorted())
             (policy, isIdempotent) = (request.replay, wire.method.isIdempotent)
-            let request = try request.keyed(else: freshKey)
+            let request = request.keyed(else: freshKey)
             idempotencyKey = HTTPField.Name.idempotencyKey.flatMap { request.headers[$0] }
             self.request = try request.json()
         } catch {
@@ -80,7 +80,8 @@ struct ReplayDraft: Hashable, Sendable {
             throw refusal("a secret without a name", "use .secret(\"name\")")
         }
         if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy) }
-        for field in wire.headers where rules.isCredential(field.name) {
+        // Its name says that it is a key, and it is none to anything: it is written with the row.
+        for field in wire.headers where rules.isCredential(field.name) && field.name != HTTPField.Name.idempotencyKey {
             throw refusal("the header \(field.name.rawName), which is a credential", remedy)
         }
         for item in wire.items.sorted where item.hasValue && rules.isSecret(parameter: item.name.span) {
