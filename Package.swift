@@ -131,6 +131,15 @@ let package = Package(
             dependencies: ["Diamond", "DiamondTestSupport", "DiamondTesting"],
             path: "Tests/StoreHammer"
         ),
+        // One of several processes that add to a queue and send its jobs at the same time, and are killed.
+        .executableTarget(
+            name: "QueueHammer",
+            dependencies: [
+                "Diamond", "DiamondSQLite", "DiamondTestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/QueueHammer"
+        ),
         // Replaces getaddrinfo in the test process, for names whose look-up lasts.
         .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
         // A SQLite VFS whose calls fail when a test says so, and that forgets what was not synced.
@@ -163,6 +172,7 @@ let package = Package(
                 "DiamondSchema",
                 "DiamondTestSupport",
                 "DiamondTesting",
+                "QueueHammer",
                 "SampleAPI",
                 "StoreHammer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -20,35 +20,34 @@ public struct Guarded<State>: @unchecked Sendable {
     @usableFromInline typealias Lock = pthread_mutex_t
     #endif
 
-    /// State and lock in one piece of memory that does not move.
-    @usableFromInline final class Storage: ManagedBuffer<State, Lock> {
+    /// Lock and state in one piece of memory that does not move.
+    @usableFromInline final class Storage: ManagedBuffer<Lock, State> {
         @inlinable deinit {
-            withUnsafeMutablePointerToElements { lock in
+            withUnsafeMutablePointers { (lock, state) in
                 #if !canImport(Darwin)
                 pthread_mutex_destroy(lock)
                 #endif
-                _ = lock.deinitialize(count: 1)
+                _ = state.deinitialize(count: 1)
             }
         }
     }
 
-    @usableFromInline let storage: ManagedBuffer<State, Lock>
+    @usableFromInline let storage: ManagedBuffer<Lock, State>
 
     @inlinable public init(_ state: sending State) {
-        storage = Storage.create(minimumCapacity: 1) { _ in state }
-        storage.withUnsafeMutablePointerToElements { lock in
-            lock.initialize(to: Lock())
-            #if !canImport(Darwin)
-            pthread_mutex_init(lock, nil)
-            #endif
-        }
+        storage = Storage.create(minimumCapacity: 1) { _ in Lock() }
+        #if !canImport(Darwin)
+        storage.withUnsafeMutablePointerToHeader { _ = pthread_mutex_init($0, nil) }
+        #endif
+        // Out of the closure, so that the state is moved: large ones were copied, and freed at once.
+        storage.withUnsafeMutablePointerToElements { $0 }.initialize(to: state)
     }
 
     /// Runs `body` with the state, alone.
     @inlinable public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try storage.withUnsafeMutablePointers { (state, lock) throws(Failure) in
+        try storage.withUnsafeMutablePointers { (lock, state) throws(Failure) in
             #if canImport(Darwin)
             os_unfair_lock_lock(lock)
             defer { os_unfair_lock_unlock(lock) }

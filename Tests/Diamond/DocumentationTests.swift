@@ -16,6 +16,7 @@ import AsyncHTTPClient
         "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
         "Sources/Diamond/Documentation.docc/CanonicalForm.md", "Sources/Diamond/Documentation.docc/Sealing.md",
         "Sources/Diamond/Documentation.docc/RunningConnections.md", "Sources/Diamond/Documentation.docc/Retrying.md",
+        "Sources/Diamond/Documentation.docc/Replaying.md",
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
         "Sources/Diamond/Documentation.docc/Intercepting.md",
         "Sources/Diamond/Documentation.docc/KeepingAnswers.md",
@@ -177,6 +178,33 @@ import AsyncHTTPClient
         await session.signOut()  // nothing new is sent on the user's behalf
         engine.cancel { $0.request.tags.contains("account") }  // what need not go on
         try await engine.forget(identity: "user-42")  // answers and cookies are gone
+    }
+
+    private struct CreateNote: Endpoint {
+        typealias Output = String
+        var request: Request { Request("https://api.example.com/notes", method: .post) }
+    }
+
+    private func replaying(_ engine: Engine, until deadline: Date) async throws {
+        func show(_ response: Response) {}
+        var note = Request("https://api.example.com/notes", method: .post, body: .json(["text": "Hello"]))
+        note.replay = .onFailure  // kept when the last attempt fails
+        note.replay = .durable  // kept before the first one: not even the end of the program loses it
+        do {
+            show(try await engine.send(note))
+        } catch {
+            guard error.code == .queued else { throw error }
+            print("sent later, as job \(error.jobID ?? 0)")
+        }
+        let replayer = try engine.replayer()
+        let replaying = Task { await replayer.run() }  // until the task is canceled
+        let summary = await replayer.replay(until: deadline)  // or what can be sent until then
+        try await engine.forget(identity: "user-42")  // logout
+        try await engine.queue().release(.identity("user-42"))  // signed in again
+        engine.onReplay(CreateNote.self) { job, result in
+            print("note of job \(job):", result)
+        }
+        print(replaying, summary)
     }
 
     private func callbacks(of engine: Engine, request: Request) async throws {

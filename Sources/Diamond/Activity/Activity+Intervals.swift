@@ -22,16 +22,20 @@ extension Activity {
         return ActivityToken(beginning, kind, interval, in: self)
     }
 
-    func end(_ token: ActivityToken, _ outcome: ActivityOutcome?) {
-        let news = state.withLock { state -> (ActivityNews, ActivityOutcome)? in
+    /// - Parameter outcome: asked for only where somebody has observed the begin; `nil` for what was noted.
+    func end(_ token: ActivityToken, _ outcome: () -> ActivityOutcome?) {
+        let news = state.withLock { state -> ActivityNews? in
             guard token.isOpen else { return nil }
             token.isOpen = false
-            return (state.end(token.kind, at: token.place), outcome ?? token.outcome)
+            return state.end(token.kind, at: token.place)
         }
-        news?.0.tell { token.interval.map { .ended($0, news?.1 ?? ActivityOutcome()) } }
+        // Of what has ended, nothing is noted any more.
+        news?.tell { token.interval.map { .ended($0, outcome() ?? token.outcome) } }
     }
 
-    func note(_ outcome: ActivityOutcome, _ token: ActivityToken) { state.withLock { _ in token.outcome = outcome } }
+    func note(_ outcome: ActivityOutcome, _ token: ActivityToken) {
+        state.withLock { _ in if token.isOpen { token.outcome = outcome } }
+    }
 }
 
 extension ActivityInterval {

@@ -1,6 +1,7 @@
 /// One counted interval. Ends once, however often it is ended, and at the latest when it is forgotten.
 ///
-/// `@unchecked Sendable`: `isOpen` and `outcome` are touched only while the lock of the activity is held.
+/// `@unchecked Sendable`: `isOpen` and `outcome` are changed only while the lock of the activity is held, and `outcome` only
+/// while it is open; who has closed it may read it.
 package final class ActivityToken: @unchecked Sendable {
     let id: ActivityInterval.ID
     let kind: ActivityInterval.Kind
@@ -22,12 +23,15 @@ package final class ActivityToken: @unchecked Sendable {
         (self.kind, self.interval, self.activity) = (kind, interval, activity)
     }
 
-    deinit { end() }
+    // Nobody else has it any more.
+    deinit { if isOpen { end() } }
 
     /// What its end will tell, unless that says something itself.
-    func note(_ outcome: ActivityOutcome) { activity.note(outcome, self) }
+    func note(_ outcome: @autoclosure () -> ActivityOutcome) {
+        if interval != nil { activity.note(outcome(), self) }
+    }
 
-    package func end() { activity.end(self, nil) }
+    package func end() { activity.end(self) { nil } }
 
-    func end(_ outcome: ActivityOutcome) { activity.end(self, outcome) }
+    func end(_ outcome: @autoclosure () -> ActivityOutcome) { activity.end(self, outcome) }
 }

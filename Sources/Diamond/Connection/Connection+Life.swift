@@ -11,8 +11,9 @@ extension Connection {
     func perform(announcing: Bool, _ step: (inout ConnectionLife) -> ConnectionLife.Action) {
         if announcing { Self.watched.forEach(willChangeValue(forKey:)) }
         let (action, work, callbacks, isHoldNew) = core.withLock { core in
-            let before = core.life.state
-            defer { if core.life.state != before { core.announce() } }
+            // Known only to be told: it is worked out of the outcome.
+            let before = core.observers.isEmpty ? nil : core.life.state
+            defer { if let before, core.life.state != before { core.announce() } }
             let action = step(&core.life)
             // With the step: a run that is begun behind it has its own.
             let work = action == .suspend ? core.takeWork() : nil
@@ -52,23 +53,23 @@ extension Connection {
 
     /// Tells those who wait for the response.
     private func settle() {
-        let (waiters, outcome) = core.withLock { core in
+        let waiters = core.withLock { core in
             defer { core.waiters = [] }
-            return (core.waiters, core.life.outcome)
+            return core.waiters
         }
-        guard let outcome else { return }
+        guard !waiters.isEmpty, let outcome else { return }
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
 
     /// Breaks every tie of a finished connection.
     private func letGo() {
-        let (observers, watch, home, token, outcome) = core.withLock { core in
+        let (observers, watch, home, token) = core.withLock { core in
             defer {
                 (core.observers, core.handed, core.home) = ([:], .none, nil)
-                (core.runner, core.claim, core.box, core.token) = (nil, nil, nil, nil)
+                (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
             }
             let home = core.isEnqueued ? core.home : nil
-            return (core.observers.values, core.watch, home, core.token, core.life.outcome)
+            return (core.observers.values, core.watch, home, core.token)
         }
         token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
         home?.remove(self)

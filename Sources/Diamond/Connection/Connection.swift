@@ -49,6 +49,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var fault: ConnectionError?
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
         var handed = Boxed<Request>.none
+        /// The job of a request that is kept, until the connection has finished.
+        var ticket: ReplayTicket?
     }
 
     /// What was asked. Sending does not change it.

@@ -36,7 +36,8 @@ extension Engine {
         isFailingFast: Bool = false
     ) async -> [Result<Call.Output, ConnectionError>] {
         let takers = calls.map { (call: $0, acceptance: acceptance(of: $0)) }
-        let batch = Batch(takers.map { connection(for: $0.call.request, $0.acceptance) }, isFailingFast: isFailingFast)
+        let batch = Batch(
+            takers.map { connection(for: request(of: $0.call), $0.acceptance) }, isFailingFast: isFailingFast)
         enqueue(batch)
         return zip(takers, await batch.results).map { taker, result in
             result.flatMap { response in

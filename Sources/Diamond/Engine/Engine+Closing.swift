@@ -23,6 +23,7 @@ extension Engine {
         lanes.open()
         // By a clock that goes: who has canceled waits for no other.
         await rest(for: .seconds(5), by: ExchangeClock(ContinuousClock()))
+        await pipeline.replays?.opened?.close()
         await cache?.flush()
     }
 

@@ -44,6 +44,8 @@ extension Engine {
         public var originWidth = 6
         /// How often a request is sent again that has no word of its own. See <doc:Retrying>.
         public var retry = RetryPolicy.default
+        /// Knows whether the network is there; `nil`, the default, asks the system. See <doc:Replaying>.
+        public var reachability: (any Reachability)?
         /// Keeps requests from origins where most exchanges fail; `nil`, the default, for none. They fail with `circuitOpen`.
         public var circuit: CircuitPolicy?
         /// What adapts requests, validates responses and transforms both they and errors, in this order. None by default.

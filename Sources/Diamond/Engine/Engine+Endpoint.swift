@@ -13,7 +13,14 @@ extension Engine {
     ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads.
     public func send<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Call.Output {
         let acceptance = acceptance(of: call)
-        return try output(of: call, from: try await send(call.request, acceptance), acceptance)
+        return try output(of: call, from: try await send(request(of: call), acceptance), acceptance)
+    }
+
+    /// Its request; one that is kept has the call's name, so that who has asked for such calls gets the output later.
+    func request<Call: Endpoint>(of call: Call) -> Request {
+        var request = call.request
+        if request.isKept, request.replay.kind == nil { request.replay.kind = ReplayedCalls.name(of: Call.self) }
+        return request
     }
 
     /// What a call makes of responses.
@@ -45,10 +52,17 @@ extension Response {
         of call: Call,
         default decoder: any ResponseDecoder
     ) throws(ConnectionError) -> Call.Output {
+        try output(as: Call.self, call.decoder ?? decoder)
+    }
+
+    func output<Call: Endpoint>(
+        as type: Call.Type,
+        _ decoder: any ResponseDecoder
+    ) throws(ConnectionError) -> Call.Output {
         if let data = body as? Call.Output { return data }
         if let nothing = Nothing() as? Call.Output { return nothing }
         do {
-            return try (call.decoder ?? decoder).value(of: Call.Output.self, in: body)
+            return try decoder.value(of: Call.Output.self, in: body)
         } catch {
             throw ConnectionError(undecodable: self, as: Call.Output.self, error)
         }

@@ -22,6 +22,7 @@ public final class Engine: Sendable {
     let transport: any Transport
     let members: Members
     let decoder: any ResponseDecoder
+    let calls = ReplayedCalls()
 
     /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
     /// keeps a request from being sent.
@@ -102,13 +103,16 @@ public final class Engine: Sendable {
     }
 
     /// Forgets what an identity has: its entries are erased, for every process of the store, and its cookies are. For a
-    /// logout; what is under way on its behalf is returned to those who wait, and stored no more.
+    /// logout; what is under way on its behalf is returned to those who wait, and stored no more. Its jobs in the queue are
+    /// held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases the identity: when it has signed in
+    /// again. A queue that cannot be written is told to the observers.
     ///
     /// - Returns: how many entries there were.
     @discardableResult
     public func forget(identity: String) async throws(CacheError) -> Int {
         pipeline.forgotten.add(identity)
         pipeline.wire.cookies?.removeAll(of: identity)
+        await holdJobs(of: identity)
         return try await cache?.forget(identity: identity) ?? 0
     }
 

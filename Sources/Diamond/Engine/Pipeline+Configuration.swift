@@ -2,7 +2,7 @@ import Foundation
 
 extension Pipeline {
     /// The pipeline of an engine.
-    init(
+    convenience init(
         _ configuration: Engine.Configuration,
         _ transport: any Transport,
         _ cache: Cache?,
@@ -12,6 +12,7 @@ extension Pipeline {
         let now = configuration.now
         let repetitions = Repetitions(
             clock: ExchangeClock(configuration.clock), circuit: configuration.circuit, draw: configuration.draw)
+        let environment = configuration.environment(cache?.rules ?? KeyRules())
         let provider = configuration.credentials as? any RefreshableCredentialProvider
         self.init(
             wire: Exchange.Wire(
@@ -25,11 +26,29 @@ extension Pipeline {
             activity: activity,
             cache: cache,
             lanes: lanes,
-            flights: Flights(),
-            environment: configuration.environment(cache?.rules ?? KeyRules()),
+            environment: environment,
             retry: configuration.retry,
             credentialRefreshes: provider.map { CredentialRefreshes($0, repetitions.clock) },
-            redirectLimit: max(0, configuration.redirectLimit)
+            redirectLimit: max(0, configuration.redirectLimit),
+            replays: configuration.store.map { Self.queuePlace($0, configuration, environment, activity) },
+            reachability: configuration.reachability ?? SystemReachability.shared
         )
+    }
+
+    private static func queuePlace(
+        _ store: Store,
+        _ configuration: Engine.Configuration,
+        _ environment: Environment,
+        _ activity: Activity
+    ) -> QueuePlace {
+        let (now, draw) = (configuration.now, configuration.draw)
+        var clock = ReplayClock.system
+        clock.now = { now().milliseconds }
+        (clock.sleep, clock.draw) = (configuration.clock, draw)
+        return QueuePlace(store.replayPath) { [clock] () throws(ReplayError) in
+            try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
+                try await environment.resolve($0)
+            }
+        }
     }
 }

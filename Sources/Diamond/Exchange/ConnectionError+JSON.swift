@@ -1,5 +1,5 @@
 /// The written form of an error, as it stands under `error` of a connection's: `code`, `message`, and, where there are such,
-/// `response` and `attempts`. The cause is not written: it may be anything, and hold what is secret.
+/// `response`, `attempts` and `job`. The cause is not written: it may be anything, and hold what is secret.
 extension ConnectionError {
     init(written: JSONValue) throws(RequestError) {
         var form = try WrittenObject(written, in: "the error")
@@ -7,6 +7,7 @@ extension ConnectionError {
         self.init(Code(description: code), try form.string("message") ?? "")
         if let value = form.take("response") { response = try Response(written: value) }
         attempts = try form.array("attempts").map { value throws(RequestError) in try Attempt(written: value) }
+        jobID = try form.integer("job", in: 1...Int.max).map(Int64.init)
         try form.finish()
     }
 
@@ -14,6 +15,7 @@ extension ConnectionError {
         var members: [String: JSONValue] = ["code": .string(code.description), "message": .string(message)]
         if let response { members["response"] = response.written }
         if !attempts.isEmpty { members["attempts"] = .array(attempts.map(\.written)) }
+        if let jobID { members["job"] = JSONValue(jobID) }
         return .object(members)
     }
 }

@@ -41,6 +41,11 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         /// The file of a download cannot be written: no room, no permission, no such directory; ``ConnectionError/cause`` is
         /// a `POSIXError`.
         public static let cannotWrite = Code(description: "cannotWrite")
+        /// The request could not be sent now, and is kept to be sent later: ``ConnectionError/jobID`` names the job,
+        /// ``ConnectionError/cause`` says what was wrong.
+        public static let queued = Code(description: "queued")
+        /// The request was to be kept, and could not be: the message says what was wrong with both.
+        public static let cannotQueue = Code(description: "cannotQueue")
         /// The connection was started without an engine, or the engine was closed.
         public static let noEngine = Code(description: "noEngine")
         /// A connection that this one depends on failed, was canceled, or brought what is of no use;
@@ -67,6 +72,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     }
     /// The exchanges that failed, in order, with the reasons why another followed or none did; empty where there was none.
     public var attempts: [Attempt] = []
+    /// The job that the request is kept as; `nil` where it is not, or has to be sent no more.
+    public var jobID: Int64?
     private var boxedResponse = Boxed<Response>.none
 
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

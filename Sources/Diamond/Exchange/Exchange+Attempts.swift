@@ -8,7 +8,15 @@ extension Exchange {
         let transfer: Transfer
         /// How long it may take.
         let limit: Duration?
-        let admission: CircuitBreaker.Admission
+
+        func attempt() async -> ExchangeAttempt {
+            let order = transfer.order
+            let token = order.scope.begin(.attempt, attempt: number)
+            let attempt = await ExchangeAttempt(transfer, limit: limit)
+            token.end(attempt.ending)
+            transfer.wire.repetitions.note(attempt.outcome, of: transfer.admission, from: order.origin)
+            return attempt
+        }
     }
 
     /// - Parameters:
@@ -23,24 +31,16 @@ extension Exchange {
         // Before its cookies are read: a session that ends from now on is not begun again by the answer.
         let removals = wire.cookies?.removals(of: order.identity)
         // The rest, where something is here: a signature may cover the range.
-        let outgoing = incomplete?.rest(of: order.request) ?? order.request
-        let (request, isPersonal) = try await order.adapted(outgoing, for: wire, attempt: number)
+        let outgoing = incomplete?.rest(of: request) ?? request
+        let (adapted, isPersonal) = try await order.adapted(outgoing, for: wire, attempt: number)
+        try await order.gate?.pass()
         let admission = repetitions.admit(to: order.origin)
-        if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, order.request) }
+        if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, request) }
         let transfer = Transfer(
-            request: request, identity: order.identity, removals: removals, isPersonal: isPersonal,
-            isContinuable: order.isContinuable, before: incomplete, keeper: keeper, bodyLimit: order.bodyLimit,
-            pouring: order.pouring, history: history, admission: admission, wire: wire, meter: TransferMeter(request))
+            adapted, of: order, removals: removals, isPersonal: isPersonal, before: incomplete, keeper: keeper,
+            history: history, admission: admission, over: wire)
         let limit = order.policy.attemptLimit(elapsed: elapsed)
-        return Launch(number: number, transfer: transfer, limit: limit, admission: admission)
-    }
-
-    func run(_ launch: Launch) async -> ExchangeAttempt {
-        let token = order.scope.begin(.attempt, attempt: launch.number)
-        let attempt = await ExchangeAttempt(launch.transfer, limit: launch.limit)
-        token.end(attempt.ending)
-        repetitions.note(attempt.outcome, of: launch.admission, from: order.origin)
-        return attempt
+        return Launch(number: number, transfer: transfer, limit: limit)
     }
 
     /// - Parameters:
@@ -58,12 +58,12 @@ extension Exchange {
             attempt.isAnswer(unless: statuses)
         }
         return await hedge.race {
-            await run(first)
+            await first.attempt()
         } beside: {
             guard let leave = spare() else { return nil }
             defer { leave() }
             guard repetitions.withdraw(from: order.origin), let second = try? await launch(number) else { return nil }
-            let attempt = await run(second)
+            let attempt = await second.attempt()
             // Whoever watches the bytes sees those of the one that counts.
             if hedge.isAnswer(attempt) { order.hear(.began(second.transfer.meter)) }
             return attempt

@@ -7,24 +7,43 @@ import HTTPTypes
 /// received that broke, the next goes on with; what the last has received is kept for another exchange.
 struct Exchange: Sendable {
     /// What its attempts go over.
-    struct Wire: Sendable {
+    // A class, because every step of every exchange has it.
+    final class Wire: Sendable {
         let transport: any Transport
         /// Milliseconds since 1970.
         let now: @Sendable () -> Int64
         /// Bytes of a body at most, for requests that say nothing.
         let bodyLimit: Int
         let repetitions: Repetitions
-        var interceptors: [any Interceptor] = []
+        let interceptors: [any Interceptor]
         /// `nil` for none.
-        var cookies: CookieJar?
+        let cookies: CookieJar?
+
+        init(
+            transport: any Transport,
+            now: @escaping @Sendable () -> Int64,
+            bodyLimit: Int,
+            repetitions: Repetitions,
+            interceptors: [any Interceptor],
+            cookies: CookieJar?
+        ) {
+            (self.transport, self.now, self.bodyLimit) = (transport, now, bodyLimit)
+            (self.repetitions, self.interceptors, self.cookies) = (repetitions, interceptors, cookies)
+        }
 
         var date: Date { Date(milliseconds: now()) }
     }
 
     let wire: Wire
-    private(set) var order: ExchangeOrder
+    let order: ExchangeOrder
     private(set) var history = RetryHistory()
-    private var incomplete: IncompleteArrival?
+    private var incomplete: IncompleteArrival? {
+        get { boxedIncomplete.value }
+        set { boxedIncomplete = Boxed(newValue) }
+    }
+    private var boxedIncomplete = Boxed<IncompleteArrival>.none
+    /// With newer credentials than the order's.
+    private var renewed = Boxed<TransportRequest>.none
     private var hasHedged = false
     private let begin: Int64
 
@@ -36,6 +55,9 @@ struct Exchange: Sendable {
 
     var repetitions: Repetitions { wire.repetitions }
 
+    /// What is sent, but for what its attempts add.
+    var request: TransportRequest { renewed.value ?? order.request }
+
     /// Of the attempt that is under way, or comes next.
     private var number: Int { history.attempts.count + 1 }
 
@@ -43,13 +65,13 @@ struct Exchange: Sendable {
 
     /// - Parameter seat: the place on the wire for the first attempt.
     mutating func arrival(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
-        repetitions.deposit(to: order.origin)
+        repetitions.deposit(to: order.origin, at: begin)
         guard let keeper = order.keeper else {
             let outcome = await pursued(&seat)
             return try tell(outcome)
         }
         let outcome = await withTaskCancellationHandler {
-            incomplete = await keeper.left(for: order.request)
+            incomplete = await keeper.left(for: request)
             return await pursued(&seat)
         } onCancel: {
             keeper.leave()
@@ -57,7 +79,7 @@ struct Exchange: Sendable {
         if let incomplete {
             // Whoever waits for the disk needs no place on the wire.
             seat.leave()
-            await keeper.keep(incomplete, for: order.request)
+            await keeper.keep(incomplete, for: request)
         }
         return try tell(outcome)
     }
@@ -127,7 +149,7 @@ struct Exchange: Sendable {
         _ seat: borrowing Seat
     ) async throws(ConnectionError) -> ExchangeAttempt {
         guard let delay = order.policy.hedgeDelay, !hasHedged, incomplete == nil, order.isHedgeable else {
-            return await run(launch)
+            return await launch.attempt()
         }
         let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, seat.spare)
         if let other {
@@ -145,8 +167,8 @@ struct Exchange: Sendable {
         RetrySituation(
             policy: order.policy,
             request: RetryableRequest(
-                order.request.method,
-                headers: order.request.headers,
+                request.method,
+                headers: request.headers,
                 canRefreshCredential: order.renewal?.isAllowed() ?? false
             ),
             history: history,
@@ -194,7 +216,7 @@ struct Exchange: Sendable {
     // Without its place: what makes the credential may send through the same engine.
     private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
         leave(&seat)
-        if let request = try await order.renewal?.request() { order.request = request }
+        if let request = try await order.renewal?.request() { renewed = .some(request) }
         try await retake(&seat)
     }
 }

@@ -6,7 +6,8 @@ struct ExchangeAttempt: Sendable {
     let startedAt: Date
     private let end: Transfer.End
     /// What has been received of an answer that is not here whole, for the next attempt to go on with.
-    let left: IncompleteArrival?
+    var left: IncompleteArrival? { boxedLeft.value }
+    private let boxedLeft: Boxed<IncompleteArrival>
 
     /// Sends the request, and takes the whole response, or the rest of it.
     ///
@@ -14,11 +15,11 @@ struct ExchangeAttempt: Sendable {
     init(_ transfer: Transfer, limit: Duration?) async {
         startedAt = Date(milliseconds: transfer.wire.now())
         let outcome = await Self.outcome(of: transfer, limit)
-        (end, left) = (outcome.end, outcome.left)
+        (end, boxedLeft) = (outcome.end, outcome.left)
     }
 
     private static func outcome(of transfer: Transfer, _ limit: Duration?) async -> Transfer.Outcome {
-        guard let limit, transfer.pouring == nil else { return await transfer.outcome(headLimit: limit) }
+        guard let limit, transfer.order.pouring == nil else { return await transfer.outcome(headLimit: limit) }
         var (outcome, isLate) = await transfer.wire.repetitions.clock.limit(limit) { await transfer.outcome() }
         guard isLate, case .failed(let error, let isAfterHead) = outcome.end, error.code == .cancelled else {
             return outcome

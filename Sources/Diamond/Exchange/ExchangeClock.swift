@@ -7,7 +7,10 @@ struct ExchangeClock: Sendable {
     /// Throws when the task is canceled.
     let sleep: @Sendable (Duration) async throws -> Void
 
-    init(_ clock: any Clock<Duration>) { self = Self.make(clock) }
+    init(_ clock: any Clock<Duration>) {
+        // Apart, so that the compiler knows it: every exchange reads it several times.
+        self = (clock as? ContinuousClock).map(Self.make) ?? Self.make(clock)
+    }
 
     private init(uptime: @escaping @Sendable () -> Int64, sleep: @escaping @Sendable (Duration) async throws -> Void) {
         self.uptime = uptime

@@ -1,6 +1,8 @@
 /// What an exchange is to send, how often, and whom it tells.
-struct ExchangeOrder: Sendable {
-    var request: TransportRequest
+///
+/// A class, because every step of an exchange has it.
+final class ExchangeOrder: Sendable {
+    let request: TransportRequest
     let policy: RetryPolicy
     /// Scheme, host and port, whose budget pays for repetitions.
     let origin: String
@@ -12,15 +14,38 @@ struct ExchangeOrder: Sendable {
     /// Bytes of a body at most.
     let bodyLimit: Int
     /// On whose behalf it is sent; `nil` where nobody knows.
-    var identity: String?
+    let identity: String?
     /// Whether a redirect has led it away from the origin that was asked.
-    var isForeign = false
+    let isForeign: Bool
     /// Whether an answer whose transfer breaks is gone on with, as far as that depends on the request.
-    var isContinuable = false
+    let isContinuable: Bool
     /// Keeps what has been received; `nil` where nobody asks for it behind this exchange.
-    var keeper: (any PartialKeeping)?
+    let keeper: (any PartialKeeping)?
     /// Where the body of a successful answer goes piece by piece; `nil` where it is collected.
-    var pouring: Pouring?
+    let pouring: Pouring?
+    /// Asked before anything leaves; `nil` where nobody has to be.
+    let gate: SendGate?
+
+    init(
+        request: TransportRequest,
+        policy: RetryPolicy,
+        origin: String,
+        renewal: Renewal?,
+        scope: ActivityScope,
+        hear: @escaping @Sendable (ExchangeEvent) -> Void,
+        bodyLimit: Int,
+        identity: String?,
+        isForeign: Bool,
+        isContinuable: Bool,
+        keeper: (any PartialKeeping)?,
+        pouring: Pouring?,
+        gate: SendGate? = nil
+    ) {
+        (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
+        (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)
+        (self.identity, self.isForeign, self.isContinuable) = (identity, isForeign, isContinuable)
+        (self.keeper, self.pouring, self.gate) = (keeper, pouring, gate)
+    }
 
     /// How its request gets newer credentials.
     struct Renewal: Sendable {

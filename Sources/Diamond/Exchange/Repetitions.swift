@@ -30,15 +30,22 @@ final class Repetitions: Sendable {
     // MARK: Budgets
 
     /// For the first attempt of every exchange.
-    func deposit(to origin: String) { withBudget(of: origin) { $0.deposit(at: $1) } }
+    ///
+    /// - Parameter now: by the ``clock``.
+    func deposit(to origin: String, at now: Int64) { withBudget(of: origin, at: now) { $0.deposit(at: now) } }
 
-    func canWithdraw(from origin: String) -> Bool { withBudget(of: origin) { $0.canWithdraw(at: $1) } }
-
-    func withdraw(from origin: String) -> Bool { withBudget(of: origin) { $0.withdraw(at: $1) } }
-
-    private func withBudget<Value>(of origin: String, _ body: (inout RetryBudget, _ now: Int64) -> Value) -> Value {
+    func canWithdraw(from origin: String) -> Bool {
         let now = clock.uptime()
-        return state.withLock { $0.budgets.withValue(of: origin, at: now) { body(&$0, now) } }
+        return withBudget(of: origin, at: now) { $0.canWithdraw(at: now) }
+    }
+
+    func withdraw(from origin: String) -> Bool {
+        let now = clock.uptime()
+        return withBudget(of: origin, at: now) { $0.withdraw(at: now) }
+    }
+
+    private func withBudget<Value>(of origin: String, at now: Int64, _ body: (inout RetryBudget) -> Value) -> Value {
+        state.withLock { $0.budgets.withValue(of: origin, at: now, body) }
     }
 
     // MARK: Circuits
@@ -48,8 +55,13 @@ final class Repetitions: Sendable {
         withCircuit(of: origin) { $0.admit(at: $1) } ?? .pass
     }
 
-    func note(_ outcome: RetrySituation.Outcome, of admission: CircuitBreaker.Admission, from origin: String) {
-        withCircuit(of: origin) { $0.note(ServerHealth(outcome), of: admission, at: $1) }
+    /// - Parameter outcome: asked for only where there are circuits.
+    func note(
+        _ outcome: @autoclosure () -> RetrySituation.Outcome,
+        of admission: CircuitBreaker.Admission,
+        from origin: String
+    ) {
+        withCircuit(of: origin) { $0.note(ServerHealth(outcome()), of: admission, at: $1) }
     }
 
     /// A success is here but for its body, which may never end: whoever waits for a probe need not wait for that.

@@ -8,7 +8,30 @@ struct Asker: Sendable {
     /// Where what was received is kept that no store may keep; `nil` for a task, which asks once.
     var box: PartialBox?
     /// Where the body of a success goes; `nil` where it is collected.
-    var sink: (any BodySink)?
+    var sink: (any BodySink)? {
+        get { boxedSink.value }
+        set { boxedSink = Boxed(newValue) }
+    }
+    // Few have one, and all are copied.
+    private var boxedSink = Boxed<any BodySink>.none
+    /// Asked before anything leaves; what has one was resolved before, and shares no exchange. `nil` for all but what is kept
+    /// to be sent later.
+    var gate: SendGate?
+    /// The job of a request that is kept, over all runs of a connection.
+    var ticket: ReplayTicket?
     /// What its exchanges belong to, once that has begun.
     var request: ActivityInterval.ID?
+
+    init(
+        priority: FlightPriority = .normal,
+        claim: FlightClaim? = nil,
+        acceptance: Acceptance? = nil,
+        box: PartialBox? = nil,
+        sink: (any BodySink)? = nil,
+        ticket: ReplayTicket? = nil,
+        request: ActivityInterval.ID? = nil
+    ) {
+        (self.priority, self.claim, self.acceptance, self.box) = (priority, claim, acceptance, box)
+        (boxedSink, self.ticket, self.request) = (Boxed(sink), ticket, request)
+    }
 }

@@ -59,12 +59,13 @@ final class FlightClaim: Sendable {
 
     // MARK: Places
 
+    /// - Parameter scope: what a wait is counted in; asked for only where there is one.
     /// - Returns: whether there is a place; `nil` where the run has to wait for one itself.
     func enter(
         _ place: FlightPlace,
         _ priority: FlightPriority,
         _ lanes: Lanes,
-        in scope: ActivityScope? = nil
+        in scope: @autoclosure () -> ActivityScope? = nil
     ) -> Bool? {
         let known = state.withLock { state -> (Bool?, FlightPlace?) in
             switch state {
@@ -77,14 +78,14 @@ final class FlightClaim: Sendable {
         }
         if let other = known.1 { lanes.leave(other) }
         guard known.0 == false else { return known.0 }
-        return takeOrWait(for: place, priority, lanes, scope)
+        return takeOrWait(for: place, priority, lanes, in: scope)
     }
 
     private func takeOrWait(
         for place: FlightPlace,
         _ priority: FlightPriority,
         _ lanes: Lanes,
-        _ scope: ActivityScope?
+        in scope: () -> ActivityScope?
     ) -> Bool {
         // Under the lock: the place may be there before its number is noted.
         let (isThere, number) = state.withLock { state -> (Bool, Int?) in
@@ -93,7 +94,7 @@ final class FlightClaim: Sendable {
             state = number.map { .inLine($0, place) } ?? .used
             return (number == nil, number)
         }
-        if let number { lanes.count(number, scope?.begin(.queue)) }
+        if let number { lanes.count(number, scope()?.begin(.queue)) }
         return isThere
     }
 

@@ -24,16 +24,16 @@ struct Continuation: Hashable, Sendable {
     ///
     /// - Parameter now: milliseconds since 1970; only for years of two digits.
     init?(status: Int, headers: HTTPFields, now: Int64) {
-        let lengths = headers[values: .contentLength]
-        guard status == 200, !headers.isCoded, headers[.acceptRanges]?.lowercased() != "none", lengths.count == 1,
-            let length = Int(digits: lengths[0]), let validator = Self.validator(headers, now)
+        guard status == 200, !headers.isCoded, headers.value(of: .acceptRanges)?.lowercased() != "none",
+            let length = headers.value(of: .contentLength).flatMap({ Int(digits: $0) }),
+            let validator = Self.validator(headers, now)
         else { return nil }
         (self.length, self.validator) = (length, validator)
     }
 
     // A weak entity tag is no reason to take the date: there is one for the representation (RFC 9110 section 13.1.5).
     private static func validator(_ headers: HTTPFields, _ now: Int64) -> Validator? {
-        if let tag = headers[.eTag] { return isStrong(tag) ? .tag(tag) : nil }
+        if let tag = headers.value(of: .eTag) { return isStrong(tag) ? .tag(tag) : nil }
         guard let text = headers[.lastModified], let modified = HTTPDate.milliseconds(of: text, now: now),
             let date = headers[values: .date].first.flatMap({ HTTPDate.milliseconds(of: $0, now: now) }),
             date - modified >= strongAge
@@ -43,7 +43,10 @@ struct Continuation: Hashable, Sendable {
 
     // One, whole: of two fields the subscript makes a list.
     private static func isStrong(_ tag: String) -> Bool {
-        tag.utf8.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"") && !tag.dropFirst().dropLast().contains("\"")
+        let bytes = tag.utf8
+        let quote = UInt8(ascii: "\"")
+        return bytes.count >= 2 && bytes.first == quote && bytes.last == quote
+            && !bytes.dropFirst().dropLast().contains(quote)
     }
 
     // MARK: Asking for the rest
@@ -89,5 +92,5 @@ struct Continuation: Hashable, Sendable {
 
 extension HTTPFields {
     /// Whether the body is coded (RFC 9110 section 8.4).
-    var isCoded: Bool { self[.contentEncoding].map { $0.lowercased() != "identity" } ?? false }
+    var isCoded: Bool { value(of: .contentEncoding).map { $0.lowercased() != "identity" } ?? false }
 }

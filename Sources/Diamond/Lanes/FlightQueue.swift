@@ -12,8 +12,8 @@ struct FlightQueue {
     var isPaused = false
 
     private(set) var running = 0
-    private var runningByLane: [Lane: Int] = [:]
-    private var runningByOrigin: [String: Int] = [:]
+    private var runningByLane = FlightTally<Lane>()
+    private var runningByOrigin = FlightTally<String>()
     private var waiters: [Int: FlightWaiter] = [:]
     /// The priorities of one place, the lowest first.
     private var lines: [FlightPlace: [FlightLine]] = [:]
@@ -73,10 +73,8 @@ struct FlightQueue {
     /// One flight has ended.
     mutating func end(_ place: FlightPlace) {
         running -= 1
-        runningByLane[place.lane, default: 1] -= 1
-        runningByOrigin[place.origin, default: 1] -= 1
-        if runningByLane[place.lane] == 0 { runningByLane[place.lane] = nil }
-        if runningByOrigin[place.origin] == 0 { runningByOrigin[place.origin] = nil }
+        runningByLane.subtract(place.lane)
+        runningByOrigin.subtract(place.origin)
     }
 
     /// Who begins now. Costs a look at every place in which somebody waits, where there is room for anybody.
@@ -98,14 +96,15 @@ struct FlightQueue {
     }
 
     private func hasRoom(_ place: FlightPlace) -> Bool {
-        !paused.contains(place.lane) && runningByOrigin[place.origin, default: 0] < originWidth
-            && runningByLane[place.lane, default: 0] < (limits[place.lane]?.width ?? width)
+        let isPaused = !paused.isEmpty && paused.contains(place.lane)
+        let laneWidth = limits.isEmpty ? width : limits[place.lane]?.width ?? width
+        return !isPaused && runningByOrigin[place.origin] < originWidth && runningByLane[place.lane] < laneWidth
     }
 
     private mutating func begin(_ place: FlightPlace) {
         running += 1
         begun += 1
-        runningByLane[place.lane, default: 0] += 1
-        runningByOrigin[place.origin, default: 0] += 1
+        runningByLane.add(place.lane)
+        runningByOrigin.add(place.origin)
     }
 }

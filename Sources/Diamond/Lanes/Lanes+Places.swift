@@ -5,18 +5,18 @@ extension Lanes {
     /// Waits for a place, which ``leave(_:)`` gives back.
     ///
     /// - Parameters:
-    ///   - scope: what the wait is counted in.
+    ///   - scope: what the wait is counted in; asked for only where there is one.
     ///   - attempt: the one that it is for.
     /// - Returns: `false` when the waiting task was canceled, and there is no place to give back.
     func enter(
         _ place: FlightPlace,
         _ priority: FlightPriority = .normal,
-        in scope: ActivityScope? = nil,
+        in scope: @autoclosure () -> ActivityScope? = nil,
         attempt: Int = 1
     ) async -> Bool {
         let number = state.withLock { $0.beginOrWait(at: place, priority, as: .undecided) }
         guard let number else { return true }
-        count(number, scope?.begin(.queue, attempt: attempt))
+        count(number, scope()?.begin(.queue, attempt: attempt))
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in wait(number, waiter) }
         } onCancel: {

@@ -22,13 +22,21 @@ struct Environment: Sendable {
 
     /// The request as it is keyed, persisted and sent.
     func resolve(_ request: Request) async throws(ConnectionError) -> Request {
-        var request = request
+        var resolved = request
+        try complete(&resolved)
+        if provider != nil, resolved.identity == nil { resolved.identity = try await identity(of: resolved) }
+        return resolved
+    }
+
+    /// Does the same, but for the identity that the provider would name.
+    func complete(_ request: inout Request) throws(ConnectionError) {
         do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
             throw ConnectionError(RequestError(error))
         }
-        for field in headers where request.headers[field.name] == nil { request.headers.append(field) }
-        if request.identity == nil { request.identity = try await identity(of: request) }
-        return request
+        // At one stroke: with each change a request forgets what is known of it.
+        var fields = request.headers
+        for field in headers where !fields.contains(field.name) { fields.append(field) }
+        if fields.count > request.headers.count { request.headers = fields }
     }
 
     /// Absolute, where there is something to resolve it against.
@@ -48,7 +56,6 @@ struct Environment: Sendable {
 
     /// The request with its named secrets filled in, as it goes on the wire and nowhere else.
     func fill(_ wire: WireRequest) async throws(ConnectionError) -> WireRequest {
-        guard !wire.namedCredentials.isEmpty else { return wire }
         var filled = wire
         for credential in wire.namedCredentials {
             let value = try await value(of: credential.secret.name ?? "", for: wire.identity)

@@ -4,7 +4,7 @@ extension Passage {
     func scope(in activity: Activity) -> ActivityScope {
         ActivityScope(
             activity: activity,
-            subject: ActivitySubject(lane: place.lane, origin: place.origin, tags: tags),
+            subject: activitySubject,
             parent: asker.request,
             method: wire.method,
             url: url,
@@ -14,7 +14,10 @@ extension Passage {
 
     /// Counts a request or a refresh.
     func begin(_ kind: ActivityInterval.Kind, in activity: Activity) -> ActivityToken {
-        let scope = scope(in: activity)
-        return activity.begin(kind, scope.subject) { scope.request }
+        activity.begin(kind, activitySubject) { scope(in: activity).request }
+    }
+
+    private var activitySubject: ActivitySubject {
+        ActivitySubject(lane: place.lane, origin: place.origin, tags: tags)
     }
 }

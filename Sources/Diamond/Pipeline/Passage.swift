@@ -10,25 +10,40 @@ struct Passage: Sendable {
         var printableURL: String
     }
 
-    let wire: WireRequest
-    /// The request's policy, with its own `Cache-Control` taken into account.
-    let policy: CachePolicy
-    let timeout: Duration?
-    /// The request's own.
-    var retry: RetryPolicy? { ownRetry.value }
-    private let ownRetry: Boxed<RetryPolicy>
-    /// The request's own.
-    let bodyLimit: Int?
-    let tags: Set<String>
-    /// Where it stands in line for the wire.
-    let place: FlightPlace
-    /// The URL that is sent, without user info and without secrets that are filled in later.
-    let url: String
-    /// `nil` when the cache is neither read nor written.
-    private(set) var identity: Identity?
-    /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
-    /// received of its answer can then be gone on with (RFC 9110 section 14.2).
-    let isContinuable: Bool
+    /// What does not change on the way. A class, because a passage goes through every step, and more is copied than used.
+    private final class Content: Sendable {
+        let wire: WireRequest
+        let policy: CachePolicy
+        let timeout: Duration?
+        let retry: RetryPolicy?
+        let bodyLimit: Int?
+        let tags: Set<String>
+        let place: FlightPlace
+        let url: String
+        let identity: Identity?
+        let isContinuable: Bool
+
+        init(_ request: borrowing Request, _ rules: KeyRules?) throws(RequestError) {
+            let wire = try WireRequest(request)
+            let isUnconditional = !Passage.hasConditions(wire.headers)
+            self.wire = wire
+            policy = Passage.policy(of: request)
+            (timeout, retry, bodyLimit, tags) = (request.timeout, request.retry, request.bodyLimit, request.tags)
+            place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
+            url = wire.url.text(adding: wire.parameterItems)
+            isContinuable = wire.method == .get && wire.body == nil && isUnconditional
+            guard let rules, isUnconditional, Passage.isKeyed(wire, policy) else {
+                identity = nil
+                return
+            }
+            let form = try CanonicalForm(of: wire, rules: rules)
+            identity = Identity(key: form.key, canonicalForm: form.bytes, printableURL: wire.printableURL(rules))
+        }
+    }
+
+    private let content: Content
+    /// Whether nobody knows whose its answer is.
+    private var isNobodys = false
     /// What ``Forgotten`` counted when it set out.
     var epoch: Int
     /// Whether a redirect has led away from the origin that was asked.
@@ -36,51 +51,59 @@ struct Passage: Sendable {
     /// Who asks.
     var asker = Asker()
 
-    init(_ request: Request, rules: KeyRules?, at epoch: Int = 0) throws(ConnectionError) {
+    init(_ request: borrowing Request, rules: KeyRules?, at epoch: Int = 0) throws(ConnectionError) {
         self.epoch = epoch
-        do throws(RequestError) {
-            wire = try WireRequest(request)
-            policy = Self.policy(of: request)
-            timeout = request.timeout
-            ownRetry = Boxed(request.retry)
-            bodyLimit = request.bodyLimit
-            tags = request.tags
-            place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
-            url = wire.url.text(adding: wire.parameterItems)
-            identity = try Self.identity(of: wire, policy, rules)
-            isContinuable = wire.method == .get && wire.body == nil && !Self.hasConditions(wire.headers)
-        } catch {
-            throw ConnectionError(error)
-        }
+        do throws(RequestError) { content = try Content(request, rules) } catch { throw ConnectionError(error) }
     }
 
-    private static func identity(
-        of wire: WireRequest,
-        _ policy: CachePolicy,
-        _ rules: KeyRules?
-    ) throws(RequestError) -> Identity? {
-        let isCacheable = [.get, .head, .query].contains(wire.method) && !isForTheServerAlone(wire.headers)
+    /// What was worked out before; `nil` where nothing was.
+    ///
+    /// - Parameter environment: the number of the one that it was worked out in.
+    init?(known memory: RequestMemory, by environment: Int, at epoch: Int = 0) {
+        guard let content = memory.value(by: environment, as: Content.self) else { return nil }
+        (self.content, self.epoch) = (content, epoch)
+    }
+
+    func keep(in memory: RequestMemory, by environment: Int) { memory.keep(content, by: environment) }
+
+    var wire: WireRequest { content.wire }
+    /// The request's policy, with its own `Cache-Control` taken into account.
+    var policy: CachePolicy { content.policy }
+    var timeout: Duration? { content.timeout }
+    /// The request's own.
+    var retry: RetryPolicy? { content.retry }
+    /// The request's own.
+    var bodyLimit: Int? { content.bodyLimit }
+    var tags: Set<String> { content.tags }
+    /// Where it stands in line for the wire.
+    var place: FlightPlace { content.place }
+    /// The URL that is sent, without user info and without secrets that are filled in later.
+    var url: String { content.url }
+    /// `nil` when the cache is neither read nor written.
+    var identity: Identity? { isNobodys ? nil : content.identity }
+    /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
+    /// received of its answer can then be gone on with (RFC 9110 section 14.2).
+    var isContinuable: Bool { content.isContinuable }
+
+    /// Whether the cache has a say.
+    private static func isKeyed(_ wire: WireRequest, _ policy: CachePolicy) -> Bool {
+        let isCacheable = wire.method.isCacheable && !CacheControl(wire.headers).noStore
         let isAnonymous = wire.identity == nil && !wire.namedCredentials.isEmpty
-        guard let rules, policy.mode != .noStore, isCacheable, !isAnonymous else { return nil }
-        let form = try CanonicalForm(of: wire, rules: rules)
-        return Identity(key: form.key, canonicalForm: form.bytes, printableURL: wire.printableURL(rules))
+        return policy.mode != .noStore && isCacheable && !isAnonymous
     }
 
     private static let conditions: [HTTPField.Name] = [
         .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
     ]
 
-    /// The caller's own conditions and ranges ask for an answer to exactly them, and `no-store` says it: the cache keeps
-    /// out.
-    private static func isForTheServerAlone(_ headers: HTTPFields) -> Bool {
-        hasConditions(headers) || CacheControl(headers).noStore
+    /// Whether the caller asks for an answer to exactly these: the cache keeps out.
+    private static func hasConditions(_ headers: HTTPFields) -> Bool {
+        headers.contains { conditions.contains($0.name) }
     }
 
-    private static func hasConditions(_ headers: HTTPFields) -> Bool { conditions.contains { headers[$0] != nil } }
-
-    private static func policy(of request: Request) -> CachePolicy {
+    private static func policy(of request: borrowing Request) -> CachePolicy {
         var policy = request.cache
-        guard request.headers[.cacheControl] != nil else { return policy }
+        guard request.headers.contains(.cacheControl) else { return policy }
         let control = CacheControl(request.headers)
         if control.noCache || control.maxAge == 0, policy.mode == .automatic { policy.mode = .revalidate }
         if control.onlyIfCached { policy.mode = .cacheOnly }
@@ -93,12 +116,12 @@ struct Passage: Sendable {
             cookies.has(for: url, of: nil, at: now)
         else { return self }
         var passage = self
-        passage.identity = nil
+        passage.isNobodys = true
         return passage
     }
 
-    /// Whether it has a secret that could be made anew.
-    var mayBeRenewed: Bool { !wire.namedCredentials.isEmpty }
+    /// Whether secrets are to be filled in, which could be made anew.
+    var hasNamedSecrets: Bool { !wire.namedCredentials.isEmpty }
 
     /// The answer where only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
     var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }

@@ -27,7 +27,7 @@ extension Pipeline {
         flights.flight(for: key, since: landings) {
             isRevoked(question.passage, since: $0.revocations)
         } make: { whenOver in
-            let course: Flight.Course = { (seat, hear) async throws(ConnectionError) in
+            let course: Flight.Course = { [self] (seat, hear) async throws(ConnectionError) in
                 try await fly(question, request, &seat, hear)
             }
             let (passage, count) = (question.passage, revocations)
@@ -71,20 +71,20 @@ extension Pipeline {
     }
 
     private func seat(for passage: Passage) async throws(ConnectionError) -> Seat {
-        let (place, asker, scope) = (passage.place, passage.asker, passage.scope(in: activity))
-        if let claim = asker.claim, let isThere = claim.enter(place, asker.priority, lanes, in: scope) {
+        let (place, claim, priority) = (passage.place, passage.asker.claim, passage.asker.priority)
+        if let isThere = claim?.enter(place, priority, lanes, in: passage.scope(in: activity)) {
             guard isThere else { throw .parked }
-            return Seat(place, lanes) { asker.priority }
+            return Seat(place, lanes) { priority }
         }
-        asker.claim?.step(aside: true)
-        defer { asker.claim?.step(aside: false) }
-        guard await lanes.enter(place, asker.priority, in: scope) else { throw .cancelled }
-        return Seat(place, lanes) { asker.priority }
+        claim?.step(aside: true)
+        defer { claim?.step(aside: false) }
+        guard await lanes.enter(place, priority, in: passage.scope(in: activity)) else { throw .cancelled }
+        return Seat(place, lanes) { priority }
     }
 
     /// The question with the age of its credentials, known before they are filled in.
     func dated(_ question: Question) -> Question {
-        guard let credentialRefreshes, question.passage.mayBeRenewed else { return question }
+        guard let credentialRefreshes, question.passage.hasNamedSecrets else { return question }
         var question = question
         question.refreshes = credentialRefreshes.count
         question.isOfRefresh = CredentialRefreshes.isMaking(question.passage.wire)
@@ -93,8 +93,8 @@ extension Pipeline {
 
     func request(for question: Question) async throws(ConnectionError) -> TransportRequest {
         let passage = question.passage
-        return try passage.transportRequest(
-            try await environment.fill(passage.wire), validators: question.validators)
+        let wire = passage.hasNamedSecrets ? try await environment.fill(passage.wire) : passage.wire
+        return try passage.transportRequest(wire, validators: question.validators)
     }
 
     /// One question and what becomes of its answer.
@@ -158,7 +158,8 @@ extension Pipeline {
             isForeign: passage.isForeign,
             isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
             keeper: keeper,
-            pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) }
+            pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) },
+            gate: passage.asker.gate
         )
     }
 
@@ -167,11 +168,11 @@ extension Pipeline {
 
     /// `nil` where the request has no secret that could be made anew.
     private func renewal(of question: Question) -> ExchangeOrder.Renewal? {
+        guard let credentialRefreshes, question.passage.hasNamedSecrets, !question.isOfRefresh else { return nil }
         let (wire, instant) = (question.passage.wire, question.refreshes)
-        guard let credentialRefreshes, question.passage.mayBeRenewed, !question.isOfRefresh else { return nil }
         return ExchangeOrder.Renewal {
             credentialRefreshes.allows(wire, since: instant)
-        } request: { () async throws(ConnectionError) in
+        } request: { [self] () async throws(ConnectionError) in
             try await credentialRefreshes.refresh(wire, since: instant)
             return try await request(for: question)
         }

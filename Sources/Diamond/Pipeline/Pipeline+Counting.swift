@@ -16,8 +16,9 @@ extension Pipeline {
         _ request: Request,
         of parent: ActivityInterval.ID? = nil
     ) -> ActivityToken {
-        let subject = ActivitySubject(
-            lane: request.lane, origin: environment.origin(of: request), tags: request.tags)
+        let known = Passage(known: request.memory, by: environment.number)
+        let origin = known?.place.origin ?? environment.origin(of: request)
+        let subject = ActivitySubject(lane: request.lane, origin: origin, tags: request.tags)
         return activity.begin(kind, subject, of: parent) {
             ActivityRequest(method: request.method) { [environment] in environment.printableURL(of: request) }
         }

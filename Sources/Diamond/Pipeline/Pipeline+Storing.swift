@@ -15,7 +15,7 @@ extension Pipeline {
         _ keeper: PartialKeeper?
     ) async throws(ConnectionError) -> Response {
         let (passage, response) = (question.passage, response(from: arrival, question.passage))
-        if passage.identity == nil { await invalidate(after: arrival, passage) }
+        if passage.identity == nil, !passage.wire.method.isSafe { await invalidate(after: arrival, passage) }
         do throws(ConnectionError) { try await validate(response, passage) } catch {
             await keeper?.discard()
             throw error

@@ -2,13 +2,15 @@ import Foundation
 import HTTPTypes
 
 /// The way of a request to its response, hop by hop: look up, decide, ask, store.
-struct Pipeline: Sendable {
+///
+/// A class, because all that goes on has it: as a value of a dozen references it cost more to hand on than to use.
+final class Pipeline: Sendable {
     let wire: Exchange.Wire
     let activity: Activity
     /// `nil` when there is none, or it could not be opened.
     let cache: Cache?
     let lanes: Lanes
-    let flights: Flights
+    let flights = Flights()
     let holders = PartialHolders()
     /// What brings up to date what was served stale.
     let refreshes = RunningTasks()
@@ -20,6 +22,26 @@ struct Pipeline: Sendable {
     let retry: RetryPolicy
     let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
+    /// Where requests are kept that are sent later; `nil` without a store.
+    let replays: QueuePlace?
+    let reachability: any Reachability
+
+    init(
+        wire: Exchange.Wire,
+        activity: Activity,
+        cache: Cache?,
+        lanes: Lanes,
+        environment: Environment,
+        retry: RetryPolicy,
+        credentialRefreshes: CredentialRefreshes?,
+        redirectLimit: Int,
+        replays: QueuePlace?,
+        reachability: any Reachability
+    ) {
+        (self.wire, self.activity, self.cache, self.lanes) = (wire, activity, cache, lanes)
+        (self.environment, self.retry, self.redirectLimit) = (environment, retry, redirectLimit)
+        (self.credentialRefreshes, self.replays, self.reachability) = (credentialRefreshes, replays, reachability)
+    }
 
     /// Milliseconds since 1970.
     func now() -> Int64 { wire.now() }
@@ -29,10 +51,15 @@ struct Pipeline: Sendable {
         asker: Asker = Asker()
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            return try await taken(try await untransformed(request, asker), by: asker)
+            guard !request.isKept else { return try await keeping(request, asker) }
+            return try await plainResponse(to: request, asker)
         } catch {
             throw await told(error)
         }
+    }
+
+    func plainResponse(to request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
+        try await taken(try await untransformed(request, asker), by: asker)
     }
 
     /// The error as the caller gets it.
@@ -49,7 +76,6 @@ struct Pipeline: Sendable {
 
     /// The response as it came, or as it is stored.
     func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
-        var request = request
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
         var passage = try await passage(of: request, asker)
         // A cookie that the answer itself has set does not make it another question's.
@@ -61,25 +87,33 @@ struct Pipeline: Sendable {
         // What begins where a server is asked; that of a connection has begun.
         var token: ActivityToken?
         defer { token?.end() }
+        var target: Request?
         for _ in 0...redirectLimit {
             let response = try await answer(&passage, &token)
-            let next = Redirect.next(
-                after: passage.wire,
-                rules: environment.rules,
-                cache: request.cache,
-                timeout: request.timeout,
-                response: response
-            )
-            guard redirectLimit > 0, var next else { return response }
-            (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
-            next.bodyLimit = request.bodyLimit
-            request = next
+            guard let next = redirect(of: request, response, passage) else { return response }
+            target = next
             let last = passage
             passage = try Passage(next, rules: keyRules, at: last.epoch).considering(wire.cookies, at: wire.date)
             passage.asker = last.asker
             passage.isForeign = last.isForeign || passage.wire.url.origin != last.wire.url.origin
         }
-        throw ConnectionError(.badResponse, "\(request) was redirected more than \(redirectLimit) times")
+        throw ConnectionError(.badResponse, "\(target ?? request) was redirected more than \(redirectLimit) times")
+    }
+
+    /// What a response leads to, with all that the request says beside.
+    private func redirect(of request: Request, _ response: Response, _ passage: Passage) -> Request? {
+        guard redirectLimit > 0, response.status.kind == .redirection else { return nil }
+        let next = Redirect.next(
+            after: passage.wire,
+            rules: environment.rules,
+            cache: request.cache,
+            timeout: request.timeout,
+            response: response
+        )
+        guard var next else { return nil }
+        (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
+        next.bodyLimit = request.bodyLimit
+        return next
     }
 
     /// Worked out once for a request and its copies, unless somebody has to be asked for whom it is, or a file for what it
@@ -88,19 +122,18 @@ struct Pipeline: Sendable {
         of request: Request,
         _ asker: Asker = Asker()
     ) async throws(ConnectionError) -> Passage {
-        if var known = request.memory.value(by: environment.number, as: Passage.self) {
-            known.epoch = forgotten.count
-            return known
-        }
+        if asker.gate != nil { return try Passage(request, rules: keyRules, at: forgotten.count) }
+        if let known = Passage(known: request.memory, by: environment.number, at: forgotten.count) { return known }
         let epoch = forgotten.count
         let isAsking = environment.provider != nil
         if isAsking { asker.claim?.step(aside: true) }
-        let resolved = try await environment.resolve(request)
+        var resolved = request
+        if isAsking { resolved = try await environment.resolve(request) } else { try environment.complete(&resolved) }
         if isAsking { asker.claim?.step(aside: false) }
         let passage = try Passage(resolved, rules: keyRules, at: epoch)
-        let isKnown = environment.provider == nil || request.identity != nil
+        let isKnown = !isAsking || request.identity != nil
         if isKnown, request.body?.readsFiles != true {
-            request.memory.keep(passage, by: environment.number)
+            passage.keep(in: request.memory, by: environment.number)
         }
         return passage
     }

@@ -28,9 +28,12 @@ struct Question: Sendable {
     /// What others must ask to share the flight; `nil` where nobody can.
     ///
     /// Only what is safe and may be answered from the cache: `reload` and `noStore` ask for an exchange of their own, and
-    /// so do ranges and conditions of the caller, and what is sent with a credential but without an identity.
+    /// so do ranges and conditions of the caller, what is sent with a credential but without an identity, and what is kept to
+    /// be sent later.
     func flightKey(_ request: TransportRequest, _ retry: RetryPolicy) -> FlightKey? {
-        guard let identity = passage.identity, passage.policy.mode != .reload, !isOfRefresh else { return nil }
+        guard let identity = passage.identity, passage.policy.mode != .reload, !isOfRefresh,
+            passage.asker.gate == nil
+        else { return nil }
         return FlightKey(
             identity.key,
             request,

@@ -40,8 +40,9 @@ enum Redirect {
     }
 
     private static func target(of response: Response, from request: WireRequest) -> (String, RequestURL)? {
-        guard [301, 302, 303, 307, 308].contains(response.status.code), let location = response.headers[.location],
-            let target = absolute(location, from: request), let url = try? RequestURL(target)
+        guard [301, 302, 303, 307, 308].contains(response.status.code),
+            let location = response.headers.value(of: .location), let target = absolute(location, from: request),
+            let url = try? RequestURL(target)
         else { return nil }
         return (target, url)
     }

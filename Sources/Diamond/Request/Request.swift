@@ -71,6 +71,11 @@ public struct Request: Hashable, Sendable {
         }
     }
 
+    /// Whether it is kept at all; costs nothing where it is not.
+    var isKept: Bool {
+        if case .some(let policy) = ownReplay { policy.mode != .never } else { false }
+    }
+
     private var ownRetry = Boxed<RetryPolicy>.none
     private var ownReplay = Boxed<ReplayPolicy>.none
 

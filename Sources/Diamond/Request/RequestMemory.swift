@@ -6,17 +6,19 @@ import DiamondSQLite
 struct RequestMemory: Hashable, Sendable {
     private struct Note {
         var author: Int
-        var value: any Sendable
+        var value: any AnyObject & Sendable
     }
 
     private let note = Guarded<Note?>(nil)
 
     /// What this author has noted last.
-    func value<Value: Sendable>(by author: Int, as type: Value.Type) -> Value? {
+    func value<Value: AnyObject & Sendable>(by author: Int, as type: Value.Type) -> Value? {
         note.withLock { $0?.author == author ? $0?.value as? Value : nil }
     }
 
-    func keep(_ value: some Sendable, by author: Int) { note.withLock { $0 = Note(author: author, value: value) } }
+    func keep(_ value: some AnyObject & Sendable, by author: Int) {
+        note.withLock { $0 = Note(author: author, value: value) }
+    }
 
     static func == (left: RequestMemory, right: RequestMemory) -> Bool { true }
     func hash(into hasher: inout Hasher) {}

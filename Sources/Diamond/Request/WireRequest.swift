@@ -188,7 +188,10 @@ extension Parameters {
 
 extension HTTPRequest.Method {
     /// Whether sending it again can have no second effect (RFC 9110 section 9.2.1; RFC 10008 section 2).
-    var isSafe: Bool { [.get, .head, .options, .trace, .query].contains(self) }
+    var isSafe: Bool { isCacheable || self == .options || self == .trace }
+
+    /// Whether its answers are kept.
+    var isCacheable: Bool { self == .get || self == .head || self == .query }
 
     /// Whether sending it twice has the effect of sending it once (RFC 9110 section 9.2.2).
     var isIdempotent: Bool { isSafe || self == .put || self == .delete }

@@ -26,11 +26,14 @@ struct RecentlyUsed<Key: Hashable, Value> {
     ///
     /// - Parameter now: milliseconds of a clock that only goes forward.
     mutating func withValue<Result>(of key: Key, at now: Int64, _ body: (inout Value) -> Result) -> Result {
-        if entries[key] == nil { makeRoom() }
-        var entry = entries.removeValue(forKey: key) ?? Entry(value: initial(), lastUse: now)
-        defer { entries[key] = entry }
-        entry.lastUse = now
-        return body(&entry.value)
+        guard let index = entries.index(forKey: key) else {
+            makeRoom()
+            var entry = Entry(value: initial(), lastUse: now)
+            defer { entries[key] = entry }
+            return body(&entry.value)
+        }
+        entries.values[index].lastUse = now
+        return body(&entries.values[index].value)
     }
 
     private mutating func makeRoom() {

@@ -99,6 +99,15 @@ struct BodyPipe: Sendable {
         }
     }
 
+    /// The whole body where it is here to its end; else nothing is taken.
+    func whole(upTo limit: Int) -> Data? {
+        state.withLock { state in
+            guard case .complete? = state.end, state.buffer.count <= limit else { return nil }
+            defer { state.buffer = Data() }
+            return state.buffer
+        }
+    }
+
     func collect(
         limit: Int,
         whenMore: (@Sendable (Int) -> Void)? = nil

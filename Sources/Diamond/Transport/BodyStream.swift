@@ -47,6 +47,9 @@ public struct BodyStream: AsyncSequence, Sendable {
         try await consumer.pipe.collect(limit: limit)
     }
 
+    /// The whole body where it is here to its end, as small ones are with their heads; else nothing is taken.
+    func whole(upTo limit: Int) -> Data? { consumer.pipe.whole(upTo: limit) }
+
     /// - Parameter whenMore: called with how many bytes have come in all, as they come, on the producer's thread.
     func collect(
         limit: Int,

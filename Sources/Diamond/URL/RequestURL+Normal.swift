@@ -1,7 +1,7 @@
 extension RequestURL {
     /// A URL that stands in its normal form already, as most do: found in one look at each byte, and taken as it is.
     ///
-    /// `nil` where the parser has to look: at what it would change, what it would refuse, and the rare, such as a port.
+    /// `nil` where the parser has to look: at what it would change, what it would refuse, and the rare.
     init?(normal text: String) {
         guard let ends = text.withBytes(Self.ends) else { return nil }
         self.init(whole: text, originEnd: ends.origin, pathEnd: ends.path, userInfo: nil)
@@ -9,8 +9,10 @@ extension RequestURL {
 
     private static func ends(of text: Span<UInt8>) -> (origin: Int, path: Int)? {
         guard let host = text.endOfScheme else { return nil }
-        let origin = text.end(of: .lowerName, from: host)
-        guard origin > host, origin < text.count, text[origin] == UInt8(ascii: "/") else { return nil }
+        let name = text.end(of: .lowerName, from: host)
+        guard name > host, let origin = text.endOfPort(behind: name, isSecure: host == 8), origin < text.count,
+            text[origin] == UInt8(ascii: "/")
+        else { return nil }
         let path = text.end(of: .plainInPath, from: origin)
         guard !text.hasDotSegment(in: origin..<path) else { return nil }
         let hasQuery = path < text.count && text[path] == UInt8(ascii: "?")
@@ -24,6 +26,18 @@ extension RequestURL {
 extension Span<UInt8> {
     /// Where the host of an `http` or `https` URL begins whose scheme is in lower case.
     fileprivate var endOfScheme: Int? { begins(with: "https://") ? 8 : begins(with: "http://") ? 7 : nil }
+
+    /// Where a port ends, or the name where there is none; `nil` for the scheme's own and what is not written as it should.
+    fileprivate func endOfPort(behind name: Int, isSecure: Bool) -> Int? {
+        guard name < count, self[name] == UInt8(ascii: ":") else { return name }
+        var (end, port) = (name + 1, 0)
+        while end < count, end <= name + 5, (0x30...0x39).contains(self[end]) {
+            port = port * 10 + Int(self[end] - 0x30)
+            end += 1
+        }
+        let isNormal = end > name + 1 && self[name + 1] != 0x30 && port < 1 << 16 && port != (isSecure ? 443 : 80)
+        return isNormal ? end : nil
+    }
 
     private func begins(with word: StaticString) -> Bool {
         guard word.utf8CodeUnitCount <= count else { return false }

@@ -1,12 +1,13 @@
 import DiamondSQLite
+import DiamondTestSupport
 import Foundation
 import Testing
 
 @testable import Diamond
 
 @Suite struct ReplaySimulationTests {
-    /// Steps of each seed; the soak takes a million in all.
-    static let steps = Int(ProcessInfo.processInfo.environment["DIAMOND_SIMULATION_STEPS"] ?? "") ?? 10_000
+    /// Of each seed.
+    static let steps = Effort.rounds(10_000, soaking: 1_000_000)
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func `nothing is lost, done twice or out of order, whatever fails`(_ seed: UInt64) throws {

@@ -45,7 +45,8 @@ import Testing
 
     @Test func `taken as it is, is what the parser makes of it`() throws {
         let pieces = [
-            "https://", "http://", "HTTP://", "h", "api.example.com", "Ä", "@", ":80", ":", "[::1]", "/", "/a", "/.a",
+            "https://", "http://", "HTTP://", "h", "api.example.com", "Ä", "@", ":80", ":443", ":8443",
+            ":", "[::1]", "/", "/a", "/.a",
             "/..",
             ".", "%", "%41", "%2f", "?", "a=1", "&", "[b]", "#", " ", "+", "é", "\"", "",
         ]
@@ -65,7 +66,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "https://h", "https://H/", "Https://h/", "https:///", "https://h:80/", "https://u@h/", "https://[::1]/",
+        "https://h", "https://H/", "Https://h/", "https:///", "http://h:80/", "https://h:443/",
+        "https://h:/", "https://h:080/", "https://h:0/", "https://h:65536/", "https://h:655350/", "https://h:8443",
+        "https://h:8443a/", "https://:8443/", "https://u@h/", "https://[::1]/",
         "https://h/%41",
         "https://h/./a", "https://h/a/..", "https://h/a#b", "https://h/?%41", "https://h/é", "https://h/?a b", "h", "",
     ]) func `is not taken as it is where the parser has to look`(text: String) {

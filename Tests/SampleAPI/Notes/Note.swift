@@ -12,4 +12,6 @@ struct Note: Codable, Sendable {
 struct Effects: Encodable, Sendable {
     var total = 0
     var byKey: [String: Int] = [:]
+    /// Of the notes, in the order in which they were made.
+    var texts: [String] = []
 }

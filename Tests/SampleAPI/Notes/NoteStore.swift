@@ -36,6 +36,7 @@ actor NoteStore {
         let note = Note(id: notes.count + 1, text: draft.text)
         notes[note.id] = note
         effects.total += 1
+        effects.texts.append(draft.text)
         if let key { effects.byKey[key, default: 0] += 1 }
         return note
     }

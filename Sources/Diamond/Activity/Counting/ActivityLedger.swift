@@ -12,16 +12,24 @@ struct ActivityLedger {
     private var accounts: [Account] = []
     private var places: [ActivitySubject: Int] = [:]
     private var free: [Int] = []
+    /// Where something was counted last: the next is often of the same subject, and need not be looked for.
+    private var last: Int?
 
     /// Accounts that are kept though nothing is on them: most subjects come back soon.
     private static let spare = 64
 
     /// - Returns: the place of the account, for ``end(_:at:)``.
     mutating func begin(_ kind: ActivityInterval.Kind, _ subject: ActivitySubject) -> Int {
-        let place = places[subject] ?? open(subject)
+        let place = place(of: subject)
+        last = place
         total.add(1, to: kind)
         accounts[place].counts.add(1, to: kind)
         return place
+    }
+
+    private mutating func place(of subject: ActivitySubject) -> Int {
+        if let last, accounts[last].subject == subject { return last }
+        return places[subject] ?? open(subject)
     }
 
     /// What has begun ends: once for each begin.
@@ -43,6 +51,7 @@ struct ActivityLedger {
     }
 
     private mutating func close(_ place: Int) {
+        if last == place { last = nil }
         places[accounts[place].subject] = nil
         // Its strings are not kept for a subject that may never come back.
         accounts[place] = Account(subject: ActivitySubject(lane: .default, origin: "", tags: []))

@@ -81,8 +81,8 @@ extension Connection {
     private func close() { tell { $0.close() } }
 
     private func tell(_ step: (inout ConnectionCallbacks) -> [ConnectionCallbacks.Follower]) {
-        let (outcome, followers) = core.withLock { ($0.life.outcome, step(&$0.callbacks)) }
-        guard let outcome else { return }
+        let followers = core.withLock { step(&$0.callbacks) }
+        guard !followers.isEmpty, let outcome else { return }
         for follower in followers { follower(outcome) }
     }
 

@@ -30,12 +30,12 @@ extension Connection {
 
     /// The request with what the responses of its dependencies have brought.
     func handedRequest() throws(ConnectionError) -> Request {
-        let (handed, policy, fault) = core.withLock { ($0.handed.value, $0.failedDependencies, $0.fault) }
-        if let handed { return handed }
+        let (handed, fault) = core.withLock { ($0.handed, $0.fault) }
+        if let handed = handed.value { return handed }
         if let fault { throw fault }
         let dependencies = DependencyGraph.dependencies(of: self)
         guard !dependencies.isEmpty else { return request }
-        var request = request
+        var (request, policy) = (request, failedDependencies)
         for edge in dependencies {
             guard let dependency = edge.connection, let outcome = dependency.outcome else { continue }
             switch outcome {

@@ -65,6 +65,15 @@ extension Connection {
         }
     }
 
+    /// The same for all runs, so that one that was paused goes on with its job.
+    private func ticket() -> ReplayTicket {
+        core.withLock { core in
+            let ticket = core.ticket ?? ReplayTicket()
+            core.ticket = ticket
+            return ticket
+        }
+    }
+
     private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?)
 
     private func newClaim(in run: Int, after epoch: Int, _ acceptance: Acceptance?) -> FlightClaim {
@@ -95,6 +104,7 @@ extension Connection {
         }
         let asker = Asker(
             priority: FlightPriority(queuePriority), claim: claim, acceptance: claim.acceptance, box: box(),
+            ticket: request.isKept ? ticket() : nil,
             request: core.withLock { $0.token?.id })
         do throws(ConnectionError) { return .success(try await pipeline.response(to: request, asker: asker)) } catch {
             return .failure(error)

@@ -5,7 +5,7 @@ import Foundation
 /// Called by one exchange, in this order: for each attempt whose answer is a success ``begin(_:)`` and any number of
 /// ``append(_:)``, or the latter alone for the rest of what an attempt before has begun; ``complete()`` once, where all of
 /// it is here.
-protocol BodySink: Sendable {
+protocol BodySink: AnyObject, Sendable {
     /// Bytes of a body at most.
     var limit: Int { get }
     /// Whether an answer is where it cannot be taken back from: then nothing is sent again.

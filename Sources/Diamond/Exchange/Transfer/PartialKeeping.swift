@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Called by one exchange, in this order: ``left(for:)``, any number of ``begin(_:)`` with the pieces behind each, and
 /// ``keep(_:for:)`` where it ends without a whole answer.
-protocol PartialKeeping: Sendable {
+protocol PartialKeeping: AnyObject, Sendable {
     /// What the one before has left; `nil` where there is nothing to go on with.
     func left(for request: TransportRequest) async -> IncompleteArrival?
 

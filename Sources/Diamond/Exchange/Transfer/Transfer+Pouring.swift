@@ -8,11 +8,11 @@ extension Transfer {
 
     /// Whether an answer goes into the sink: what is no success is here whole, so that it can be looked at, and sent for
     /// again.
-    func isPoured(_ status: HTTPResponse.Status) -> Bool { pouring != nil && status.kind == .successful }
+    func isPoured(_ status: HTTPResponse.Status) -> Bool { order.pouring != nil && status.kind == .successful }
 
     func limit(of head: Arrival) -> Int {
-        guard let pouring else { return bodyLimit }
-        return head.isPoured ? pouring.sink.limit : min(bodyLimit, Self.unpouredLimit)
+        guard let pouring = order.pouring else { return order.bodyLimit }
+        return head.isPoured ? pouring.sink.limit : min(order.bodyLimit, Self.unpouredLimit)
     }
 
     /// Also what is announced only: then nothing of it is read.
@@ -26,7 +26,7 @@ extension Transfer {
     func response(within limit: Duration?) async throws(TransportError) -> TransportResponse {
         guard let limit else { return try await send() }
         let (result, isLate) = await wire.repetitions.clock.limit(limit) {
-            await Result { () async throws(TransportError) in try await send() }
+            await Result { [self] () async throws(TransportError) in try await send() }
         }
         do throws(TransportError) { return try result.get() } catch {
             throw isLate && error.code == .cancelled ? TransportError(late: error, limit) : error
@@ -39,7 +39,7 @@ extension Transfer {
 
     /// Tells the sink what begins. What is too large by its own word is refused before anything of it has come.
     func open(_ head: Arrival) async throws(TransportError) {
-        guard head.isPoured, let pouring else { return }
+        guard head.isPoured, let pouring = order.pouring else { return }
         try check(meter.progress.expectedToReceive ?? 0, pouring.sink.limit)
         var history = history
         history.recordSuccess(.answered(head.status), startedAt: Date(milliseconds: head.sentAt))
@@ -51,7 +51,7 @@ extension Transfer {
 
     /// All of a body that cannot be gone on with.
     func pour(_ body: BodyStream) async throws(TransportError) {
-        guard let sink = pouring?.sink else { return }
+        guard let sink = order.pouring?.sink else { return }
         var (count, pieces) = (0, body.makeAsyncIterator())
         while let piece = try await pieces.next() {
             count += piece.count

@@ -2,10 +2,13 @@ import Foundation
 import HTTPTypes
 
 /// A request's way out, and its answer's way in: a whole one, or the rest of one whose transfer broke before.
-struct Transfer: Sendable {
+///
+/// A class, because an attempt hands it on from step to step.
+final class Transfer: Sendable {
     enum End: Sendable {
         /// - Parameter answered: what the server said; 206 of a whole answer that was gone on with.
-        case arrived(Arrival, answered: HTTPResponse.Status)
+        // Indirect, because it goes back through every step, and most look at its status only.
+        indirect case arrived(Arrival, answered: HTTPResponse.Status)
         /// What was received before cannot be gone on with, and this is no answer by itself.
         case refused(HTTPResponse.Status, HTTPFields)
         case failed(TransportError, afterHead: Bool)
@@ -14,29 +17,43 @@ struct Transfer: Sendable {
     struct Outcome: Sendable {
         var end: End
         /// What can be gone on with.
-        var left: IncompleteArrival?
+        let left: Boxed<IncompleteArrival>
+
+        init(end: End, left: IncompleteArrival? = nil) { (self.end, self.left) = (end, Boxed(left)) }
     }
 
     /// For the rest, where something was received before.
     let request: TransportRequest
-    /// Whose cookies its answer sets.
-    let identity: String?
+    let order: ExchangeOrder
     /// How many sessions of its had ended when its cookies were read; `nil` without a jar.
     let removals: Int?
     let isPersonal: Bool
-    /// Whether the answer may be gone on with, as far as that depends on the request.
-    let isContinuable: Bool
     /// What was received before.
     let before: IncompleteArrival?
     let keeper: (any PartialKeeping)?
-    /// Bytes of the whole body at most, where it does not go elsewhere.
-    let bodyLimit: Int
-    var pouring: Pouring?
     /// What has led to it.
-    var history = RetryHistory()
-    var admission = CircuitBreaker.Admission.pass
+    let history: RetryHistory
+    let admission: CircuitBreaker.Admission
     let wire: Exchange.Wire
     let meter: TransferMeter
+
+    /// - Parameter request: the order's as it goes out, or one for the rest.
+    init(
+        _ request: TransportRequest,
+        of order: ExchangeOrder,
+        removals: Int?,
+        isPersonal: Bool,
+        before: IncompleteArrival?,
+        keeper: (any PartialKeeping)?,
+        history: RetryHistory,
+        admission: CircuitBreaker.Admission,
+        over wire: Exchange.Wire
+    ) {
+        (self.request, self.removals, self.isPersonal) = (request, removals, isPersonal)
+        (self.before, self.keeper, self.history, self.admission) = (before, keeper, history, admission)
+        (self.order, self.wire) = (order, wire)
+        meter = TransferMeter(request)
+    }
 
     /// - Parameter headLimit: how long the head may take; `nil` for ever.
     func outcome(headLimit: Duration? = nil) async -> Outcome {
@@ -46,7 +63,7 @@ struct Transfer: Sendable {
             meter.arrive(response, to: request)
             if let removals {
                 wire.cookies?.receive(
-                    response.headers, from: request.url, of: identity, since: removals, at: wire.date)
+                    response.headers, from: request.url, of: order.identity, since: removals, at: wire.date)
             }
             let head = Arrival(
                 status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
@@ -78,10 +95,22 @@ struct Transfer: Sendable {
         do throws(TransportError) { try await open(head) } catch {
             return Outcome(end: .failed(error, afterHead: true))
         }
-        guard isContinuable, let incomplete = IncompleteArrival(head) else {
+        if let arrival = whole(head, body) { return Outcome(end: .arrived(arrival, answered: head.status)) }
+        guard order.isContinuable, let incomplete = IncompleteArrival(head) else {
             return await receiveAll(head, body, left: nil)
         }
         return await receiveParts(of: incomplete, body, head.status)
+    }
+
+    /// An answer that is here to its end with its head: nothing of it can break any more.
+    private func whole(_ head: Arrival, _ body: BodyStream) -> Arrival? {
+        let limit = limit(of: head)
+        guard !head.isPoured, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.whole(upTo: limit)
+        else { return nil }
+        meter.receive(data.count)
+        var arrival = head
+        arrival.body = data
+        return arrival
     }
 
     private func receiveAll(_ head: Arrival, _ body: BodyStream, left: IncompleteArrival?) async -> Outcome {
@@ -92,7 +121,7 @@ struct Transfer: Sendable {
             } else {
                 let limit = limit(of: head)
                 try check(meter.progress.expectedToReceive ?? 0, limit)
-                arrival.body = try await body.collect(limit: limit) { meter.receive($0) }
+                arrival.body = try await body.collect(limit: limit) { [meter] in meter.receive($0) }
             }
             return Outcome(end: .arrived(arrival, answered: head.status), left: left)
         } catch {
@@ -128,7 +157,7 @@ struct Transfer: Sendable {
             incomplete.append(piece)
             meter.receive(incomplete.received)
             try check(Int64(incomplete.received), limit(of: incomplete.arrival))
-            if incomplete.arrival.isPoured { try await pouring?.sink.append(piece) }
+            if incomplete.arrival.isPoured { try await order.pouring?.sink.append(piece) }
             await keeper?.append(piece)
         }
     }

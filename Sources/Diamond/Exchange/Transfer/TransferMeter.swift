@@ -39,8 +39,8 @@ final class TransferMeter: Sendable {
         update { progress in
             if case .bytes(let data) = request.body { progress.sent = Int64(data.count) }
             let isWhole = request.method != .head && response.status != .partialContent
-            if isWhole, response.headers[.contentEncoding] == nil {
-                progress.expectedToReceive = response.headers[.contentLength].flatMap { Int64($0) }
+            if isWhole, !response.headers.contains(.contentEncoding) {
+                progress.expectedToReceive = response.headers.value(of: .contentLength).flatMap { Int64($0) }
             }
         }
     }

@@ -15,9 +15,7 @@ struct PartialPlace: Sendable {
 
     /// `nil` where nobody could find what is kept.
     init?(_ question: Question, _ pipeline: Pipeline) {
-        (passage, self.pipeline) = (question.passage, pipeline)
-        isReplacing = question.stored != nil
-        age = PartialAge(forgotten: question.passage.epoch, revoked: pipeline.revocations)
+        let passage = question.passage
         guard passage.isContinuable else { return nil }
         if let cache = pipeline.cache, let identity = passage.identity, passage.policy.mode != .reload {
             (self.cache, owner) = (cache, .request(identity.key))
@@ -26,6 +24,9 @@ struct PartialPlace: Sendable {
         } else {
             return nil
         }
+        (self.passage, self.pipeline) = (passage, pipeline)
+        isReplacing = question.stored != nil
+        age = PartialAge(forgotten: passage.epoch, revoked: pipeline.revocations)
     }
 
     func hold() -> PartialHold { PartialHold(of: owner, among: pipeline.holders) }

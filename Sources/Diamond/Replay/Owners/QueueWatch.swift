@@ -1,21 +1,22 @@
-import DiamondSQLite
 import Foundation
 
 /// Tells at once when another process has added a job, or has died.
 ///
 /// Without a watch of files, which Linux has, and Apple's platforms have in part, nothing is told: whoever relies on it
 /// looks once a second, too.
-final class QueueWatch: Sendable {
+///
+/// `@unchecked Sendable`: a source of Dispatch may be canceled from any thread, and nothing else is done with it.
+final class QueueWatch: @unchecked Sendable {
     /// Whether it tells.
     let isWatching: Bool
-    private let source: Guarded<(any DispatchSourceProtocol)?>
+    private let source: (any DispatchSourceProtocol)?
 
     /// - Parameter tell: called on a thread of the system's; be short.
     init(_ store: Store, tell: @escaping @Sendable () -> Void) {
         #if canImport(Glibc)
         let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         guard descriptor >= 0 else {
-            (isWatching, source) = (false, Guarded(nil))
+            (isWatching, source) = (false, nil)
             return
         }
         // A process that ends closes its lock, which it has open to write; who only looks has it open to read.
@@ -29,11 +30,11 @@ final class QueueWatch: Sendable {
         }
         source.setCancelHandler { close(descriptor) }
         source.activate()
-        (isWatching, self.source) = (true, Guarded(source))
+        (isWatching, self.source) = (true, source)
         #elseif canImport(Darwin)
         let descriptor = open(store.wakePath, O_EVTONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            (isWatching, source) = (false, Guarded(nil))
+            (isWatching, source) = (false, nil)
             return
         }
         let source = DispatchSource.makeFileSystemObjectSource(
@@ -42,13 +43,13 @@ final class QueueWatch: Sendable {
         source.setCancelHandler { close(descriptor) }
         source.activate()
         // Of the end of processes nothing is told.
-        (isWatching, self.source) = (false, Guarded(source))
+        (isWatching, self.source) = (false, source)
         #else
-        (isWatching, source) = (false, Guarded(nil))
+        (isWatching, source) = (false, nil)
         #endif
     }
 
-    deinit { source.withLock { $0 }?.cancel() }
+    deinit { source?.cancel() }
 }
 
 /// Tells other processes that there is something to do.

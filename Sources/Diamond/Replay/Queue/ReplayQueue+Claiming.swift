@@ -6,8 +6,7 @@ extension ReplayQueue {
     func mayHaveWork() throws(ReplayError) -> Bool {
         let now = clock.now()
         return try read { (connection) throws(SQLiteError) in
-            let ready = try connection.integer("SELECT EXISTS (SELECT 1 FROM job WHERE state = 0 AND is_head = 1)")
-            if ready != 0 { return true }
+            if try ReplayTable.hasReady(on: connection) { return true }
             return try ReplayTable.nextTime(on: connection).map { $0 <= now } ?? false
         }
     }

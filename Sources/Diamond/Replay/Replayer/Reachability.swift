@@ -13,6 +13,8 @@ public protocol Reachability: Sendable {
 
 /// What the system says: on Apple platforms the Network framework, on Linux whether there is a route to anywhere.
 public final class SystemReachability: Reachability {
+    static let shared = SystemReachability()
+
     #if canImport(Network)
     private let monitor = NWPathMonitor()
 

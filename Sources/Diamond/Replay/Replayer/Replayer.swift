@@ -34,7 +34,14 @@ public final class Replayer: Sendable {
         public var error: ReplayError?
     }
 
-    typealias Send = @Sendable (Sending) async -> ReplayOutcome
+    /// What has come of it.
+    struct Sent: Sendable {
+        let outcome: ReplayOutcome
+        /// Called with the job's new state when that is on disk; `nil` where the job is somebody else's.
+        var tell: @Sendable (ReplayState?) async -> Void = { _ in }
+    }
+
+    typealias Send = @Sendable (Sending) async -> Sent
 
     /// Between two looks where nobody tells of changes.
     private static let tick = Duration.seconds(1)
@@ -154,22 +161,23 @@ public final class Replayer: Sendable {
     // MARK: A job
 
     private func carry(_ job: ReplayTable.Claimed, _ ledger: Guarded<Summary>) async {
-        let outcome = await outcome(of: job)
+        let sent = await sent(job)
         pass(.beforeFinish)
-        let state = await queue.finish(job, outcome)
+        let state = await queue.finish(job, sent.outcome)
         pass(.afterFinish)
+        await sent.tell(state)
         ledger.withLock { $0.count(state) }
         running.withLock { $0 -= 1 }
         queue.owner.leave()
         signal.wake()
     }
 
-    private func outcome(of job: ReplayTable.Claimed) async -> ReplayOutcome {
+    private func sent(_ job: ReplayTable.Claimed) async -> Sent {
         let request: Request
         do throws(RequestError) { request = try Request(json: job.request) } catch {
-            return .failed(.undecodable, code: "undecodable", message: error.message)
+            return Sent(outcome: .failed(.undecodable, code: "undecodable", message: error.message))
         }
-        guard !Task.isCancelled, queue.owner.mayBegin else { return .notBegun }
+        guard !Task.isCancelled, queue.owner.mayBegin else { return Sent(outcome: .notBegun) }
         let hasBegun = Guarded(false)
         let sending = Sending(id: job.id, request: request) { [queue, pass] in
             guard await queue.begin(job) else { return false }
@@ -177,11 +185,13 @@ public final class Replayer: Sendable {
             pass(.beforeSend)
             return true
         }
-        let outcome = await queue.owner.attempt { [send] in await send(sending) }
+        let sent = await queue.owner.attempt { [send] in await send(sending) }
         pass(.afterSend)
         // What was never begun cannot have been processed.
-        if case .failed(.interrupted, _, _) = outcome, !hasBegun.withLock({ $0 }) { return .notBegun }
-        return outcome
+        if case .failed(.interrupted, _, _) = sent.outcome, !hasBegun.withLock({ $0 }) {
+            return Sent(outcome: .notBegun)
+        }
+        return sent
     }
 }
 

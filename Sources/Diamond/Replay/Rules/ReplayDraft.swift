@@ -80,8 +80,9 @@ struct ReplayDraft: Hashable, Sendable {
             throw refusal("a secret without a name", "use .secret(\"name\")")
         }
         if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy) }
-        // Its name says that it is a key, and it is none to anything: it is written with the row.
-        for field in wire.headers where rules.isCredential(field.name) && field.name != HTTPField.Name.idempotencyKey {
+        // Its name has the sound of a secret, and is none: whoever has it can have the answer again, and nothing else.
+        for field in wire.headers where field.name.canonicalName != "idempotency-key" && rules.isCredential(field.name)
+        {
             throw refusal("the header \(field.name.rawName), which is a credential", remedy)
         }
         for item in wire.items.sorted where item.hasValue && rules.isSecret(parameter: item.name.span) {

@@ -51,8 +51,8 @@ extension ReplayTable {
             if let reason = row.reviewReason(at: ledger.now) {
                 (row.state, row.reason) = (.needsReview, reason)
                 try save(row, .fail, from: old, on: connection, &ledger)
-            } else if let job = try run(&row, by: owner, on: connection, &ledger) {
-                claimed.append(job)
+            } else {
+                claimed.append(try run(&row, by: owner, on: connection, &ledger))
             }
         }
         return claimed
@@ -63,11 +63,17 @@ extension ReplayTable {
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Claimed? {
+    ) throws(SQLiteError) -> Claimed {
         let old = row.state
         (row.state, row.reason, row.owner, row.sentAt) = (.running, .claimed, owner, nil)
         row.token += 1
         try save(row, .claim, from: old, on: connection, &ledger)
+        return try claimed(row, on: connection)
+    }
+
+    private static func claimed(
+        _ row: ReplayRow, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Claimed {
         let statement = try connection.statement(
             "SELECT request, idempotency_key FROM payload JOIN job ON job.id = payload.job WHERE payload.job = ?")
         try statement.bind(row.id, at: 1)
@@ -77,8 +83,23 @@ extension ReplayTable {
             idempotencyKey: isThere ? statement.optionalText(1) : nil)
     }
 
+    /// A job where its owner runs it; `nil` where not.
+    static func claimed(
+        _ id: Int64,
+        by owner: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Claimed? {
+        guard let row = try row(id, on: connection), row.state == .running, row.owner == owner else { return nil }
+        return try claimed(row, on: connection)
+    }
+
     static func isQueueHeld(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         try connection.integer("SELECT EXISTS (SELECT 1 FROM hold WHERE kind = 'queue')") != 0
+    }
+
+    /// Whether a job may be claimed, of whomever.
+    static func hasReady(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try connection.integer("SELECT EXISTS (SELECT 1 FROM job WHERE state = 0 AND is_head = 1)") != 0
     }
 
     private static func eligible(

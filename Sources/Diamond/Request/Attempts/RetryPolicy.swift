@@ -86,9 +86,10 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The longest time that an attempt has which begins now; `nil` where nothing limits it.
     ///
     /// - Parameter elapsed: since the first attempt began.
-    func attemptLimit(elapsed: Duration) -> Duration? {
-        let rest = deadline.map { max(.zero, $0 - elapsed) }
-        return [attemptTimeout, rest].compactMap(\.self).min()
+    func attemptLimit(elapsed: @autoclosure () -> Duration) -> Duration? {
+        guard let deadline else { return attemptTimeout }
+        let rest = max(.zero, deadline - elapsed())
+        return min(attemptTimeout ?? rest, rest)
     }
 
     /// Since the first attempt began: from then on no other begins; `nil` where nothing says so.

@@ -134,9 +134,10 @@ extension Duration {
 
     /// Whole milliseconds, rounded down; the longest there are when there are more.
     package var milliseconds: Int64 {
-        let whole = components.seconds.multipliedReportingOverflow(by: 1000)
-        let sum = whole.partialValue.addingReportingOverflow(components.attoseconds / 1_000_000_000_000_000)
-        guard !whole.overflow, !sum.overflow else { return components.seconds < 0 ? .min : .max }
+        let (seconds, attoseconds) = components
+        let whole = seconds.multipliedReportingOverflow(by: 1000)
+        let sum = whole.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        guard !whole.overflow, !sum.overflow else { return seconds < 0 ? .min : .max }
         return sum.partialValue
     }
 }

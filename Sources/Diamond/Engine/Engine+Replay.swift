@@ -1,0 +1,81 @@
+import DiamondSQLite
+import Foundation
+
+/// Requests that are kept, and sent later. See <doc:Replaying>.
+extension Engine {
+    /// The queue of the engine's store, opened at the first use. What is added to it gets the engine's base URL, headers and
+    /// identity.
+    ///
+    /// - Throws: ``ReplayError``: `noStore` where the engine has no store.
+    public func queue() throws(ReplayError) -> ReplayQueue {
+        guard let replays = pipeline.replays else {
+            throw ReplayError(.noStore, "the engine has no store: give its configuration one")
+        }
+        return try replays.take()
+    }
+
+    /// Makes what sends the jobs of the queue through this engine: its lanes, credentials, interceptors and cache.
+    ///
+    /// A job of an identity is sent only while that identity is signed in: where the ``CredentialProvider`` names another
+    /// one, or does not know a secret for it, the job is held until its identity is released
+    /// (``ReplayQueue/release(_:)-(ReplayHold)``).
+    ///
+    /// - Parameters:
+    ///   - width: jobs on their way at the same time, at most; 8. The engine's lanes limit them, too.
+    ///   - identities: those whose jobs are claimed here, beside those of nobody; asked before each claim. `nil`, the default,
+    ///     claims all.
+    public func replayer(
+        width: Int = 8,
+        identities: (@Sendable () async -> Set<String>)? = nil
+    ) throws(ReplayError) -> Replayer {
+        try replayer(width: width, identities: identities) { _ in }
+    }
+
+    /// - Parameter pass: is called where a process may be ended.
+    package func replayer(
+        width: Int = 8,
+        identities: (@Sendable () async -> Set<String>)? = nil,
+        passing pass: @escaping @Sendable (ReplayFaultPoint) -> Void
+    ) throws(ReplayError) -> Replayer {
+        let queue = try queue()
+        let (pipeline, calls) = (pipeline, calls)
+        return Replayer(
+            queue, width: width,
+            identities: { if let identities { .only(await identities()) } else { .all } },
+            pass: pass
+        ) { sending in
+            let (outcome, response) = await pipeline.replay(sending)
+            let kind = sending.request.replay.kind
+            return Replayer.Sent(outcome: outcome) { state in
+                await calls.tell(kind, sending.id, state, response)
+            }
+        }
+    }
+
+    /// For a logout.
+    func holdJobs(of identity: String) async {
+        do throws(ReplayError) {
+            try await pipeline.replays?.takeIfThere()?.hold(.identity(identity), reason: "signed out")
+        } catch {
+            activity.report(.queueFailed(reason: error.message))
+        }
+    }
+
+    /// Hands over what becomes of jobs that were made of a call of this type, in this process or an earlier one, when a
+    /// replayer of this engine has sent them.
+    ///
+    /// - Parameters:
+    ///   - type: known by its name; sending a call whose request is kept writes it down.
+    ///   - decoder: `nil` for the engine's.
+    ///   - handle: is called when a job is done, dead or in review, after that is on disk: with the decoded output, or with
+    ///     the error.
+    public func onReplay<Call: Endpoint>(
+        _ type: Call.Type,
+        decoder: (any ResponseDecoder)? = nil,
+        _ handle: @escaping @Sendable (ReplayJob.ID, Result<Call.Output, ConnectionError>) async -> Void
+    ) {
+        calls.add(ReplayedCalls.name(of: type)) { [usual = self.decoder] id, response in
+            await handle(id, response.flatMap { $0.replayed(as: type, decoder ?? usual) })
+        }
+    }
+}

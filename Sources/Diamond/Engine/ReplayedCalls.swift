@@ -1,0 +1,33 @@
+import DiamondSQLite
+import HTTPTypes
+
+/// Who wants to know what becomes of calls that were kept, by the names of their types.
+final class ReplayedCalls: Sendable {
+    typealias Handler = @Sendable (ReplayJob.ID, Result<Response, ConnectionError>) async -> Void
+
+    private let handlers = Guarded<[String: Handler]>([:])
+
+    static func name(of type: Any.Type) -> String { String(describing: type) }
+
+    func add(_ name: String, _ handler: @escaping Handler) { handlers.withLock { $0[name] = handler } }
+
+    func tell(
+        _ name: String?,
+        _ id: ReplayJob.ID,
+        _ state: ReplayState?,
+        _ response: Result<Response, ConnectionError>
+    ) async {
+        guard let state, state.isEnd, let name, let handler = handlers.withLock({ $0[name] }) else { return }
+        await handler(id, response)
+    }
+}
+
+extension Response {
+    func replayed<Call: Endpoint>(
+        as type: Call.Type,
+        _ decoder: any ResponseDecoder
+    ) -> Result<Call.Output, ConnectionError> {
+        guard status.kind == .successful else { return .failure(ConnectionError(badStatus: self)) }
+        return Result { () throws(ConnectionError) in try output(as: type, decoder) }
+    }
+}

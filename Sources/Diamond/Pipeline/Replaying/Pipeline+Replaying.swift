@@ -1,0 +1,188 @@
+import Foundation
+import HTTPTypes
+
+/// What becomes of requests that are kept where they cannot be sent.
+extension Pipeline {
+    /// - Throws: ``ConnectionError/Code-swift.struct/queued`` where the request is kept, and sent later.
+    func keeping(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
+        let ticket = asker.ticket ?? ReplayTicket()
+        let (queue, draft) = try await kept(request, ticket)
+        var kept = try draft.sent()
+        (kept.cache, kept.replay) = (request.cache, .never)
+        var asker = asker
+        asker.gate = .open
+        guard request.replay.mode == .durable else { return try await keepingOnFailure(kept, draft, queue, asker) }
+        switch try await place(draft, ticket, in: queue) {
+        case .queued(let id): throw ConnectionError(queued: id, kept)
+        case .claimed(let job):
+            asker.gate = SendGate { await ticket.begin(job, in: queue) }
+            return try await sending(kept, job, ticket, queue, asker)
+        }
+    }
+
+    private func kept(
+        _ request: Request, _ ticket: ReplayTicket
+    ) async throws(ConnectionError) -> (ReplayQueue, ReplayDraft) {
+        guard let place = replays else {
+            let message = "\(request) is to be kept, and the engine has no store: give its configuration one"
+            throw ConnectionError(.cannotQueue, message)
+        }
+        do throws(ReplayError) {
+            let queue = try place.take()
+            return (queue, try await ticket.draft(of: request, for: queue))
+        } catch {
+            throw ConnectionError(cannotQueue: error)
+        }
+    }
+
+    private func place(
+        _ draft: ReplayDraft,
+        _ ticket: ReplayTicket,
+        in queue: ReplayQueue
+    ) async throws(ConnectionError) -> ReplayTicket.Place {
+        do throws(ReplayError) { return try await ticket.place(draft, in: queue) } catch {
+            throw ConnectionError(cannotQueue: error)
+        }
+    }
+
+    // MARK: Durable
+
+    private func sending(
+        _ request: Request,
+        _ job: ReplayTable.Claimed,
+        _ ticket: ReplayTicket,
+        _ queue: ReplayQueue,
+        _ asker: Asker
+    ) async throws(ConnectionError) -> Response {
+        do throws(ConnectionError) {
+            let response = try await plainResponse(to: request, asker)
+            let outcome = ReplayOutcome(response, statuses: statuses(of: request), now: now())
+            let state = await ticket.settle(job, outcome, in: queue)
+            if let state, state != .done, state != .dead { throw ConnectionError(queued: job.id, request, response) }
+            return response
+        } catch  where [.parked, .cancelled, .queued].contains(error.code) {
+            // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
+            throw error
+        } catch {
+            let state = await ticket.settle(job, outcome(of: error, request), in: queue)
+            if let state, state != .done, state != .dead { throw ConnectionError(queued: job.id, request, error) }
+            throw error
+        }
+    }
+
+    // MARK: On failure
+
+    private func keepingOnFailure(
+        _ request: Request,
+        _ draft: ReplayDraft,
+        _ queue: ReplayQueue,
+        _ asker: Asker
+    ) async throws(ConnectionError) -> Response {
+        do throws(ConnectionError) {
+            let response = try await plainResponse(to: request, asker)
+            let outcome = ReplayOutcome(response, statuses: statuses(of: request), now: now())
+            guard outcome.isWorthKeeping else { return response }
+            var error = ConnectionError(badStatus: response)
+            error.attempts = response.attempts
+            throw try await handed(over: draft, request, error, outcome, to: queue)
+        } catch  where [.parked, .cancelled, .queued].contains(error.code) {
+            throw error
+        } catch {
+            let outcome = outcome(of: error, request)
+            guard outcome.isWorthKeeping, error.code != .cannotQueue else { throw error }
+            throw try await handed(over: draft, request, error, outcome, to: queue)
+        }
+    }
+
+    /// - Returns: what the caller is told.
+    private func handed(
+        over draft: ReplayDraft,
+        _ request: Request,
+        _ error: ConnectionError,
+        _ outcome: ReplayOutcome,
+        to queue: ReplayQueue
+    ) async throws(ConnectionError) -> ConnectionError {
+        var draft = draft
+        draft.history = ReplayDraft.History(error.attempts, outcome, now: now())
+        do throws(ReplayError) {
+            return ConnectionError(queued: try await queue.add([draft])[0], request, error)
+        } catch let failure {
+            // Two things went wrong, and the caller has to know both: nothing is kept.
+            var error = error
+            error.code = .cannotQueue
+            error.message += "; and it could not be kept: \(failure.message)"
+            throw error
+        }
+    }
+
+    private func outcome(of error: ConnectionError, _ request: Request) -> ReplayOutcome {
+        ReplayOutcome(error, statuses: statuses(of: request), now: now(), isReachable: reachability.isReachable)
+    }
+
+    private func statuses(of request: Request) -> Set<Int> { (request.retry ?? retry).statuses }
+
+    // MARK: Later
+
+    /// Sends a job's request, once.
+    func replay(_ sending: Replayer.Sending) async -> (
+        outcome: ReplayOutcome, response: Result<Response, ConnectionError>
+    ) {
+        var request = sending.request
+        let statuses = statuses(of: request)
+        let limit = request.retry?.attemptTimeout ?? Self.replayTimeout
+        (request.replay, request.retry) = (.never, RetryPolicy(attempts: 1, attemptTimeout: limit, statuses: statuses))
+        if let refusal = await stranger(to: request) { return (refusal.0, .failure(refusal.1)) }
+        var asker = Asker()
+        asker.gate = SendGate { await sending.begin() }
+        do throws(ConnectionError) {
+            let response = try await plainResponse(to: request, asker)
+            return (ReplayOutcome(response, statuses: statuses, now: now()), .success(response))
+        } catch {
+            return (outcome(of: error, request), .failure(error))
+        }
+    }
+
+    /// Of an attempt whose request says nothing (River's `JobTimeoutDefault`).
+    private static let replayTimeout = Duration.seconds(60)
+
+    /// What one user has asked for never goes out as another's: whoever is signed in now may have put credentials of its own
+    /// into reach of an interceptor.
+    private func stranger(to request: Request) async -> (ReplayOutcome, ConnectionError)? {
+        guard let identity = request.identity, let provider = environment.provider else { return nil }
+        var nobodys = request
+        nobodys.identity = nil
+        guard let current = try? await provider.identity(for: nobodys), current != identity else { return nil }
+        let error = ConnectionError(.noCredential, "the job's identity is not the one that is signed in")
+        return (.failed(.noCredential, code: error.code.description, message: error.message), error)
+    }
+}
+
+extension ReplayDraft {
+    /// The request as it is sent.
+    fileprivate func sent() throws(ConnectionError) -> Request {
+        do throws(RequestError) { return try Request(json: request) } catch { throw ConnectionError(error) }
+    }
+}
+
+extension ConnectionError {
+    fileprivate init(cannotQueue error: ReplayError) {
+        self.init(error.code == .badRequest ? .badRequest : .cannotQueue, error.message, cause: error)
+    }
+
+    /// Nothing was sent yet.
+    fileprivate init(queued id: ReplayJob.ID?, _ request: Request) {
+        let message = id.map { "\(request) is kept as job \($0), behind others" } ?? "\(request) has to be sent no more"
+        self.init(.queued, message)
+        jobID = id
+    }
+
+    fileprivate init(queued id: ReplayJob.ID, _ request: Request, _ response: Response) {
+        self.init(queued: id, request, ConnectionError(badStatus: response))
+    }
+
+    fileprivate init(queued id: ReplayJob.ID?, _ request: Request, _ error: ConnectionError) {
+        let kept = id.map { "is kept as job \($0)" } ?? "has to be sent no more"
+        self.init(.queued, "\(request) \(kept): \(error.message)", cause: error)
+        (response, attempts, jobID) = (error.response, error.attempts, id)
+    }
+}

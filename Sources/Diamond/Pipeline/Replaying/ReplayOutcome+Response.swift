@@ -1,0 +1,85 @@
+import HTTPTypes
+
+/// What an answer or an error means for another attempt, at another time.
+extension ReplayOutcome {
+    /// - Parameters:
+    ///   - statuses: those that another attempt may change.
+    ///   - now: milliseconds since 1970.
+    init(_ response: Response, statuses: Set<Int>, now: Int64) {
+        let status = response.status.code
+        self = .answered(
+            status: status,
+            isTransient: statuses.contains(status),
+            pushBack: RetryAfter.duration(response.headers, now: now)
+        )
+    }
+
+    /// - Parameter isReachable: whether the network is there.
+    init(_ error: ConnectionError, statuses: Set<Int>, now: Int64, isReachable: Bool) {
+        if let response = error.response {
+            self.init(response, statuses: statuses, now: now)
+        } else {
+            self = .failed(Self.fault(of: error, isReachable), code: error.code.description, message: error.message)
+        }
+    }
+
+    private static func fault(of error: ConnectionError, _ isReachable: Bool) -> Fault {
+        switch error.code {
+        case .badRequest, .badSettings: return .unsendable
+        case .noCredential: return .noCredential
+        case .cancelled: return .interrupted
+        case .noEngine: return .returned
+        case .circuitOpen, .preparationFailed: return .unsent
+        default: break
+        }
+        guard let cause = error.cause as? TransportError else { return .unknown }
+        if !isReachable || cause.code == .cannotResolveHost {
+            return cause.requestMayHaveBeenSent ? .unknown : .offline
+        }
+        return cause.requestMayHaveBeenSent ? .unknown : .unsent
+    }
+
+    /// Whether a request that nobody has kept yet is worth to be: another attempt may have another outcome.
+    var isWorthKeeping: Bool {
+        switch self {
+        case .answered(_, let isTransient, _): isTransient
+        case .failed(let fault, _, _): [.unsent, .unknown, .offline].contains(fault)
+        }
+    }
+}
+
+extension ReplayDraft.History {
+    /// What was tried before the request was kept.
+    ///
+    /// - Parameter now: milliseconds since 1970; of a single attempt nobody has noted when it began.
+    init(_ attempts: [Attempt], _ outcome: ReplayOutcome, now: Int64) {
+        self.outcome = outcome
+        failures = attempts.map(Failure.init)
+        if failures.isEmpty, let failure = outcome.failure {
+            failures = [Failure(startedAt: now, code: failure.code, message: failure.message)]
+        }
+        unknownAt = attempts.first(where: \.mayHaveArrived)?.startedAt.milliseconds
+    }
+}
+
+extension ReplayDraft.History.Failure {
+    fileprivate init(_ attempt: Attempt) {
+        startedAt = attempt.startedAt.milliseconds
+        switch attempt.outcome {
+        case .answered(let status): (code, message) = ("status \(status.code)", "the server answered \(status.code)")
+        case .failed(let code, let message): (self.code, self.message) = (code, message)
+        }
+    }
+}
+
+extension Attempt {
+    private static let harmless: Set<String> = [
+        "cannotConnect", "cannotResolveHost", "tlsFailed", "certificateRejected", "badURL", "badSettings",
+    ]
+
+    /// Whether it may have been processed without anybody knowing.
+    fileprivate var mayHaveArrived: Bool {
+        guard case .failed(let code, _) = outcome else { return false }
+        return !Self.harmless.contains(code)
+    }
+}

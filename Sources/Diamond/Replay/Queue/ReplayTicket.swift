@@ -1,0 +1,104 @@
+import DiamondSQLite
+
+/// A request that is kept: its draft, made once, and its job while this process sends it.
+///
+/// Whoever drops it without having settled it gives the job back.
+final class ReplayTicket: Sendable {
+    /// What has become of a durable request.
+    enum Place: Sendable {
+        /// This process sends it.
+        case claimed(ReplayTable.Claimed)
+        /// Others stand before it, or an older one of its unique name; `nil` where nothing has to be sent.
+        case queued(ReplayJob.ID?)
+    }
+
+    private struct State {
+        var draft: ReplayDraft?
+        var queue: ReplayQueue?
+        var job: ReplayTable.Claimed?
+        var hasBegun = false
+    }
+
+    private let state = Guarded(State())
+
+    deinit {
+        let left = state.withLock { $0 }
+        guard let queue = left.queue, let job = left.job else { return }
+        let outcome: ReplayOutcome = left.hasBegun ? .interrupted : .notBegun
+        Task { await Self.settle(job, outcome, in: queue) }
+    }
+
+    func draft(of request: Request, for queue: ReplayQueue) async throws(ReplayError) -> ReplayDraft {
+        if let draft = state.withLock({ $0.draft }) { return draft }
+        let draft = try await queue.draft(of: request)
+        state.withLock { $0.draft = draft }
+        return draft
+    }
+
+    /// Makes the draft a job, before its first byte leaves.
+    func place(_ draft: ReplayDraft, in queue: ReplayQueue) async throws(ReplayError) -> Place {
+        if let job = state.withLock({ $0.job }) { return .claimed(job) }
+        let place = try await queue.addClaimed(draft)
+        if case .claimed(let job) = place { state.withLock { ($0.queue, $0.job) = (queue, job) } }
+        return place
+    }
+
+    /// The last look before the request leaves.
+    func begin(_ job: ReplayTable.Claimed, in queue: ReplayQueue) async -> Bool {
+        guard await queue.begin(job) else { return false }
+        state.withLock { $0.hasBegun = true }
+        return true
+    }
+
+    /// Takes note of what came of it.
+    func settle(_ job: ReplayTable.Claimed, _ outcome: ReplayOutcome, in queue: ReplayQueue) async -> ReplayState? {
+        state.withLock { $0.job = nil }
+        return await Self.settle(job, outcome, in: queue)
+    }
+
+    @discardableResult
+    private static func settle(
+        _ job: ReplayTable.Claimed,
+        _ outcome: ReplayOutcome,
+        in queue: ReplayQueue
+    ) async -> ReplayState? {
+        defer { queue.owner.leave() }
+        return await queue.finish(job, outcome)
+    }
+}
+
+extension ReplayQueue {
+    /// Adds a request that this process sends at once, where nothing stands before it; the owner is entered then, and whoever
+    /// settles the job leaves it.
+    fileprivate func addClaimed(_ draft: ReplayDraft) async throws(ReplayError) -> ReplayTicket.Place {
+        let (limit, rules) = (maximumCount, rules)
+        let me = try await owner.enter()
+        let result: Result<(Int64?, ReplayTable.Claimed?), ReplayError>
+        do throws(ReplayError) {
+            result = try await writer.write { (connection, ledger) throws(SQLiteError) in
+                switch try ReplayTable.add(draft, limit: limit, owner: me, rules: rules, on: connection, &ledger) {
+                case .added(let id): .success((id, try ReplayTable.claimed(id, by: me, on: connection)))
+                case .kept(let id), .replaced(let id): .success((id, nil))
+                case .merged: .success((nil, nil))
+                case .refused(let error): .failure(error)
+                }
+            }
+        } catch {
+            owner.leave()
+            throw error
+        }
+        do throws(ReplayError) {
+            let (id, job) = try result.get()
+            if let job { return .claimed(job) }
+            owner.leave()
+            return .queued(id)
+        } catch {
+            owner.leave()
+            throw error
+        }
+    }
+}
+
+extension ReplayOutcome {
+    static let interrupted = failed(.interrupted, code: "cancelled", message: "it was canceled when it was under way")
+}

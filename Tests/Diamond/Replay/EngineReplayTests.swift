@@ -1,0 +1,346 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// An engine that keeps what it cannot send, and a server that comes and goes.
+@Suite(.timeLimit(.minutes(5))) struct EngineReplayTests {
+    typealias Answer = StubTransport.Answer
+
+    struct Network: Reachability { var isReachable: Bool }
+
+    /// Who is signed in, with a token for each.
+    final class Login: CredentialProvider {
+        let current = Guarded<String?>(nil)
+
+        func identity(for request: Request) async throws -> String? { current.withLock { $0 } }
+
+        func secret(_ name: String, for identity: String?) async throws -> String? {
+            guard let identity, identity == current.withLock({ $0 }) else { return nil }
+            return "token-of-\(identity)"
+        }
+    }
+
+    let temporary = TemporaryStore()
+    let clock = TestClock()
+    let answer = Guarded<Answer>({ _ in .stub(status: 201, body: #"{"id":1,"text":"a"}"#) })
+    let transport: StubTransport
+
+    init() {
+        transport = StubTransport { [answer] request throws(TransportError) in
+            try await answer.withLock { $0 }(request)
+        }
+    }
+
+    private func serve(_ answer: @escaping Answer) { self.answer.withLock { $0 = answer } }
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.now = { [clock] in clock.date }
+        configuration.clock = clock
+        configuration.retry = .never
+        configuration.reachability = Network(isReachable: true)
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private func note(_ replay: ReplayPolicy, method: HTTPRequest.Method = .post) -> Request {
+        var request = Request("http://api.test/notes", method: method, body: .json(["text": "a"]))
+        request.replay = replay
+        return request
+    }
+
+    private static let refused: Answer = { _ throws(TransportError) in
+        throw TransportError(.cannotConnect, "refused")
+    }
+    private static let lost: Answer = { _ throws(TransportError) in
+        throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+    }
+
+    private var keys: [String?] {
+        transport.requests.map { request in HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } }
+    }
+
+    private func queued(_ body: () async throws(ConnectionError) -> Void) async throws -> ConnectionError {
+        do {
+            try await body()
+        } catch {
+            #expect(error.code == .queued, "\(error)")
+            return error
+        }
+        throw ConnectionError(.other, "it was not queued")
+    }
+
+    // MARK: Durable
+
+    @Test func `a durable request is on disk before its first byte leaves`() async throws {
+        let engine = engine()
+        let store = temporary.store
+        serve { request throws(TransportError) in
+            let jobs = (try? ReplayQueue(store).jobs()) ?? []
+            #expect(jobs.map(\.state) == [.running])
+            #expect(jobs.first?.sentAt != nil)
+            #expect(jobs.first?.idempotencyKey == HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] })
+            return .stub(status: 201)
+        }
+        let response = try await engine.send(note(.durable))
+        #expect(response.status == .created)
+        #expect(try engine.queue().jobs().map(\.state) == [.done])
+        #expect(keys.compactMap(\.self).count == 1)
+    }
+
+    @Test func `a durable request that fails is replayed with its key by another engine`() async throws {
+        serve { _ in .stub(status: 503) }
+        let first = engine()
+        let error = try await queued { () throws(ConnectionError) in _ = try await first.send(note(.durable)) }
+        #expect(error.response?.status == .serviceUnavailable)
+        let id = try #require(error.jobID)
+        #expect(try first.queue().job(id)?.state == .waiting)
+        await first.close()
+
+        serve { _ in .stub(status: 201) }
+        clock.advance(by: .seconds(60))
+        let second = engine()
+        let summary = try await second.replayer().replay()
+        #expect(summary.finished == 1)
+        #expect(try second.queue().job(id)?.state == .done)
+        #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
+    }
+
+    @Test func `a durable request behind another of its key waits for its turn`() async throws {
+        serve(Self.refused)
+        let engine = engine()
+        let policy = ReplayPolicy(.durable, orderingKey: "cart")
+        let first = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(policy)) }
+        let second = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(policy)) }
+        #expect(transport.requests.count == 1)
+        #expect(first.jobID == 1 && second.jobID == 2)
+    }
+
+    @Test func `a durable request whose caller goes away is sent by the replayer`() async throws {
+        let isThere = Gate()
+        serve { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+        }
+        let engine = engine()
+        let caller = Task { try await engine.send(note(.durable)) }
+        await isThere.wait()
+        caller.cancel()
+        _ = await caller.result
+        serve { _ in .stub(status: 201) }
+        let queue = try engine.queue()
+        await untilTrue { (try? queue.jobs().map(\.state)) != [.running] }
+        #expect(try await engine.replayer().replay().finished == 1)
+        #expect(keys.count == 2 && keys[0] == keys[1])
+    }
+
+    @Test func `a paused durable connection keeps its job, and goes on with its key`() async throws {
+        let isThere = Gate()
+        serve { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: false)
+        }
+        let engine = engine()
+        let connection = engine.enqueue(note(.durable, method: .put))
+        await isThere.wait()
+        connection.pause()
+        serve { _ in .stub(status: 200) }
+        #expect(try engine.queue().jobs().map(\.state) == [.running])
+        connection.resume()
+        #expect(try await connection.response.status == .ok)
+        #expect(try engine.queue().jobs().map(\.state) == [.done])
+    }
+
+    // MARK: On failure
+
+    @Test func `what fails is kept, with the key of its first attempt`() async throws {
+        serve(Self.lost)
+        let engine = engine()
+        #expect(try engine.queue().jobs().isEmpty)
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(.onFailure)) }
+        let id = try #require(error.jobID)
+        let job = try #require(try engine.queue().job(id))
+        #expect(job.state == .waiting && job.unknownSince != nil && job.attempts == 1)
+        #expect(try engine.queue().failures(of: job.id).map(\.code) == ["connectionLost"])
+        serve { _ in .stub(status: 201) }
+        clock.advance(by: .seconds(60))
+        #expect(try await engine.replayer().replay().finished == 1)
+        #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
+    }
+
+    @Test(arguments: [(200, false), (404, false), (422, false), (503, true), (429, true), (500, true)])
+    func `an answer is kept where another attempt may be answered otherwise`(_ status: Int, _ isKept: Bool) async throws
+    {
+        serve { _ in .stub(status: status) }
+        let engine = engine()
+        let response = try? await engine.send(note(.onFailure))
+        #expect((response == nil) == isKept)
+        #expect(try engine.queue().jobs().count == (isKept ? 1 : 0))
+    }
+
+    @Test func `what may have acted, and has no key, needs review`() async throws {
+        serve(Self.lost)
+        let engine = engine()
+        let policy = ReplayPolicy(.onFailure, keyLifetime: nil)
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(policy)) }
+        #expect(keys == [nil])
+        let id = try #require(error.jobID)
+        #expect(try engine.queue().job(id)?.state == .needsReview)
+    }
+
+    @Test func `where the network is away an attempt costs nothing`() async throws {
+        serve(Self.refused)
+        let engine = engine { $0.reachability = Network(isReachable: false) }
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(.onFailure)) }
+        let id = try #require(error.jobID)
+        for _ in 0..<30 {
+            clock.advance(by: .seconds(60))
+            try await engine.replayer().replay()
+        }
+        #expect(try engine.queue().job(id).map { [$0.reason.description, "\($0.attempts)"] } == ["offline", "0"])
+    }
+
+    @Test func `without a store nothing can be kept, and nothing is sent`() async throws {
+        let engine = engine { $0.store = nil }
+        await #expect(throws: ConnectionError.self) { try await engine.send(note(.onFailure)) }
+        #expect(transport.requests.isEmpty)
+    }
+
+    // MARK: Whose
+
+    @Test func `what one user has queued never goes out as another's`() async throws {
+        let login = Login()
+        login.current.withLock { $0 = "anna" }
+        serve(Self.refused)
+        let engine = engine { $0.credentials = login }
+        var request = note(.onFailure)
+        request.credentials = [.bearer(.secret("api"))]
+        let error = try await queued { [request] () throws(ConnectionError) in _ = try await engine.send(request) }
+        let id = try #require(error.jobID)
+        #expect(try engine.queue().job(id)?.identity == "anna")
+
+        // Bert signs in, and nobody has said that Anna has left.
+        login.current.withLock { $0 = "bert" }
+        serve { _ in .stub(status: 201) }
+        clock.advance(by: .seconds(60))
+        try await engine.replayer().replay()
+        #expect(transport.requests.count == 1)
+        #expect(
+            try engine.queue().job(id).map { [$0.state.description, $0.reason.description] } == [
+                "held", "unauthorized",
+            ])
+
+        login.current.withLock { $0 = "anna" }
+        #expect(try await engine.queue().release(.identity("anna")) == 1)
+        #expect(try await engine.replayer().replay().finished == 1)
+        #expect(
+            transport.requests.map { $0.headers[.authorization] } == Array(repeating: "Bearer token-of-anna", count: 2))
+        for suffix in ["", "-wal"] {
+            let bytes = try Data(contentsOf: URL(filePath: temporary.store.replayPath + suffix))
+            #expect(bytes.range(of: Data("token-of-anna".utf8)) == nil)
+        }
+    }
+
+    @Test func `the jobs of a user who signs out are held, new ones too`() async throws {
+        serve(Self.refused)
+        let engine = engine()
+        var request = note(.onFailure)
+        request.identity = "anna"
+        _ = try await queued { [request] () throws(ConnectionError) in _ = try await engine.send(request) }
+        try await engine.forget(identity: "anna")
+        #expect(try engine.queue().jobs().map(\.state) == [.held])
+        _ = try await queued { [request] () throws(ConnectionError) in _ = try await engine.send(request) }
+        #expect(try engine.queue().jobs().map(\.state) == [.held, .held])
+        #expect(try await engine.queue().release(.identity("anna")) == 2)
+    }
+
+    @Test(arguments: [
+        Request("http://u:p@api.test/"), Request("http://api.test/?api_key=1"),
+        Request("http://api.test/", parameters: ["access_token": "1"]),
+        Request("http://api.test/", headers: [.authorization: "Bearer 1"]),
+        Request("http://api.test/", method: .post, body: .json(["a": ["password": "1"]])),
+        Request("http://api.test/", method: .post, body: .form(["password": "1"])),
+    ])
+    func `a secret that has no name is not kept, and nothing is sent`(_ request: Request) async throws {
+        let engine = engine()
+        var request = request
+        request.replay = .onFailure
+        let kept = request
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(kept) }
+        #expect(error?.code == .badRequest)
+        #expect(transport.requests.isEmpty)
+        await #expect(throws: ReplayError.self) { try await engine.queue().enqueue(kept) }
+    }
+
+    // MARK: What is answered later
+
+    @Test func `an answer to a replayed request makes stale what a direct one would`() async throws {
+        let engine = engine()
+        serve { request throws(TransportError) in
+            guard request.method == .get else { throw TransportError(.cannotConnect, "refused") }
+            return .stub(headers: [.cacheControl: "max-age=86400"], body: "old")
+        }
+        let list = Request("http://api.test/notes")
+        _ = try await engine.send(list)
+        #expect(try await engine.send(list).source == .cache)
+        _ = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(.onFailure)) }
+        serve { request in .stub(status: request.method == .get ? 200 : 201, body: "new") }
+        clock.advance(by: .seconds(60))
+        try await engine.replayer().replay()
+        #expect(try await engine.send(list).text == "new")
+    }
+
+    struct Note: Codable, Hashable, Sendable {
+        var id: Int
+        var text: String
+    }
+
+    struct CreateNote: Endpoint {
+        typealias Output = Note
+        var text: String
+
+        var request: Request {
+            var request = Request("http://api.test/notes", method: .post, body: .json(["text": .string(text)]))
+            request.replay = .onFailure
+            return request
+        }
+    }
+
+    @Test func `the output of a call that was kept is handed to a later process`() async throws {
+        serve(Self.refused)
+        let first = engine()
+        let error = try await queued { () throws(ConnectionError) in _ = try await first.send(CreateNote(text: "a")) }
+        await first.close()
+        serve { _ in .stub(status: 201, body: #"{"id":7,"text":"a"}"#) }
+        clock.advance(by: .seconds(60))
+        let second = engine()
+        let told = Guarded<[ReplayJob.ID: Note]>([:])
+        second.onReplay(CreateNote.self) { id, result in
+            if case .success(let note) = result { told.withLock { $0[id] = note } }
+        }
+        try await second.replayer().replay()
+        let id = try #require(error.jobID)
+        #expect(told.withLock { $0 } == [id: Note(id: 7, text: "a")])
+    }
+
+    @Test func `whoever waits for a job is told its end`() async throws {
+        serve(Self.refused)
+        let engine = engine()
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(.onFailure)) }
+        let (queue, id) = (try engine.queue(), try #require(error.jobID))
+        let end = Task { try await queue.end(of: id) }
+        serve { _ in .stub(status: 204) }
+        clock.advance(by: .seconds(60))
+        try await engine.replayer().replay()
+        let job = try await end.value
+        #expect(job.state == .done && job.status == 204)
+    }
+}

@@ -1,0 +1,326 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct ReplayerTests {
+    let temporary = TemporaryStore()
+    let time = TestClock()
+
+    private var clock: ReplayClock {
+        var clock = ReplayClock.system
+        clock.now = { [time] in time.date.milliseconds }
+        clock.uptime = { [time] in time.date.milliseconds }
+        (clock.sleep, clock.draw) = (time, { 0 })
+        return clock
+    }
+
+    private func queue() throws -> ReplayQueue { try ReplayQueue(temporary.store, clock: clock) }
+
+    private func request(_ key: String? = nil) -> Request {
+        var request = Request("http://api.test/notes", method: .put, body: .json(["text": "a"]))
+        request.replay = ReplayPolicy(.durable, orderingKey: key)
+        return request
+    }
+
+    private func replayer(
+        _ queue: ReplayQueue, width: Int = 4, _ send: @escaping @Sendable (Int64) async -> ReplayOutcome
+    ) -> Replayer {
+        Replayer(queue, width: width) { sending in
+            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+            return Replayer.Sent(outcome: await send(sending.id))
+        }
+    }
+
+    @Test func `sends all there is, no more at a time than it may, and returns`() async throws {
+        let queue = try queue()
+        try await queue.enqueue((0..<20).map { _ in request() })
+        let (now, most) = (Guarded(0), Guarded(0))
+        let replayer = replayer(queue, width: 3) { _ in
+            let count = now.withLock {
+                $0 += 1; return $0
+            }
+            most.withLock { $0 = max($0, count) }
+            await Task.yield()
+            now.withLock { $0 -= 1 }
+            return .success
+        }
+        #expect(await replayer.replay().finished == 20)
+        #expect(most.withLock { (1...3).contains($0) })
+        #expect(try queue.counts()[.done] == 20)
+    }
+
+    @Test func `jobs of one key go one after the other, those of others beside them`() async throws {
+        let queue = try queue()
+        try await queue.enqueue((0..<12).map { request($0 % 3 == 0 ? nil : "key \($0 % 3)") })
+        let order = Guarded<[Int64]>([])
+        let replayer = replayer(queue) { id in
+            order.withLock { $0.append(id) }
+            return .success
+        }
+        await replayer.replay()
+        for key in 1...2 {
+            let ids = order.withLock { $0.filter { ($0 - 1) % 3 == Int64(key) } }
+            #expect(ids == ids.sorted() && ids.count == 4)
+        }
+    }
+
+    @Test func `what is added, and whose time comes, is sent while it runs`() async throws {
+        let queue = try queue()
+        let sent = Guarded<[Int64]>([])
+        let replayer = replayer(queue) { id in
+            sent.withLock {
+                $0.append(id); return $0.count == 1 ? .unsent : .success
+            }
+        }
+        let run = Task { await replayer.run() }
+        try await queue.enqueue(request())
+        await untilTrue { sent.withLock { $0.count } == 1 }
+        await untilTrue { (try? queue.job(1)?.state) == .waiting }
+        while sent.withLock({ $0.count }) < 2 {
+            time.advance(by: .milliseconds(500))
+            await Task.yield()
+        }
+        await untilTrue { (try? queue.job(1)?.state) == .done }
+        replayer.stop()
+        #expect(await run.value == Replayer.Summary(finished: 1, postponed: 1))
+    }
+
+    @Test func `stopped, it lets what is on its way come to its end and claims nothing more`() async throws {
+        let queue = try queue()
+        try await queue.enqueue([request("a"), request("a")])
+        let (isThere, mayGo) = (Gate(), Gate())
+        let replayer = replayer(queue) { _ in
+            isThere.open()
+            await mayGo.wait()
+            return .success
+        }
+        let run = Task { await replayer.run() }
+        await isThere.wait()
+        replayer.stop()
+        mayGo.open()
+        #expect(await run.value.finished == 1)
+        #expect(try queue.jobs().map(\.state) == [.done, .ready])
+    }
+
+    @Test func `canceled, it gives back what it has not sent`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        let isThere = Gate()
+        let replayer = replayer(queue) { _ in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            return .interrupted
+        }
+        let run = Task { await replayer.run() }
+        await isThere.wait()
+        run.cancel()
+        #expect(await run.value.postponed == 1)
+        #expect(try queue.job(1).map { [$0.state.description, "\($0.attempts)"] } == ["ready", "0"])
+    }
+
+    @Test func `several replayers send each job once`() async throws {
+        let (one, other) = (try queue(), try queue())
+        try await one.enqueue((0..<60).map { request($0 % 2 == 0 ? "a" : nil) })
+        let sent = Guarded<[Int64]>([])
+        let replayers = [one, one, other].map { queue in
+            replayer(queue) { id in
+                sent.withLock { $0.append(id) }
+                return .success
+            }
+        }
+        await withTaskGroup { group in
+            for replayer in replayers { group.addTask { await replayer.replay() } }
+        }
+        #expect(sent.withLock { $0.sorted() } == Array(1...60))
+    }
+
+    @Test func `the jobs of one who has died are sent at once`() async throws {
+        do {
+            let dead = try queue()
+            try await dead.enqueue(request())
+            let owner = try await dead.owner.enter()
+            let job = try #require(try await dead.claim(1, of: .all, by: owner).first)
+            #expect(await dead.begin(job))
+            // Its lock goes with it, its row stays.
+        }
+        let heir = try queue()
+        #expect(try heir.job(1)?.state == .running)
+        #expect(await replayer(heir) { _ in .success }.replay().finished == 1)
+    }
+
+    @Test func `one that was away for longer than its lease has lost its job`() async throws {
+        let (slow, fast) = (try queue(), try queue())
+        try await slow.enqueue(request())
+        let (isThere, mayGo) = (Gate(), Gate())
+        let late = replayer(slow) { _ in
+            isThere.open()
+            await mayGo.wait()
+            return .success
+        }
+        let run = Task { await late.replay() }
+        await isThere.wait()
+        // Nobody renews the lease: a process that is stopped does not.
+        let owners = try slow.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
+        let jump = Duration.milliseconds(ReplayOwner.lease + 1)
+        var other = clock
+        other.uptime = { [time] in time.date.milliseconds + jump.milliseconds }
+        let heir = try ReplayQueue(temporary.store, clock: other)
+        #expect(await replayer(heir) { _ in .answered(status: 204) }.replay().finished == 1)
+        mayGo.open()
+        #expect(await run.value.finished == 0)
+        #expect(try fast.job(1)?.status == 204)
+        #expect(owners.count == 1)
+    }
+
+    @Test func `a request that nobody can read is tried once more, and then dead`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE payload SET request = CAST('{\"version\": 9}' AS BLOB)")
+        }
+        try await queue.enqueue(request())
+        let replayer = replayer(queue) { _ in .success }
+        #expect(await replayer.replay() == Replayer.Summary(finished: 1, postponed: 1))
+        time.advance(by: .seconds(3600))
+        #expect(await replayer.replay().dead == 1)
+        #expect(try queue.job(1)?.reason == .undecodable)
+    }
+
+    @Test func `a queue that is held sends nothing, in no process`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        try await queue.hold(.queue, reason: "maintenance")
+        let other = try self.queue()
+        #expect(await replayer(other) { _ in .success }.replay() == Replayer.Summary())
+        #expect(try other.holds().map(\.reason) == ["maintenance"])
+        try await other.release(.queue)
+        #expect(await replayer(queue) { _ in .success }.replay().finished == 1)
+    }
+
+    @Test func `no more jobs are taken than the queue is to hold, and an error says so`() async throws {
+        let queue = try queue()
+        queue.maximumCount = 2
+        try await queue.enqueue([request(), request()])
+        let error = await #expect(throws: ReplayError.self) { try await queue.enqueue(request()) }
+        #expect(error?.code == .queueFull)
+        #expect(try queue.counts()[.ready] == 2)
+    }
+
+    @Test func `of many that are added together all are, or none`() async throws {
+        let queue = try queue()
+        queue.maximumCount = 3
+        await #expect(throws: ReplayError.self) { try await queue.enqueue((0..<4).map { _ in request() }) }
+        #expect(try queue.jobs().isEmpty)
+        #expect(try queue.history(since: .distantPast).isEmpty)
+    }
+
+    @Test func `a hundred producers at the same time lose nothing`() async throws {
+        let queue = try queue()
+        await withTaskGroup { group in
+            for _ in 0..<100 {
+                group.addTask { for _ in 0..<5 { _ = try? await queue.enqueue(request("k")) } }
+            }
+        }
+        #expect(try queue.counts()[.ready] == 500)
+        #expect(try queue.keys().map(\.count) == [500])
+    }
+
+    // MARK: Unique names
+
+    private func unique(_ text: String, _ uniqueness: ReplayPolicy.Uniqueness, method: HTTPRequest.Method = .patch)
+        -> Request
+    {
+        var request = Request("http://api.test/me", method: method, body: .json(["text": .string(text)]))
+        if method == .delete { request.body = nil }
+        request.replay = ReplayPolicy(.durable, unique: "profile", uniqueness: uniqueness)
+        return request
+    }
+
+    @Test(arguments: [
+        (ReplayPolicy.Uniqueness.keep, "old", false), (.replace, "new", true), (.preserveSchedule, "new", false),
+        (.appendAfterRunning, "new", true), (.merge, "new", true),
+    ])
+    func `two of one name become one`(_ mode: ReplayPolicy.Uniqueness, _ text: String, _ isMoved: Bool) async throws {
+        let queue = try queue()
+        let first = try await queue.enqueue(unique("old", mode), after: .seconds(60))
+        let second = try await queue.enqueue(unique("new", mode), after: .seconds(600))
+        #expect(first == second)
+        let job = try #require(try queue.jobs().first)
+        #expect(try queue.request(of: job.id)?.body == .json(["text": .string(text)]))
+        #expect(job.runAt == time.date + (isMoved ? 600 : 60))
+        #expect(try queue.jobs().count == 1)
+    }
+
+    @Test func `one that may have been sent is left alone, and another is added`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(unique("old", .replace))
+        await replayer(queue) { _ in .lost }.replay()
+        try await queue.enqueue(unique("new", .replace))
+        #expect(try queue.jobs().count == 2)
+        #expect(try queue.request(of: 1)?.body == .json(["text": "old"]))
+    }
+
+    @Test(arguments: [
+        (["POST", "PATCH"], #"POST {"a":1,"b":3,"c":4}"#), (["PATCH", "PATCH"], #"PATCH {"a":1,"b":3,"c":4}"#),
+        (["PUT", "PUT"], #"PUT {"b":3,"c":4}"#), (["PATCH", "DELETE"], "DELETE "), (["POST", "DELETE"], ""),
+    ])
+    func `merged, what was created stays created, and what is deleted was never there`(
+        _ methods: [String], _ result: String
+    ) async throws {
+        let queue = try queue()
+        for (method, body) in zip(methods, [["a": 1, "b": 2], ["b": 3, "c": 4]] as [JSONValue]) {
+            var request = unique("", .merge, method: HTTPRequest.Method(method) ?? .get)
+            if method != "DELETE" { request.body = .json(body) }
+            try await queue.enqueue(request)
+        }
+        let left = try queue.jobs().filter { !$0.state.isEnd }
+        let texts = try left.map { job in
+            let body = try queue.request(of: job.id)?.body?.encoded() ?? Data()
+            return "\(job.method) \(String(decoding: body, as: UTF8.self))"
+        }
+        #expect(texts == (result.isEmpty ? [] : [result]))
+    }
+
+    @Test func `what cannot be merged is refused, and changes nothing`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(unique("", .merge, method: .delete))
+        let error = await #expect(throws: ReplayError.self) { try await queue.enqueue(unique("new", .merge)) }
+        #expect(error?.code == .cannotMerge)
+        #expect(try queue.jobs().map(\.method) == ["DELETE"])
+    }
+
+    // MARK: Tending
+
+    @Test func `an edited job has its new request, under a key of its own`() async throws {
+        let queue = try queue()
+        var request = request()
+        request.method = .post
+        try await queue.enqueue(request)
+        let key = try queue.job(1)?.idempotencyKey
+        #expect(try await queue.edit(1) { $0.body = .json(["text": "b"]) } == 1)
+        #expect(try queue.request(of: 1)?.body == .json(["text": "b"]))
+        #expect(try key != nil && queue.job(1)?.idempotencyKey != key)
+        await replayer(queue) { _ in .lost }.replay()
+        #expect(try await queue.edit(1) { $0.body = .json(["text": "c"]) } == 2)
+        #expect(try queue.request(of: 1)?.body == .json(["text": "b"]))
+    }
+
+    @Test func `what is done to a job that is not there, or in another state, says so`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        let wrong = await #expect(throws: ReplayError.self) { try await queue.redrive(1) }
+        #expect(wrong?.code == .wrongState)
+        let missing = await #expect(throws: ReplayError.self) { try await queue.hold(7) }
+        #expect(missing?.code == .noJob)
+        try await queue.hold(1)
+        #expect(try queue.job(1)?.state == .held)
+        try await queue.release(1)
+        try await queue.discard(1)
+        #expect(try queue.job(1).map { [$0.state.description, $0.reason.description] } == ["done", "discarded"])
+    }
+}

@@ -1,0 +1,124 @@
+import DiamondSQLite
+import DiamondSchema
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Real processes on one queue, against a server that counts what they do.
+@Suite(.timeLimit(.minutes(20))) struct `A queue that several processes use` {
+    let temporary = TemporaryStore()
+    let run = UUID().uuidString
+
+    struct Effects: Decodable {
+        var texts: [String]
+    }
+
+    private func hammer(_ arguments: [String], fault: String? = nil) throws -> (process: ChildProcess, output: Pipe) {
+        let output = Pipe()
+        var environment = ProcessInfo.processInfo.environment
+        environment["DIAMOND_FAULT"] = fault
+        let process = try ChildProcess(
+            BuiltTool("QueueHammer").url, arguments, environment: environment, output: .pipe(output))
+        return (process, output)
+    }
+
+    private func producer(_ lane: String, _ server: SampleServer) throws -> (process: ChildProcess, output: Pipe) {
+        try hammer(["produce", temporary.directory.path, server.base, run, lane])
+    }
+
+    private func worker(fault: String? = nil) throws -> (process: ChildProcess, output: Pipe) {
+        try hammer(["work", temporary.directory.path], fault: fault)
+    }
+
+    /// What a producer has said of this run, whole lines only.
+    private func acknowledged(_ output: Pipe) async -> [String] {
+        let lines = String(decoding: await output.readAll(), as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        return lines.dropLast().compactMap { $0.split(separator: " ").last.map(String.init) }
+    }
+
+    /// Sends all that is left, at whatever time it waits for.
+    private func drain() async throws {
+        let engine = Engine(Engine.Configuration(store: temporary.store))
+        let (queue, replayer) = (try engine.queue(), try engine.replayer())
+        while try queue.counts().contains(where: { !$0.key.isEnd && $0.value > 0 }) {
+            for job in try queue.jobs(ReplayFilter(state: .waiting)) { try? await queue.retry(job.id) }
+            await replayer.replay()
+        }
+        await engine.close()
+    }
+
+    private func texts(_ server: SampleServer) async throws -> [String] {
+        let engine = Engine(Engine.Configuration(store: nil))
+        let effects = try await engine.send(Request(server.url("effects"))).decode(Effects.self)
+        await engine.close()
+        return effects.texts.filter { $0.hasPrefix(run) }
+    }
+
+    /// Nothing that was acknowledged is missing, nothing has happened twice, and each lane is in order.
+    private func expectSound(_ acknowledged: Set<String>, _ server: SampleServer) async throws {
+        let texts = try await texts(server)
+        #expect(acknowledged.subtracting(texts).isEmpty)
+        #expect(Set(texts).count == texts.count)
+        for (lane, texts) in Dictionary(grouping: texts, by: { $0.split(separator: "/")[1] }) {
+            let numbers = texts.compactMap { $0.split(separator: "/").last.flatMap { Int($0) } }
+            #expect(numbers == numbers.sorted(), "lane \(lane)")
+        }
+        let database = try SQLiteDatabase(path: temporary.store.replayPath, configuration: DiamondSchema.replay)
+        let integrity = try database.read { (connection) throws(SQLiteError) in
+            let check = try connection.statement("PRAGMA integrity_check")
+            return try check.step() ? check.text(0) : ""
+        }
+        #expect(integrity == "ok")
+    }
+
+    @Test func `loses nothing, does nothing twice and keeps order, whenever any of them is killed`() async throws {
+        let server = try await SampleServer.shared
+        var random = SplitMix(state: Effort.seed)
+        var said: Set<String> = []
+        for _ in 0..<Effort.rounds(12, soaking: 60) {
+            let producers = [try producer("o1", server), try producer("s1", server)]
+            let workers = try (0..<3).map { _ in try worker() }
+            for (process, _) in producers + workers {
+                let delay = DispatchTimeInterval.milliseconds(.random(in: 150...500, using: &random))
+                DispatchQueue.global().asyncAfter(deadline: .now() + delay) { process.kill() }
+            }
+            for (process, output) in producers {
+                said.formUnion(await acknowledged(output))
+                #expect(await process.ended() == .killed(by: SIGKILL), "DIAMOND_SEED=\(Effort.seed)")
+            }
+            for (process, output) in workers {
+                _ = await output.readAll()
+                #expect(await process.ended() == .killed(by: SIGKILL), "DIAMOND_SEED=\(Effort.seed)")
+            }
+        }
+        try await drain()
+        #expect(!said.isEmpty)
+        try await expectSound(said, server)
+    }
+
+    @Test(arguments: ReplayFaultPoint.allCases)
+    func `is whole when one of them ends in the middle of a job`(_ point: ReplayFaultPoint) async throws {
+        let server = try await SampleServer.shared
+        var said: Set<String> = []
+        let queue = try ReplayQueue(temporary.store)
+        for number in 0..<6 {
+            let text = "\(run)/\(number % 2 == 0 ? "o1" : "s1")/\(number)"
+            var request = Request(server.url("notes"), method: .post, body: .json(["text": .string(text)]))
+            request.replay = ReplayPolicy(.durable, orderingKey: number % 2 == 0 ? "o1" : "s1")
+            try await queue.enqueue(request)
+            said.insert(text)
+        }
+        for time in 1...2 {
+            let (process, output) = try worker(fault: "\(point.rawValue):\(time)")
+            _ = await output.readAll()
+            #expect(await process.ended() == .exited(86))
+        }
+        try await drain()
+        try await expectSound(said, server)
+    }
+}

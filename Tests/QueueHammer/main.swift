@@ -1,0 +1,65 @@
+import Diamond
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+
+// Adds jobs to a queue, or sends them, for as long as it lives, beside others of its kind, any of which may be killed at
+// any moment:
+//
+// QueueHammer produce DIRECTORY BASE RUN LANE   adds 40 jobs, and says each when it is durable: its id and its text
+// QueueHammer work DIRECTORY                    ends at the point that DIAMOND_FAULT names, after-send:3 at the third time
+
+let arguments = CommandLine.arguments.dropFirst().map { $0 }
+
+@Sendable func fail(_ reason: String) -> Never {
+    FileHandle.standardError.write(Data("QueueHammer: \(reason)\n".utf8))
+    exit(1)
+}
+
+/// Jobs of one lane, each with a number: what arrives shows the order.
+func produce(_ directory: String, _ base: String, _ run: String, _ lane: String) async throws {
+    let queue = try ReplayQueue(Store(directory: URL(filePath: directory)))
+    // Beyond those of an earlier process of the same lane.
+    let first = try queue.count(ReplayFilter(orderingKey: lane))
+    for number in first..<first + 40 {
+        let text = "\(run)/\(lane)/\(number)"
+        var request = Request("\(base)/notes", method: .post, body: .json(["text": .string(text)]))
+        request.replay = ReplayPolicy(.durable, orderingKey: lane, order: lane.hasPrefix("s") ? .strict : .ordered)
+        let id = try await queue.enqueue(request)
+        print(id.map { "\($0) \(text)" } ?? "none")
+        fflush(nil)
+    }
+    try await Task.sleep(for: .seconds(3600))
+}
+
+func work(_ directory: String) async throws {
+    var configuration = Engine.Configuration(store: Store(directory: URL(filePath: directory)))
+    configuration.observers = []
+    let engine = Engine(configuration)
+    let fault = (ProcessInfo.processInfo.environment["DIAMOND_FAULT"] ?? "").split(separator: ":")
+    let left = Guarded(Int(fault.last ?? "") ?? 0)
+    let replayer = try engine.replayer(width: 4) { point in
+        guard let name = fault.first, point.rawValue == name else { return }
+        if left.withLock({
+            $0 -= 1; return $0 == 0
+        }) {
+            _exit(86)
+        }
+    }
+    let summary = await replayer.run()
+    if let error = summary.error { fail("\(error)") }
+}
+
+do {
+    switch (arguments.first, arguments.count) {
+    case ("produce", 5): try await produce(arguments[1], arguments[2], arguments[3], arguments[4])
+    case ("work", 2): try await work(arguments[1])
+    default:
+        FileHandle.standardError.write(
+            Data("usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY\n".utf8))
+        exit(64)
+    }
+} catch {
+    fail("\(error)")
+}
