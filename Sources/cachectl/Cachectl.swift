@@ -5,7 +5,7 @@ import ArgumentParser
 struct Cachectl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cachectl",
-        abstract: "Sends requests through Diamond's cache, and shows and tends what the cache holds.",
+        abstract: "Sends requests through Diamond's cache, and shows and tends what the cache and the queue hold.",
         discussion: """
             The store is the directory of --store, else of the variable DIAMOND_STORE, else Diamond in the platform's \
             directory for caches. It may be in use by running programs.
@@ -16,7 +16,7 @@ struct Cachectl: AsyncParsableCommand {
 
             EXIT CODES
               0   done
-              1   nothing found, two requests differ, or the store needs mending
+              1   nothing found, two requests differ, a job is in no state for it, or the store needs mending
               2   the server answered with an error status, 400 or more
               3   no response: unreachable, timed out, broken
               4   the store cannot be opened or written
@@ -27,7 +27,7 @@ struct Cachectl: AsyncParsableCommand {
         version: "0.1.0-dev",
         subcommands: [
             Send.self, Key.self, List.self, Show.self, Stats.self, Simulate.self, Purge.self, Invalidate.self,
-            Evict.self, Pin.self, Unpin.self, Verify.self, Doctor.self,
+            Evict.self, Pin.self, Unpin.self, Verify.self, Doctor.self, Queue.self,
         ]
     )
 }

@@ -7,22 +7,25 @@ struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Tells how the store is, and what to do about what is not as it should be.",
         discussion: """
-            Changes nothing. Ends with 1 when something is to be done, and with 4 when the store cannot be opened. Whether \
-            every entry is sound tells verify.
+            Looks at the cache and, where there is one, the queue. Changes nothing. Ends with 1 when something is to be \
+            done, and with 4 when cache or queue cannot be opened. Whether every entry is sound tells verify.
             """
     )
 
     @OptionGroup var store: StoreOptions
 
     func run() throws {
-        let diagnosis = CacheDiagnosis(of: store.location)
-        let report = HealthReport(diagnosis)
+        var diagnosis = CacheDiagnosis(of: store.location)
+        let queue = ReplayDiagnosis(of: store.location)
+        // Who has a queue may do without a cache.
+        if queue != nil, diagnosis.failure?.code == .noStore { diagnosis.failure = nil }
+        let report = HealthReport(diagnosis, queue)
         if store.json {
             Output.json(report)
         } else {
             for line in report.lines { Output.line(line.printable) }
         }
-        guard diagnosis.failure == nil else { throw Failure.noStore }
+        guard diagnosis.failure == nil, queue?.failure == nil else { throw Failure.noStore }
         if !report.complaints.isEmpty { throw Failure.damaged }
     }
 }
@@ -71,6 +74,22 @@ private struct HealthReport: Encodable {
         }
     }
 
+    struct Queue: Encodable {
+        var schemaVersion: Int64?
+        var journalMode: String?
+        var pages: Int64?
+        var pageSize: Int64?
+        var counts: CountsForm?
+
+        init(_ diagnosis: ReplayDiagnosis) {
+            schemaVersion = diagnosis.settings?.schemaVersion
+            journalMode = diagnosis.settings?.journalMode
+            pages = diagnosis.settings?.pages
+            pageSize = diagnosis.settings?.pageSize
+            counts = diagnosis.counts.isEmpty ? nil : CountsForm(diagnosis.counts)
+        }
+    }
+
     var version = Cachectl.configuration.version
     var sqliteVersion: String
     var sqliteOptions: [String]
@@ -86,14 +105,16 @@ private struct HealthReport: Encodable {
     var bodyBytes: Int64?
     /// The names of the keys that the store is sealed with; absent where it is in clear.
     var keyIDs: [String]?
+    /// Absent where there is none.
+    var queue: Queue?
     var complaints: [Complaint]
 
-    init(_ diagnosis: CacheDiagnosis) {
+    init(_ diagnosis: CacheDiagnosis, _ queue: ReplayDiagnosis?) {
         sqliteVersion = diagnosis.sqliteVersion
         sqliteOptions = diagnosis.sqliteOptions.filter { option in Self.options.contains { option.hasPrefix($0) } }
         store = diagnosis.store.directory.path
         directory = diagnosis.directory.map { File($0) }
-        files = diagnosis.files.map { File($0) }
+        files = (diagnosis.files + (queue?.files ?? [])).map { File($0) }
         setAside = diagnosis.setAside.map { File($0) }
         settings = diagnosis.settings.map { Settings($0) }
         usedBytes = diagnosis.settings?.usedBytes
@@ -101,7 +122,10 @@ private struct HealthReport: Encodable {
         entries = diagnosis.totals?.entries
         bodyBytes = diagnosis.totals?.bodyBytes
         keyIDs = diagnosis.keyIDs.isEmpty ? nil : diagnosis.keyIDs
-        complaints = diagnosis.complaints.map { Complaint(what: $0.what, remedy: $0.remedy) }
+        self.queue = queue.map { Queue($0) }
+        complaints = (diagnosis.complaints + (queue?.complaints ?? [])).map {
+            Complaint(what: $0.what, remedy: $0.remedy)
+        }
     }
 
     /// What of SQLite's options matters to a store.
@@ -115,9 +139,18 @@ extension HealthReport {
             "diamond   \(version)\(settings.map { ", schema \($0.schemaVersion)" } ?? "")",
             "sqlite    \(sqliteVersion)\(options)",
             "store     \(store)\(directory.map { " (\($0.mode))" } ?? "")",
-        ] + files.map { "file      \($0.name) (\($0.mode)), \(Quantity.bytes($0.bytes))" } + contents
+        ] + files.map { "file      \($0.name) (\($0.mode)), \(Quantity.bytes($0.bytes))" } + contents + queued
             + setAside.map { "aside     \($0.name), \(Quantity.bytes($0.bytes))" }
             + (complaints.isEmpty ? ["healthy"] : complaints.map { "! \($0.what): \($0.remedy)" })
+    }
+
+    private var queued: [String] {
+        guard let queue, let version = queue.schemaVersion, let counts = queue.counts else { return [] }
+        let pages = "\(queue.pages ?? 0) pages of \(Quantity.bytes(queue.pageSize ?? 0))"
+        return [
+            "queue     schema \(version), \(pages), journal_mode \(queue.journalMode ?? "")",
+            "jobs      \(counts.text)",
+        ]
     }
 
     private var contents: [String] {

@@ -1,22 +1,16 @@
 #if Tools
 import ArgumentParser
 import Diamond
-import Foundation
 
-/// Which store a command works on.
+/// Which store a command works on, and the key that it is sealed with.
 struct StoreOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "DIR"))
-    var store: String?
+    @OptionGroup var place: PlaceOptions
 
     @OptionGroup var sealing: SealOptions
 
-    @Flag(name: .long, help: "Print JSON.")
-    var json = false
+    var json: Bool { place.json }
 
-    var location: Store {
-        let path = [store, ProcessInfo.processInfo.environment["DIAMOND_STORE"]].compactMap { $0 }.first { !$0.isEmpty }
-        return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? .default
-    }
+    var location: Store { place.location }
 
     /// What requests are keyed and sent with.
     func configuration() throws -> Engine.Configuration {

@@ -7,6 +7,7 @@ enum Failure {
     static let nothingFound = ExitCode(1)
     static let different = ExitCode(1)
     static let damaged = ExitCode(1)
+    static let wrongState = ExitCode(1)
     static let errorStatus = ExitCode(2)
     static let noResponse = ExitCode(3)
     static let noStore = ExitCode(4)
@@ -23,6 +24,17 @@ enum Failure {
     static func report(_ error: CacheError) -> ExitCode { report(noStore, error.message) }
 
     static func report(_ error: RequestError) -> ExitCode { report(usage, error.message) }
+
+    static func report(_ error: ReplayError) -> ExitCode { report(code(of: error), error.message) }
+
+    private static func code(of error: ReplayError) -> ExitCode {
+        switch error.code {
+        case .badRequest: usage
+        case .noJob: nothingFound
+        case .queueFull, .wrongState, .leaseLost, .notUnique, .cannotMerge: wrongState
+        default: noStore
+        }
+    }
 
     static func report(_ error: ConnectionError) -> ExitCode {
         report([.badRequest, .noCredential].contains(error.code) ? usage : noResponse, error.message)

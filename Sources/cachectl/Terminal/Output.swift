@@ -22,11 +22,22 @@ enum Output {
     }
 
     /// One JSON value, keys sorted.
-    static func json(_ value: some Encodable) {
+    static func json(_ value: some Encodable) { line(text(of: value, isPretty: true)) }
+
+    /// One JSON value in a line of its own, keys sorted.
+    static func jsonLine(_ value: some Encodable) { line(text(of: value)) }
+
+    static func text(of value: some Encodable, isPretty: Bool = false) -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
         // Every form is made of text, finite numbers and lists of them: there is no other failure than the output's.
-        if let data = try? encoder.encode(value) { write(data + Data("\n".utf8)) }
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// Rows under their titles, no wider than the terminal.
+    static func table(_ table: Table) {
+        for row in table.lines(width: width) { line(row.printable) }
     }
 
     /// Columns of the terminal, or `nil` when the output goes elsewhere.

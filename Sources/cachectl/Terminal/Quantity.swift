@@ -41,6 +41,26 @@ enum Quantity {
     /// `1 entry`, `2 entries`.
     static func entries(_ count: Int) -> String { count == 1 ? "1 entry" : "\(count) entries" }
 
+    /// `1 job`, `2 jobs`.
+    static func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
+
+    /// `1-3, 7` of 1, 2, 3 and 7, which come in order.
+    static func numbers(_ numbers: [Int64]) -> String {
+        var runs: [ClosedRange<Int64>] = []
+        for number in numbers {
+            if let last = runs.last, last.upperBound + 1 == number {
+                runs[runs.count - 1] = last.lowerBound...number
+            } else {
+                runs.append(number...number)
+            }
+        }
+        return runs.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }
+            .joined(separator: ", ")
+    }
+
+    /// `2026-08-01T12:00:00Z`.
+    static func instant(_ date: Date) -> String { instant(Int64((date.timeIntervalSince1970 * 1000).rounded())) }
+
     /// `12.3 %` of 0.1234.
     static func percent(_ part: Double) -> String { "\(tenths(part * 100)) %" }
 

@@ -56,8 +56,9 @@ final class QueueWatch: @unchecked Sendable {
 final class QueueBell: Sendable {
     private let descriptor: Int32
 
-    init(_ store: Store) {
-        descriptor = open(store.wakePath, O_CREAT | O_CLOEXEC | O_WRONLY, 0o600)
+    /// - Parameter create: whether what is rung may be made. Where it is not there, nobody listens.
+    init(_ store: Store, create: Bool = true) {
+        descriptor = open(store.wakePath, (create ? O_CREAT : 0) | O_CLOEXEC | O_WRONLY, 0o600)
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

@@ -39,13 +39,18 @@ extension ReplayQueue {
         let effect = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.apply(deed, to: id, on: connection, &ledger)
         }
+        if let error = Self.error(effect, deed, id) { throw error }
+    }
+
+    /// Why a deed was not done; `nil` where it was.
+    static func error(_ effect: ReplayTable.Effect, _ deed: ReplayDeed, _ id: ReplayJob.ID) -> ReplayError? {
         switch effect {
-        case .done: return
-        case .noJob: throw Self.noJob(id)
+        case .done: nil
+        case .noJob: noJob(id)
         case .notUnique:
-            throw ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
+            ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
         case .wrongState(let state):
-            throw ReplayError(.wrongState, "job \(id) is \(state): \(deed.verb.rawValue) is for what is \(deed.states)")
+            ReplayError(.wrongState, "job \(id) is \(state): \(deed.verb.rawValue) is for what is \(deed.states)")
         }
     }
 
@@ -58,28 +63,34 @@ extension ReplayQueue {
     ///
     /// - Parameters:
     ///   - id: of the job.
-    ///   - change: gets the request as it is on disk.
+    ///   - change: gets the request as it is on disk. Identity, lane and ordering key have to stay: by them the job is held
+    ///     and claimed, and has its place.
     /// - Returns: the id of the job that has the new request.
-    /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent.
+    /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent; `badRequest` for what has to stay.
     public func edit(
         _ id: ReplayJob.ID,
         _ change: @Sendable (inout Request) -> Void
     ) async throws(ReplayError) -> ReplayJob.ID {
-        guard var request = try request(of: id) else { throw Self.noJob(id) }
-        let key = HTTPField.Name.idempotencyKey
-        let oldKey = key.flatMap { request.headers[$0] }
+        guard let old = try request(of: id) else { throw Self.noJob(id) }
+        var request = old
         change(&request)
+        try Self.refuseMove(of: id, from: old, to: request)
+        let key = HTTPField.Name.idempotencyKey
+        let oldKey = key.flatMap { old.headers[$0] }
         // Another request under the old key would be answered as the old one; under none, it gets its own.
         if let key, request.headers[key] == oldKey { request.headers[key] = nil }
         let draft = try ReplayDraft(request, rules: rules, freshKey: UUID().uuidString)
-        let limit = maximumCount
+        // Its unique name goes over to another job.
+        var addition = draft
+        addition.policy.uniqueness = .appendAfterRunning
+        let (limit, rules, added) = (maximumCount, rules, addition)
         let result = try await writer.write { (connection, ledger) throws(SQLiteError) -> Result<Int64, ReplayError> in
             guard let row = try ReplayTable.row(id, on: connection) else { return .failure(Self.noJob(id)) }
             guard row.state != .running, row.state != .done else {
                 return .failure(ReplayError(.wrongState, "job \(id) is \(row.state): what is sent is not changed"))
             }
             guard row.unknownAt == nil else {
-                switch try ReplayTable.add(draft, limit: limit, on: connection, &ledger) {
+                switch try ReplayTable.add(added, limit: limit, rules: rules, on: connection, &ledger) {
                 case .added(let id), .kept(let id), .replaced(let id): return .success(id)
                 case .merged: return .success(id)
                 case .refused(let error): return .failure(error)
@@ -91,6 +102,19 @@ extension ReplayQueue {
             return .success(id)
         }
         return try result.get()
+    }
+
+    private static func refuseMove(
+        of id: ReplayJob.ID, from old: Request, to new: Request
+    ) throws(ReplayError) {
+        let moves = [
+            ("identity", old.identity != new.identity), ("lane", old.lane != new.lane),
+            ("ordering key", old.replay.orderingKey != new.replay.orderingKey),
+            ("order", old.replay.order != new.replay.order),
+        ]
+        guard let move = moves.first(where: \.1) else { return }
+        let remedy = "leave it as it is, or discard the job and add another"
+        throw ReplayError(.badRequest, "the edit changes the \(move.0) of job \(id): \(remedy)")
     }
 
     // MARK: Holds

@@ -36,19 +36,32 @@ public final class ReplayQueue: Sendable {
     /// - Throws: ``ReplayError``.
     public convenience init(_ store: Store) throws(ReplayError) { try self.init(store, clock: .system) }
 
+    /// The queue of a store that has one: for whoever looks at it or tends it. Makes nothing.
+    ///
+    /// - Throws: ``ReplayError``: `noStore` where there is none.
+    package convenience init(existing store: Store) throws(ReplayError) {
+        guard FileManager.default.fileExists(atPath: store.replayPath) else {
+            let place = store.replayDirectory.path
+            throw ReplayError(.noStore, "there is no queue in \(place): add a request to it, or name another store")
+        }
+        try self.init(store, clock: .system, create: false)
+    }
+
     /// - Parameters:
     ///   - activity: is told what happens.
+    ///   - create: whether the file, and what stands beside it, may be made.
     ///   - resolve: what an engine adds to a request.
     init(
         _ store: Store,
         clock: ReplayClock = .system,
         activity: Activity? = nil,
         rules: KeyRules = KeyRules(),
+        create: Bool = true,
         resolve: @escaping Resolve = { $0 }
     ) throws(ReplayError) {
-        database = try Self.open(store)
+        database = try Self.open(store, create: create)
         (self.store, self.clock, self.rules, self.resolve, self.activity) = (store, clock, rules, resolve, activity)
-        let bell = QueueBell(store)
+        let bell = QueueBell(store, create: create)
         writer = ReplayWriter(database, clock) { [listeners] transitions in
             for transition in transitions { activity?.report(.job(transition)) }
             listeners.tell(transitions)
@@ -57,17 +70,23 @@ public final class ReplayQueue: Sendable {
         owner = ReplayOwner(store, writer, clock)
     }
 
-    private static func open(_ store: Store) throws(ReplayError) -> SQLiteDatabase {
+    private static func open(_ store: Store, create: Bool) throws(ReplayError) -> SQLiteDatabase {
+        if create { try makeDirectories(of: store) }
+        var configuration = store.replaySchema
+        configuration.create = create
+        do throws(SQLiteError) {
+            return try SQLiteDatabase(path: store.replayPath, configuration: configuration)
+        } catch {
+            throw ReplayError(error)
+        }
+    }
+
+    private static func makeDirectories(of store: Store) throws(ReplayError) {
         do throws(CacheError) {
             try Store.create(store.replayDirectory)
             try Store.create(store.ownersDirectory)
         } catch {
             throw ReplayError(.cannotOpen, error.message)
-        }
-        do throws(SQLiteError) {
-            return try SQLiteDatabase(path: store.replayPath, configuration: store.replaySchema)
-        } catch {
-            throw ReplayError(error)
         }
     }
 
@@ -148,15 +167,19 @@ public final class ReplayQueue: Sendable {
         return draft
     }
 
-    func add(_ drafts: [ReplayDraft]) async throws(ReplayError) -> [ReplayJob.ID?] {
+    /// - Parameter held: the places of those that are held from the first.
+    func add(_ drafts: [ReplayDraft], held: Set<Int> = []) async throws(ReplayError) -> [ReplayJob.ID?] {
         let (limit, rules) = (maximumCount, rules)
         let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
             // All or none, though others are in the same transaction.
             let before = ledger
             return try connection.undoing { (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
                 var ids: [Int64?] = []
-                for draft in drafts {
+                for (index, draft) in drafts.enumerated() {
                     switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, &ledger) {
+                    case .added(let id) where held.contains(index):
+                        _ = try ReplayTable.apply(.hold, to: id, on: connection, &ledger)
+                        ids.append(id)
                     case .added(let id), .kept(let id), .replaced(let id): ids.append(id)
                     case .merged: ids.append(nil)
                     case .refused(let error):

@@ -3,7 +3,7 @@ import Foundation
 
 /// Reading jobs for people.
 extension ReplayTable {
-    private static let columns = """
+    static let columns = """
         id, state, reason, method, url, host, identity, ordering_key, is_strict, is_head, priority, lane, tags, metadata,
         kind, enqueued_at, changed_at, run_at, expires_at, attempts, attempt_limit, sent_at, unknown_at, idempotency_key,
         status, token
@@ -95,9 +95,9 @@ extension ReplayTable {
 
 extension ReplayFilter {
     /// Values are bound from the third on.
-    fileprivate var condition: String { (["TRUE"] + terms.map(\.sql)).numbered }
+    var condition: String { (["TRUE"] + terms.map(\.sql)).numbered }
 
-    fileprivate var values: [String] { terms.map(\.value) }
+    var values: [String] { terms.map(\.value) }
 
     private var terms: [(sql: String, value: String)] {
         var terms: [(String, String)] = []

@@ -3,16 +3,7 @@ import Foundation
 
 /// What people do to jobs.
 extension ReplayTable {
-    /// What is done to a job that somebody names.
-    enum Deed: Hashable, Sendable {
-        /// What waits is sent now.
-        case retry
-        case hold
-        case release
-        case discard
-        /// What is dead or in review is sent again, its attempts counted anew.
-        case redrive
-    }
+    typealias Deed = ReplayDeed
 
     /// What has come of a deed.
     enum Effect: Hashable, Sendable {
@@ -207,7 +198,7 @@ extension ReplayTable {
 
 extension ReplayHold {
     /// As it stands in the table.
-    var kind: String {
+    package var kind: String {
         switch self {
         case .queue: "queue"
         case .key: "key"
@@ -217,7 +208,7 @@ extension ReplayHold {
     }
 
     /// Empty for the queue.
-    var name: String {
+    package var name: String {
         switch self {
         case .queue: ""
         case .key(let name), .identity(let name): name

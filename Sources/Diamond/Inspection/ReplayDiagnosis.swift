@@ -1,0 +1,129 @@
+import DiamondSQLite
+import DiamondSchema
+import Foundation
+
+/// How a store's queue is: its files, its settings, whether what it says of its jobs agrees. Nothing is changed by asking.
+package struct ReplayDiagnosis: Sendable {
+    /// What the file says of itself.
+    package struct Settings: Hashable, Sendable {
+        package var schemaVersion: Int64
+        package var applicationID: Int64
+        package var journalMode: String
+        package var pageSize: Int64
+        package var pages: Int64
+    }
+
+    /// What does not agree, counted.
+    package struct Discord: Hashable, Sendable {
+        /// States whose number of jobs is another one than is written.
+        package var census = 0
+        /// Ordering keys whose first job is not marked as it, and jobs that are marked and are not first.
+        package var heads = 0
+        /// Jobs without a request.
+        package var payloads = 0
+        /// Jobs that run, and nobody runs them.
+        package var owners = 0
+    }
+
+    package let store: Store
+    /// Database, log and index, as far as they are there.
+    package var files: [CacheDiagnosis.File]
+    /// `nil` where the file cannot be read.
+    package var settings: Settings?
+    /// What SQLite's own check finds, at most 10 lines.
+    package var damages: [String] = []
+    package var counts: [ReplayState: Int] = [:]
+    package var discord = Discord()
+    /// Why the queue cannot be used.
+    package var failure: ReplayError?
+
+    /// `nil` where the store has no queue.
+    package init?(of store: Store) {
+        guard FileManager.default.fileExists(atPath: store.replayPath) else { return nil }
+        self.store = store
+        files = ["", "-wal", "-shm"].compactMap {
+            CacheDiagnosis.File(store.replayPath + $0, name: "replay.sqlite\($0)")
+        }
+        do throws(SQLiteError) { try read() } catch { failure = ReplayError(error) }
+    }
+
+    private mutating func read() throws(SQLiteError) {
+        self = try SQLiteDatabase.look(at: store.replayPath, store.replaySchema) { (connection) throws(SQLiteError) in
+            var diagnosis = self
+            try diagnosis.read(connection)
+            return diagnosis
+        }
+    }
+
+    private mutating func read(_ connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let settings = try ReplayTable.settings(on: connection)
+        self.settings = settings
+        failure = settings.failure(store.replayPath)
+        guard failure == nil else { return }
+        damages = try ReplayTable.damages(on: connection)
+        // What is damaged agrees with nothing.
+        guard damages.isEmpty else { return }
+        counts = try ReplayTable.census(on: connection)
+        discord = try ReplayTable.discord(on: connection)
+    }
+}
+
+extension ReplayDiagnosis.Settings {
+    /// Why a program cannot use the file.
+    fileprivate func failure(_ path: String) -> ReplayError? {
+        let schema = DiamondSchema.replay
+        guard applicationID == schema.applicationID else {
+            return ReplayError(SQLiteError(.foreignFile, "belongs to another program", path: path))
+        }
+        guard schemaVersion > schema.migrations.count else { return nil }
+        let message = "has schema version \(schemaVersion), this program knows \(schema.migrations.count)"
+        return ReplayError(SQLiteError(.newerSchema, message, path: path))
+    }
+}
+
+extension ReplayDiagnosis {
+    /// Judged by what was read, the worst first.
+    package var complaints: [CacheDiagnosis.Complaint] {
+        (failure.map { [.init(what: "the queue cannot be used", remedy: $0.message)] } ?? [])
+            + damages.map { .init(what: "\(store.replayPath) is damaged: \($0)", remedy: Self.recovery) }
+            + permissions + settingsComplaints + discord.complaints
+    }
+
+    private static let recovery =
+        "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"
+
+    private var permissions: [CacheDiagnosis.Complaint] {
+        files.filter { $0.mode != 0o600 }.map { file in
+            let path = store.replayDirectory.appendingPathComponent(file.name).path
+            return .init(
+                what: "\(path) has the permissions 0\(String(file.mode, radix: 8)), not 0600",
+                remedy: "chmod 600 '\(path)'")
+        }
+    }
+
+    private var settingsComplaints: [CacheDiagnosis.Complaint] {
+        guard let settings, failure == nil, settings.journalMode != "wal" else { return [] }
+        return [
+            .init(
+                what: "the queue's journal mode is \(settings.journalMode), not wal: readers wait for writers",
+                remedy: "'cachectl queue list' sets it, as any program does")
+        ]
+    }
+}
+
+extension ReplayDiagnosis.Discord {
+    fileprivate var complaints: [CacheDiagnosis.Complaint] {
+        let found = [
+            (census, "the counts of the queue's jobs are wrong in \(Self.text(census, "state"))"),
+            (heads, "\(Self.text(heads, "ordering key")) of the queue lack their right first job"),
+            (payloads, "\(Self.text(payloads, "job")) of the queue have no request"),
+            (owners, "\(Self.text(owners, "job")) of the queue run, and nobody runs them"),
+        ]
+        return found.filter { $0.0 > 0 }.map { .init(what: $0.1, remedy: Self.remedy) }
+    }
+
+    private static func text(_ count: Int, _ noun: String) -> String { count == 1 ? "1 \(noun)" : "\(count) \(noun)s" }
+
+    private static let remedy =
+        "run 'cachectl queue export', end the programs that use the store, move replay.sqlite* away, and import it again"
+}

@@ -1,0 +1,58 @@
+import DiamondSQLite
+package import Foundation
+
+/// A job that goes from one queue to another. Its attempts are counted anew there.
+package struct ReplayCopy: Sendable {
+    package var request: Request
+    /// It is not sent before; `nil` for now.
+    package var runAt: Date?
+    /// The first attempt that may have been processed without anybody knowing.
+    package var unknownSince: Date?
+    /// Whether it is sent only when somebody has released it.
+    package var isHeld: Bool
+    /// Where it comes from, for people.
+    package var place: String?
+
+    package init(_ request: Request, runAt: Date? = nil, unknownSince: Date? = nil, isHeld: Bool = false) {
+        self.request = request
+        self.runAt = runAt
+        self.unknownSince = unknownSince
+        self.isHeld = isHeld
+    }
+
+    fileprivate func placed(_ error: ReplayError) -> ReplayError {
+        ReplayError(error.code, "\(place.map { "\($0): " } ?? "")\(error.message)")
+    }
+}
+
+extension ReplayQueue {
+    /// Refuses what cannot be kept, such as what has a secret.
+    package static func check(_ copies: [ReplayCopy]) throws(ReplayError) {
+        for copy in copies {
+            do throws(ReplayError) {
+                _ = try ReplayDraft(copy.request, rules: KeyRules(), freshKey: "")
+            } catch {
+                throw copy.placed(error)
+            }
+        }
+    }
+
+    /// Adds all of them, in their order, or none.
+    ///
+    /// - Returns: as ``enqueue(_:after:)`` does, of each.
+    /// - Throws: ``ReplayError``; then nothing was added.
+    @discardableResult
+    package func enqueue(_ copies: [ReplayCopy]) async throws(ReplayError) -> [ReplayJob.ID?] {
+        var drafts: [ReplayDraft] = []
+        for copy in copies {
+            do throws(ReplayError) {
+                var draft = try await draft(of: copy.request, at: copy.runAt?.milliseconds)
+                draft.history.unknownAt = copy.unknownSince?.milliseconds
+                drafts.append(draft)
+            } catch {
+                throw copy.placed(error)
+            }
+        }
+        return try await add(drafts, held: Set(copies.indices.filter { copies[$0].isHeld }))
+    }
+}

@@ -1,0 +1,113 @@
+import DiamondSQLite
+
+/// Doing something to many jobs.
+extension ReplayQueue {
+    /// What has come of it.
+    package struct Sweep: Sendable {
+        /// To which jobs it was done.
+        package var done: [ReplayJob.ID] = []
+        /// Why it was not done to others.
+        package var refusals: [(id: ReplayJob.ID, error: ReplayError)] = []
+    }
+
+    /// Jobs of one transaction: others want to write, too.
+    private static let slice = 500
+
+    /// - Parameter isTrial: whether nothing is to stay of it.
+    package func apply(
+        _ deed: ReplayDeed,
+        to ids: [ReplayJob.ID],
+        isTrial: Bool = false
+    ) async throws(ReplayError) -> Sweep {
+        var sweep = Sweep()
+        for start in stride(from: 0, to: ids.count, by: Self.slice) {
+            let part = Array(ids[start..<min(start + Self.slice, ids.count)])
+            for (id, effect) in zip(part, try await effects(of: deed, on: part, isTrial)) {
+                if let error = Self.error(effect, deed, id) {
+                    sweep.refusals.append((id, error))
+                } else {
+                    sweep.done.append(id)
+                }
+            }
+        }
+        return sweep
+    }
+
+    /// Does it to all that are meant; those that are in no state for it are passed over.
+    ///
+    /// - Parameter isTrial: whether nothing is to stay of it.
+    package func apply(
+        _ deed: ReplayDeed,
+        to filter: ReplayFilter,
+        isTrial: Bool = false
+    ) async throws(ReplayError) -> Sweep {
+        var sweep = Sweep()
+        var last: Int64 = 0
+        while true {
+            let ids = try read { (connection) throws(SQLiteError) in
+                try ReplayTable.ids(filter, after: last, limit: Self.slice, on: connection)
+            }
+            guard let end = ids.last else { return sweep }
+            let part = try await apply(deed, to: ids, isTrial: isTrial)
+            sweep.done += part.done
+            sweep.refusals += part.refusals.filter { ![.wrongState, .noJob].contains($0.error.code) }
+            last = end
+        }
+    }
+
+    private func effects(
+        of deed: ReplayDeed,
+        on ids: [ReplayJob.ID],
+        _ isTrial: Bool
+    ) async throws(ReplayError) -> [ReplayTable.Effect] {
+        try await attempt(isTrial) { (connection, ledger) throws(SQLiteError) in
+            var effects: [ReplayTable.Effect] = []
+            for id in ids { effects.append(try ReplayTable.apply(deed, to: id, on: connection, &ledger)) }
+            return effects
+        }
+    }
+
+    // MARK: Trials
+
+    /// How many jobs a hold would hold that are not held yet.
+    package func trial(holding hold: ReplayHold) async throws(ReplayError) -> Int {
+        try await attempt(true) { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.hold(hold, reason: "", on: connection, &ledger)
+        }
+    }
+
+    /// How many jobs the end of a hold would release.
+    package func trial(releasing hold: ReplayHold) async throws(ReplayError) -> Int {
+        try await attempt(true) { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.release(hold, on: connection, &ledger)
+        }
+    }
+
+    /// What a claim would do now, in its order: found out by a claim of which nothing stays.
+    ///
+    /// - Parameter limit: jobs that it takes at most.
+    package func rehearsal(limit: Int) async throws(ReplayError) -> [ReplayTransition] {
+        try await attempt(true) { (connection, ledger) throws(SQLiteError) in
+            var rehearsed = ReplayLedger(now: ledger.now, uptime: ledger.uptime)
+            _ = try ReplayTable.claim(limit, of: .all, by: 0, on: connection, &rehearsed)
+            return rehearsed.transitions
+        }
+    }
+
+    /// The jobs that wait for their time, the nearest first.
+    package func waiting(limit: Int) throws(ReplayError) -> [ReplayJob] {
+        try read { (connection) throws(SQLiteError) in try ReplayTable.waiting(limit: limit, on: connection) }
+    }
+
+    private func attempt<Value: Sendable>(
+        _ isTrial: Bool,
+        _ body: @escaping ReplayWriter.Body<Value>
+    ) async throws(ReplayError) -> Value {
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
+            guard isTrial else { return try body(connection, &ledger) }
+            // Nothing of it is told or counted.
+            var trial = ledger
+            return try connection.undoing { (connection) throws(SQLiteError) in (try body(connection, &trial), false) }
+        }
+    }
+}

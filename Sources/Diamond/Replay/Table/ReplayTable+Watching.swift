@@ -1,0 +1,52 @@
+import DiamondSQLite
+
+/// Reading jobs for those who go through many, or wait for what comes.
+extension ReplayTable {
+    /// The ids of those that are meant, in order.
+    static func ids(
+        _ filter: ReplayFilter,
+        after id: Int64,
+        limit: Int,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement(
+            composed: "SELECT id FROM job WHERE id > ?1 AND \(filter.condition) ORDER BY id LIMIT ?2")
+        try statement.bind(id, at: 1)
+        try statement.bind(Int64(limit), at: 2)
+        for (index, value) in filter.values.enumerated() { try statement.bind(value, at: Int32(index + 3)) }
+        var ids: [Int64] = []
+        while try statement.step() { ids.append(statement.int64(0)) }
+        return ids
+    }
+
+    /// Those whose last transition was then or later, the oldest first.
+    static func changed(
+        since time: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [ReplayJob] {
+        let statement = try connection.statement(
+            composed: """
+                SELECT \(columns) FROM job WHERE state IN (0, 1, 2, 3, 4, 5, 6) AND changed_at >= ?
+                ORDER BY changed_at, id
+                """)
+        try statement.bind(time, at: 1)
+        return try jobs(statement)
+    }
+
+    /// Those that wait for their time, the nearest first.
+    static func waiting(
+        limit: Int,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [ReplayJob] {
+        let statement = try connection.statement(
+            composed: "SELECT \(columns) FROM job WHERE state = 1 ORDER BY run_at, id LIMIT ?")
+        try statement.bind(Int64(limit), at: 1)
+        return try jobs(statement)
+    }
+
+    private static func jobs(_ statement: borrowing SQLiteStatement) throws(SQLiteError) -> [ReplayJob] {
+        var jobs: [ReplayJob] = []
+        while try statement.step() { jobs.append(ReplayJob(statement)) }
+        return jobs
+    }
+}

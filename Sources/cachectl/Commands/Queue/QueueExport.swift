@@ -1,0 +1,45 @@
+#if Tools
+import ArgumentParser
+import Diamond
+
+struct QueueExport: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Prints jobs as lines of JSON: the facts and the written request of each.",
+        discussion: "Secrets are not in a job: its request has their names."
+    )
+
+    @OptionGroup var place: PlaceOptions
+    @OptionGroup var filter: JobFilterOptions
+
+    func run() throws {
+        guard let queue = try place.findQueue() else { return }
+        var unreadable = 0
+        do throws(ReplayError) {
+            var jobs = try queue.jobs(filter.filter)
+            while let last = jobs.last {
+                for job in jobs where !(try export(job, from: queue)) { unreadable += 1 }
+                jobs = try queue.jobs(filter.filter, after: last.id)
+            }
+        } catch {
+            throw Failure.report(error)
+        }
+        if unreadable > 0 {
+            throw Failure.report(
+                Failure.damaged, "\(Quantity.jobs(unreadable)) have no request that can be read: see them with 'show'")
+        }
+    }
+
+    /// - Returns: whether its request can be read.
+    private func export(_ job: ReplayJob, from queue: ReplayQueue) throws(ReplayError) -> Bool {
+        var request: Request?
+        do throws(ReplayError) {
+            request = try queue.request(of: job.id)
+        } catch  where error.code == .badRequest {
+            request = nil
+        }
+        Output.jsonLine(JobLine(job: JobForm(job), request: request))
+        return request != nil
+    }
+}
+#endif

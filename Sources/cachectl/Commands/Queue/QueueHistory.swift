@@ -1,0 +1,73 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+
+struct QueueHistory: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Tells how often each verb was used day by day, or hour by hour.",
+        discussion: """
+            Days and hours are those of UTC; those in which nothing happened are left out. With --json the hours are printed.
+            """
+    )
+
+    @OptionGroup var place: PlaceOptions
+
+    @Option(help: ArgumentHelp("What happened in the last N days, today included; 7.", valueName: "N"))
+    var days = 7
+
+    @Flag(help: "Hour by hour.")
+    var hours = false
+
+    func validate() throws {
+        guard (1...400).contains(days) else { throw ValidationError("--days is from 1 to 400") }
+    }
+
+    func run() throws {
+        let today = (Date().timeIntervalSince1970 / 86_400).rounded(.down)
+        let start = Date(timeIntervalSince1970: (today - Double(days - 1)) * 86_400)
+        let queue = try place.findQueue()
+        do throws(ReplayError) {
+            show(try queue?.history(since: start) ?? [])
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func show(_ uses: [(hour: Date, verb: String, count: Int)]) {
+        let counts = Dictionary(grouping: uses, by: \.hour).mapValues { uses in
+            Dictionary(uses.map { ($0.verb, $0.count) }, uniquingKeysWith: +)
+        }
+        guard !place.json else {
+            return Output.json(counts.sorted { $0.key < $1.key }.map { HourForm($0.key, $0.value) })
+        }
+        guard !uses.isEmpty else { return Output.note("nothing happened") }
+        let length = hours ? 13 : 10
+        let rows = Dictionary(grouping: uses) { String(Quantity.instant($0.hour).prefix(length)) }
+        show(rows.mapValues { uses in Dictionary(uses.map { ($0.verb, $0.count) }, uniquingKeysWith: +) })
+    }
+
+    private func show(_ rows: [String: [String: Int]]) {
+        let used = Set(rows.values.flatMap(\.keys))
+        // A newer program's verbs come behind those that are known here.
+        let known = ReplayTransition.Verb.allCases.map(\.rawValue).filter(used.contains)
+        let verbs = known + used.subtracting(known).sorted()
+        var table = Table(
+            header: [hours ? "HOUR" : "DAY"] + verbs.map { $0.uppercased() },
+            alignments: [.left] + verbs.map { _ in .right })
+        table.rows = rows.sorted { $0.key < $1.key }.map { time, counts in
+            [time.replacing("T", with: " ")] + verbs.map { String(counts[$0] ?? 0) }
+        }
+        Output.table(table)
+    }
+}
+
+/// An hour of `queue history --json`.
+private struct HourForm: Encodable {
+    var hour: String
+    var verbs: [String: Int]
+
+    init(_ hour: Date, _ verbs: [String: Int]) { (self.hour, self.verbs) = (Quantity.instant(hour), verbs) }
+}
+#endif

@@ -1,0 +1,81 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+
+struct QueueList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists jobs in the order in which they were added, under the counts of all and what is held.",
+        discussion: """
+            TRIES are the attempts that count, of how many at most; AGE counts from when the job was added; NEXT tells when \
+            it is sent, behind that others of its ordering key come first. Where there is more, a line behind the table \
+            names the id to go on behind.
+            """
+    )
+
+    @OptionGroup var place: PlaceOptions
+    @OptionGroup var filter: JobFilterOptions
+
+    @Option(help: ArgumentHelp("Jobs at most.", valueName: "N"))
+    var limit = 50
+
+    @Option(help: ArgumentHelp("Begin behind the job with this id.", valueName: "ID"))
+    var after: Int64 = 0
+
+    func validate() throws {
+        guard limit >= 0 else { throw ValidationError("--limit is not negative") }
+    }
+
+    func run() throws {
+        guard let queue = try place.findQueue() else { return show(QueueView()) }
+        do throws(ReplayError) {
+            // One more than is shown tells whether there is one.
+            let jobs = try queue.jobs(filter.filter, after: after, limit: min(limit, .max - 1) + 1)
+            show(
+                QueueView(
+                    counts: try queue.counts(), holds: try queue.holds().map { HoldForm($0, reason: $1, since: $2) },
+                    jobs: Array(jobs.prefix(limit)), isMore: jobs.count > limit))
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func show(_ view: QueueView) {
+        guard !place.json else { return Output.json(QueueForm(view)) }
+        Output.line(CountsForm(view.counts).text)
+        for hold in view.holds { Output.line(hold.line.printable) }
+        guard !view.jobs.isEmpty else {
+            return Output.note(filter.isEmpty ? "nothing queued" : "nothing of that queued")
+        }
+        let now = Date()
+        var table = JobRow.table
+        table.rows = view.jobs.map { JobRow($0, now: now).cells }
+        Output.line("")
+        Output.table(table)
+        if view.isMore, let last = view.jobs.last { Output.note("there is more: --after \(last.id)") }
+    }
+}
+
+/// What a list shows.
+private struct QueueView {
+    var counts: [ReplayState: Int] = [:]
+    var holds: [HoldForm] = []
+    var jobs: [ReplayJob] = []
+    var isMore = false
+}
+
+/// The form of `queue list --json`.
+private struct QueueForm: Encodable {
+    var counts: CountsForm
+    var holds: [HoldForm]
+    var jobs: [JobForm]
+    /// What `--after` goes on with; absent where there is no more.
+    var after: Int64?
+
+    init(_ view: QueueView) {
+        (counts, holds, jobs) = (CountsForm(view.counts), view.holds, view.jobs.map(JobForm.init))
+        after = view.isMore ? view.jobs.last?.id : nil
+    }
+}
+#endif

@@ -1,0 +1,181 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+
+struct QueueShow: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Shows a job: its facts, its request, and the attempts that came to nothing.",
+        discussion: """
+            Secrets are not in a job: its request has their names. As a curl command they are variables of the shell, named \
+            as curl commands of requests do it: $GITHUB_TOKEN for github-token.
+            """
+    )
+
+    @OptionGroup var place: PlaceOptions
+
+    @Argument(help: ArgumentHelp("The job's id.", valueName: "ID"))
+    var id: Int64
+
+    @Flag(help: "Print the request alone, as a curl command.")
+    var asCurl = false
+
+    @Flag(help: "Print the request alone, in the written form that add and edit read.")
+    var asRequest = false
+
+    func validate() throws {
+        guard !asCurl || !asRequest else { throw ValidationError("give one of --as-curl and --as-request") }
+    }
+
+    func run() throws {
+        let queue = try place.openQueue()
+        let job: ReplayJob
+        let failures: [ReplayFailure]
+        do throws(ReplayError) {
+            guard let found = try queue.job(id) else {
+                throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
+            }
+            (job, failures) = (found, try queue.failures(of: id))
+        } catch {
+            throw Failure.report(error)
+        }
+        let request = try request(in: queue)
+        if asCurl || asRequest {
+            guard let request else { throw Failure.damaged }
+            return try show(request, job.idempotencyKey)
+        }
+        show(JobText(job, request, failures))
+        if request == nil { throw Failure.damaged }
+    }
+
+    /// `nil` where what is on disk cannot be read; then the reason is told.
+    private func request(in queue: ReplayQueue) throws -> Request? {
+        do throws(ReplayError) {
+            guard let request = try queue.request(of: id) else {
+                throw ReplayError(.badRequest, "job \(id) has no request: discard it")
+            }
+            return request
+        } catch  where error.code == .badRequest {
+            Output.note("cachectl: the request cannot be read: \(error.message)")
+            return nil
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func show(_ request: Request, _ key: String?) throws {
+        do throws(RequestError) {
+            if asCurl { Output.line(try request.curlCommand(naming: key)) } else { Output.json(request) }
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func show(_ text: JobText) {
+        guard !place.json else { return Output.json(text.form) }
+        for line in text.lines { Output.line(line.printable) }
+        if !text.failures.isEmpty {
+            Output.line("\nATTEMPTS")
+            Output.table(text.attempts)
+        }
+    }
+}
+
+extension Request {
+    /// With the job's idempotency key as it is: it is no secret, and another one would be another request.
+    fileprivate func curlCommand(naming key: String?) throws(RequestError) -> String {
+        let command = try curlCommand()
+        guard let key, key.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }) else {
+            return command
+        }
+        return command.replacing("\"Idempotency-Key: $IDEMPOTENCY_KEY\"", with: "'Idempotency-Key: \(key)'")
+    }
+}
+
+/// A job in words.
+private struct JobText {
+    let job: ReplayJob
+    let request: Request?
+    let failures: [ReplayFailure]
+
+    init(_ job: ReplayJob, _ request: Request?, _ failures: [ReplayFailure]) {
+        (self.job, self.request, self.failures) = (job, request, failures)
+    }
+
+    var form: ShownJob {
+        ShownJob(job: JobForm(job), request: request, failures: failures.map(ShownJob.Failure.init))
+    }
+
+    var lines: [String] { facts.map { "\($0.padding(toLength: 12, withPad: " ", startingAt: 0))\($1)" } + written }
+
+    private var facts: [(String, String)] {
+        let rare: [(String, String?)] = [
+            ("identity", job.identity), ("key", key), ("priority", job.priority == 0 ? nil : String(job.priority)),
+            ("lane", job.lane == Lane.default.name ? nil : job.lane), ("unique", request?.replay.unique),
+            ("kind", job.kind), ("tags", job.tags.isEmpty ? nil : job.tags.joined(separator: ", ")),
+            ("metadata", job.metadata.isEmpty ? nil : Output.text(of: job.metadata)),
+        ]
+        let times: [(String, Date?)] = [
+            ("added", job.enqueuedAt), ("changed", job.changedAt), ("not before", job.runAt),
+            ("expires", job.expiresAt),
+            ("sent", job.sentAt), ("unknown", job.unknownSince),
+        ]
+        let answers: [(String, String?)] = [
+            ("attempts", "\(job.attempts) of \(job.attemptLimit)"), ("answer", job.status.map(String.init)),
+            ("sent as", job.idempotencyKey),
+        ]
+        let all = rare + times.map { ($0, $1.map(Quantity.instant)) } + answers
+        return [("job", "\(job.id)"), ("state", state), ("request", "\(job.method) \(job.url)")]
+            + all.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    private var state: String {
+        let next = JobRow.next(job, Date())
+        return "\(job.state) (\(job.reason))\(next == "-" ? "" : ", \(next)")"
+    }
+
+    private var key: String? {
+        job.orderingKey.map { "\($0), \(job.order.rawValue)\(job.isHead ? ", first in its line" : "")" }
+    }
+
+    private var written: [String] {
+        guard let request else { return [] }
+        return ["", "REQUEST"] + Output.text(of: request, isPretty: true).split(separator: "\n").map(String.init)
+    }
+
+    var attempts: Table {
+        var table = Table(
+            header: ["NUMBER", "STARTED", "TOOK", "CODE", "MESSAGE"], alignments: [.right, .left, .right, .left, .left])
+        table.rows = failures.map { failure in
+            let time = Duration.seconds(failure.endedAt.timeIntervalSince(failure.startedAt))
+            return [
+                String(failure.number), Quantity.instant(failure.startedAt), Quantity.time(time), failure.code,
+                failure.message,
+            ]
+        }
+        return table
+    }
+}
+
+/// The form of `queue show --json`.
+private struct ShownJob: Encodable {
+    struct Failure: Encodable {
+        var number: Int
+        var startedAt: String
+        var endedAt: String
+        var code: String
+        var message: String
+
+        init(_ failure: ReplayFailure) {
+            (number, code, message) = (failure.number, failure.code, failure.message)
+            (startedAt, endedAt) = (Quantity.instant(failure.startedAt), Quantity.instant(failure.endedAt))
+        }
+    }
+
+    var job: JobForm
+    /// Absent where it cannot be read.
+    var request: Request?
+    var failures: [Failure]
+}
+#endif

@@ -1,0 +1,101 @@
+#if Tools
+import ArgumentParser
+import Diamond
+
+/// What is held or released: all that has a name, now and from now on, or jobs.
+struct HoldOptions: ParsableArguments {
+    @OptionGroup var jobs: JobSelectionOptions
+
+    @Flag(help: "The whole queue.")
+    var queue = false
+
+    @Option(help: ArgumentHelp("A lane.", valueName: "NAME"))
+    var lane: String?
+
+    @Flag(
+        name: .customLong("jobs"),
+        help: "With --key and --identity: the jobs that there are, one by one, and not the name itself.")
+    var meansJobs = false
+
+    /// `nil` where jobs are meant.
+    var hold: ReplayHold? {
+        if queue { return .queue }
+        if let lane { return .lane(Lane(lane)) }
+        guard !meansJobs, jobs.ids.isEmpty, !jobs.all, hasOnlyName else { return nil }
+        return jobs.filter.key.map { .key($0) } ?? jobs.filter.identity.map { .identity($0) }
+    }
+
+    private var hasOnlyName: Bool {
+        let filter = jobs.filter
+        return filter.state == nil && filter.host == nil && filter.tag == nil && filter.olderThan == nil
+    }
+
+    func check() throws {
+        guard lane != "" else { throw ValidationError("an empty name selects nothing: name the lane") }
+        let names = (queue ? 1 : 0) + (lane == nil ? 0 : 1)
+        guard names > 0 else {
+            guard hold == nil else {
+                guard jobs.filter.key == nil || jobs.filter.identity == nil else {
+                    throw ValidationError("give one of --key and --identity, or --jobs for the jobs that have both")
+                }
+                return
+            }
+            return try jobs.check()
+        }
+        guard names == 1, jobs.ways == 0 else {
+            throw ValidationError("say what in one way: --queue, --lane, --key, --identity, or jobs")
+        }
+    }
+
+    func apply(_ deed: ReplayDeed, reason: String = "", in place: PlaceOptions) async throws {
+        guard let hold else { return try await jobs.apply(deed, in: place) }
+        let queue = try place.openQueue()
+        do throws(ReplayError) {
+            let wasHeld = try queue.holds().contains { $0.hold == hold }
+            let count = try await change(hold, deed, reason, in: queue)
+            HeldForm(hold, deed, count, try queue.counts(), dryRun: jobs.dryRun).show(place)
+            if deed == .release, !wasHeld, count == 0 {
+                throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
+            }
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func change(
+        _ hold: ReplayHold,
+        _ deed: ReplayDeed,
+        _ reason: String,
+        in queue: ReplayQueue
+    ) async throws(ReplayError) -> Int {
+        switch (deed, jobs.dryRun) {
+        case (.release, true): try await queue.trial(releasing: hold)
+        case (.release, false): try await queue.release(hold)
+        case (_, true): try await queue.trial(holding: hold)
+        default: try await queue.hold(hold, reason: reason)
+        }
+    }
+}
+
+/// What a hold has done: the form of `--json`, and its lines for people.
+private struct HeldForm: Encodable {
+    var verb: String
+    var dryRun: Bool
+    var hold: HoldForm
+    /// How many it has held or released.
+    var jobs: Int
+    var counts: CountsForm
+
+    init(_ hold: ReplayHold, _ deed: ReplayDeed, _ count: Int, _ counts: [ReplayState: Int], dryRun: Bool) {
+        (verb, self.dryRun, self.hold, jobs) = (deed.rawValue, dryRun, HoldForm(hold), count)
+        self.counts = CountsForm(counts)
+    }
+
+    func show(_ place: PlaceOptions) {
+        guard !place.json else { return Output.json(self) }
+        let done = verb == "hold" ? "held" : "released"
+        Output.line("\(dryRun ? "would \(verb)" : done) \(hold.title), \(Quantity.jobs(jobs)) of it".printable)
+        Output.line(counts.text)
+    }
+}
+#endif

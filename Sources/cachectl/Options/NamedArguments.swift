@@ -1,0 +1,14 @@
+#if Tools
+public import ArgumentParser
+public import Diamond
+
+// Words that stand for values of the library.
+
+extension ReplayState: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+
+    public static var allValueStrings: [String] { allCases.map(\.description) }
+}
+
+extension ReplayPolicy.Uniqueness: ExpressibleByArgument {}
+#endif

@@ -1,0 +1,34 @@
+#if Tools
+import ArgumentParser
+import Diamond
+import Foundation
+
+/// Which store a command works on, and in which form it tells.
+struct PlaceOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "DIR"))
+    var store: String?
+
+    @Flag(name: .long, help: "Print JSON.")
+    var json = false
+
+    var location: Store {
+        let path = [store, ProcessInfo.processInfo.environment["DIAMOND_STORE"]].compactMap { $0 }.first { !$0.isEmpty }
+        return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? .default
+    }
+
+    /// The queue of a store that has one; looking makes none.
+    func openQueue() throws -> ReplayQueue {
+        do throws(ReplayError) { return try ReplayQueue(existing: location) } catch { throw Failure.report(error) }
+    }
+
+    /// `nil` where there is a store, and nothing was ever queued in it: nothing to list, and nothing amiss.
+    func findQueue() throws -> ReplayQueue? {
+        let location = location
+        let isThere = [location.directory, location.replayDirectory].contains {
+            FileManager.default.fileExists(atPath: $0.path)
+        }
+        guard isThere, !FileManager.default.fileExists(atPath: location.replayPath) else { return try openQueue() }
+        return nil
+    }
+}
+#endif

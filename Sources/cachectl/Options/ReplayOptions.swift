@@ -1,0 +1,66 @@
+#if Tools
+import ArgumentParser
+import Diamond
+
+/// How a request is sent later, beside what it says itself.
+struct ReplayOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Its ordering key: those of one are sent one after the other.", valueName: "KEY"))
+    var key: String?
+
+    @Flag(help: "Those behind it in its line wait until it is done or discarded.")
+    var strict = false
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("Higher ones are sent first; 0.", valueName: "N"))
+    var priority: Int?
+
+    @Option(help: ArgumentHelp("It is not sent before so long: 90s, 15m, 36h, 7d.", valueName: "TIME"))
+    var after: Age?
+
+    @Option(help: ArgumentHelp("Attempts that count, at most; 20.", valueName: "N"))
+    var attempts: Int?
+
+    @Option(help: ArgumentHelp("It is not sent after so long: 90s, 15m, 36h, 7d; 7d.", valueName: "TIME"))
+    var expiry: Age?
+
+    @Option(help: ArgumentHelp("What only one job at a time is to be for.", valueName: "NAME"))
+    var unique: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What is done where one of its unique name waits: keep, replace, preserveSchedule, appendAfterRunning or merge.",
+            valueName: "WAY"))
+    var uniqueness: ReplayPolicy.Uniqueness?
+
+    @Option(help: ArgumentHelp("Its lane.", valueName: "NAME"))
+    var lane: String?
+
+    @Option(help: ArgumentHelp("A tag; again for more.", valueName: "NAME"))
+    var tag: [String] = []
+
+    func validate() throws {
+        guard key != "", unique != "", lane != "" else {
+            throw ValidationError("a name is empty: give it, or leave its option out")
+        }
+        guard (-1_000_000...1_000_000).contains(priority ?? 0) else {
+            throw ValidationError("--priority is from -1000000 to 1000000")
+        }
+        guard (1...1000).contains(attempts ?? 1) else { throw ValidationError("--attempts is from 1 to 1000") }
+    }
+
+    func apply(to request: inout Request) throws {
+        if request.replay.mode == .never { request.replay.mode = .durable }
+        if let key { request.replay.orderingKey = key }
+        if strict { request.replay.order = .strict }
+        guard !strict || request.replay.orderingKey != nil else {
+            throw Failure.report(Failure.usage, "--strict is for a request with an ordering key: give it with --key")
+        }
+        if let priority { request.replay.priority = priority }
+        if let attempts { request.replay.attempts = attempts }
+        if let expiry { request.replay.expiry = .milliseconds(expiry.milliseconds) }
+        if let unique { request.replay.unique = unique }
+        if let uniqueness { request.replay.uniqueness = uniqueness }
+        if let lane { request.lane = Lane(lane) }
+        request.tags.formUnion(tag)
+    }
+}
+#endif

@@ -1,0 +1,92 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// A job in a line of its own, from `queue export` to `queue import`.
+struct JobLine: Encodable {
+    private enum CodingKeys: CodingKey { case version, request }
+
+    var job: JobForm
+    /// Absent where it cannot be read.
+    var request: Request?
+
+    func encode(to encoder: any Encoder) throws {
+        try job.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(1, forKey: .version)
+        try container.encodeIfPresent(request, forKey: .request)
+    }
+}
+
+/// What of such a line another queue takes over.
+struct ImportedLine: Decodable {
+    private struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// What is a fact of the old queue and none of the new one stands among these, too.
+    private static let known: Set<String> = [
+        "version", "request", "id", "state", "reason", "method", "url", "host", "identity", "orderingKey", "order",
+        "isHead", "priority", "lane", "kind", "tags", "metadata", "enqueuedAt", "changedAt", "runAt", "expiresAt",
+        "attempts", "attemptLimit", "sentAt", "unknownSince", "idempotencyKey", "status",
+    ]
+
+    /// `nil` where the line does not say.
+    private let state: ReplayState?
+    private(set) var copy: ReplayCopy
+
+    /// - Parameter place: named where the queue refuses it.
+    init(_ line: Data, _ place: String) throws(RequestError) {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: line)
+            copy.place = place
+        } catch let error as RequestError {
+            throw error
+        } catch {
+            throw Self.failure("is no line of an export: mend it")
+        }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        if let unknown = container.allKeys.map(\.stringValue).filter({ !Self.known.contains($0) }).min() {
+            throw Self.failure("has the key \"\(unknown)\", which is not known here: remove it, or mend its name")
+        }
+        guard try container.decodeIfPresent(Int.self, forKey: Key(stringValue: "version")) ?? 1 == 1 else {
+            throw Self.failure("is of a newer version: update this program")
+        }
+        guard let request = try container.decodeIfPresent(Request.self, forKey: Key(stringValue: "request")) else {
+            throw Self.failure("has no request: write one under \"request\"")
+        }
+        state = try Self.state(container)
+        let sent = try Self.date("sentAt", container)
+        copy = ReplayCopy(
+            request, runAt: try Self.date("runAt", container),
+            unknownSince: try Self.date("unknownSince", container) ?? sent, isHeld: state == .held)
+    }
+
+    var hasEnded: Bool { state?.isEnd ?? false }
+
+    private static func state(_ container: KeyedDecodingContainer<Key>) throws -> ReplayState? {
+        guard let name = try container.decodeIfPresent(String.self, forKey: Key(stringValue: "state")) else {
+            return nil
+        }
+        guard let state = ReplayState(name) else { throw failure("is in the state '\(name)', which is not known here") }
+        return state
+    }
+
+    private static func date(_ key: String, _ container: KeyedDecodingContainer<Key>) throws -> Date? {
+        guard let text = try container.decodeIfPresent(String.self, forKey: Key(stringValue: key)) else { return nil }
+        guard let date = try? Date(text, strategy: .iso8601) else {
+            throw failure("has under \"\(key)\" no time such as 2026-08-01T12:00:00Z: mend it")
+        }
+        return date
+    }
+
+    private static func failure(_ message: String) -> RequestError { RequestError(.malformedRequest, message) }
+}
+#endif

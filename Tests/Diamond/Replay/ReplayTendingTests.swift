@@ -1,0 +1,121 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A replay queue, tended` {
+    let files = TemporaryStore()
+
+    private func request(_ policy: ReplayPolicy = .durable, body: Int = 1) -> Request {
+        var request = Request("https://a.example/notes", method: .post, body: .json(["n": .integer(Int64(body))]))
+        request.replay = policy
+        return request
+    }
+
+    private func body(_ id: Int64?, in queue: ReplayQueue) throws -> RequestBody? {
+        try id.flatMap { try queue.request(of: $0) }?.body
+    }
+
+    @Test func `keeps the idempotency key that a request brings`() async throws {
+        let queue = try ReplayQueue(files.store)
+        var request = request()
+        request.headers[try #require(.idempotencyKey)] = "order-7"
+        let id = try #require(try await queue.enqueue(request))
+        #expect(try queue.job(id)?.idempotencyKey == "order-7")
+    }
+
+    @Test func `merges a change into a creation that has got its key`() async throws {
+        let queue = try ReplayQueue(files.store)
+        let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
+        let id = try await queue.enqueue(request(policy))
+        var change = request(policy, body: 2)
+        change.method = .put
+        #expect(try await queue.enqueue(change) == id)
+        #expect(try body(id, in: queue) == .json(["n": 2]))
+    }
+
+    @Test func `an edit of what may have been sent adds another job, whatever its unique name`() async throws {
+        let queue = try ReplayQueue(files.store)
+        let policy = ReplayPolicy(.durable, unique: "note")
+        let copy = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
+        let id = try #require(try await queue.enqueue([copy])[0])
+        let other = try await queue.edit(id) { $0.body = .json(["n": 2]) }
+        #expect(other != id)
+        #expect(try body(id, in: queue) == .json(["n": 1]))
+        #expect(try body(other, in: queue) == .json(["n": 2]))
+    }
+
+    private static let moves: [@Sendable (inout Request) -> Void] = [
+        { $0.identity = "other" }, { $0.lane = "images" }, { $0.replay.orderingKey = "other" },
+        { $0.replay.order = .strict },
+    ]
+
+    @Test(arguments: moves.indices) func `an edit moves no job to another identity, lane or line`(
+        index: Int
+    ) async throws {
+        let queue = try ReplayQueue(files.store)
+        let id = try #require(try await queue.enqueue(request(ReplayPolicy(.durable, orderingKey: "cart"))))
+        let before = try queue.request(of: id)
+        await #expect { try await queue.edit(id, Self.moves[index]) } throws: { error in
+            (error as? ReplayError)?.code == .badRequest
+        }
+        #expect(try queue.request(of: id) == before)
+    }
+
+    @Test(arguments: [1, 499, 1203]) func `does something to many, and nothing in a trial`(count: Int) async throws {
+        let queue = try ReplayQueue(files.store)
+        let ids = try await queue.enqueue(Array(repeating: request(), count: count)).compactMap(\.self)
+        #expect(try await queue.apply(.hold, to: ReplayFilter(), isTrial: true).done == ids)
+        #expect(try queue.counts()[.ready] == count)
+        #expect(try await queue.apply(.hold, to: ids).done == ids)
+        #expect(try queue.counts()[.held] == count)
+        #expect(try await queue.apply(.retry, to: ReplayFilter()).done.isEmpty)
+        #expect(try await queue.apply(.release, to: ReplayFilter(state: .held)).done == ids)
+        let verbs = try queue.history(since: .distantPast).reduce(into: [:]) { $0[$1.verb, default: 0] += $1.count }
+        #expect(verbs == ["enqueue": count, "hold": count, "release": count])
+    }
+
+    @Test func `rehearses a claim, and nothing stays of it`() async throws {
+        let queue = try ReplayQueue(files.store)
+        let ids = try await queue.enqueue(
+            [
+                ReplayPolicy(.durable), ReplayPolicy(.durable, priority: 2), ReplayPolicy(.durable, orderingKey: "a"),
+                ReplayPolicy(.durable, orderingKey: "a"),
+            ].map { request($0) }
+        ).compactMap(\.self)
+        let before = try queue.jobs()
+        let claimed = try await queue.rehearsal(limit: 10).filter { $0.verb == .claim }.map(\.jobID)
+        #expect(claimed == [ids[1], ids[0], ids[2]])
+        #expect(try queue.jobs() == before)
+        #expect(try await queue.rehearsal(limit: 1).map(\.jobID) == [ids[1]])
+    }
+
+    @Test func `opens no queue where there is none, and makes nothing beside one that there is`() async throws {
+        #expect { try ReplayQueue(existing: files.store) } throws: { ($0 as? ReplayError)?.code == .noStore }
+        #expect(!FileManager.default.fileExists(atPath: files.directory.path))
+        _ = try await ReplayQueue(files.store).enqueue(request())
+        for name in ["replay.wake", "replay.owners"] {
+            try FileManager.default.removeItem(at: files.directory.appending(path: name))
+        }
+        let queue = try ReplayQueue(existing: files.store)
+        #expect(try await queue.apply(.hold, to: [1]).done == [1])
+        let names = try FileManager.default.contentsOfDirectory(atPath: files.directory.path)
+        #expect(names.allSatisfy { $0.hasPrefix("replay.sqlite") }, "\(names)")
+    }
+
+    @Test func `a follower tells each change once, and none from before`() async throws {
+        let queue = try ReplayQueue(files.store)
+        let first = try #require(try await queue.enqueue(request()))
+        var follower = try ReplayFollower(try ReplayQueue(existing: files.store))
+        #expect(try follower.next().isEmpty)
+        let second = try #require(try await queue.enqueue(request()))
+        try await queue.hold(first)
+        #expect(try follower.next().map(\.id).sorted() == [first, second])
+        #expect(try follower.next().isEmpty)
+        try await queue.release(first)
+        #expect(try follower.next().map(\.reason) == [.released])
+    }
+}

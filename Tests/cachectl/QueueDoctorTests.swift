@@ -1,0 +1,81 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `cachectl doctor, of a queue` {
+    let cachectl = Shell()
+
+    private func fill() async throws {
+        for number in 1...3 { _ = try await cachectl("queue", "add", "https://a.example/\(number)", "--key", "k") }
+    }
+
+    @Test func `tells what there is of a healthy one, also where there is no cache`() async throws {
+        try await fill()
+        let outcome = try await cachectl("doctor")
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.text)")
+        #expect(outcome.text.contains("\nfile      replay.sqlite (0600), "))
+        #expect(
+            outcome.text.contains(
+                #/\nqueue     schema 1, \d+ pages of 4.0 KiB, journal_mode wal\njobs      3 ready\nhealthy\n$/#))
+        let report = try #require(try await cachectl.object("doctor"))
+        #expect(((report["queue"] as? [String: Any])?["counts"] as? [String: Int])?["ready"] == 3)
+        #expect(cachectl.files().allSatisfy { $0.hasPrefix("replay.") })
+        try await cachectl.store([StoredEntry(url: "https://a.example/")])
+        #expect(try await cachectl("doctor").text.contains("\nentries   1, "))
+    }
+
+    private static let ills: [(what: String, remedy: String, cause: @Sendable (Shell) throws -> Void)] = [
+        (
+            "the counts of the queue's jobs are wrong in 1 state", "cachectl queue export",
+            { try $0.damageQueue("UPDATE census SET count = 9 WHERE state = 4") }
+        ),
+        (
+            "1 ordering key of the queue lack their right first job", "cachectl queue export",
+            { try $0.damageQueue("UPDATE job SET is_head = 0; UPDATE job SET is_head = 1 WHERE id = 2") }
+        ),
+        (
+            "1 job of the queue have no request", "cachectl queue export",
+            { try $0.damageQueue("DELETE FROM payload WHERE job = 3") }
+        ),
+        (
+            "1 job of the queue run, and nobody runs them", "cachectl queue export",
+            { try $0.damageQueue("UPDATE job SET state = 2, owner = 77 WHERE id = 1") }
+        ),
+        (
+            "the queue's journal mode is delete, not wal", "cachectl queue list",
+            { try $0.damageQueue("PRAGMA journal_mode = DELETE") }
+        ),
+        (
+            "replay.sqlite has the permissions 0644, not 0600", "chmod 600",
+            {
+                try FileManager.default.setAttributes(
+                    [.posixPermissions: 0o644], ofItemAtPath: $0.temporary.store.replayPath)
+            }
+        ),
+    ]
+
+    @Test(arguments: ills.indices) func `names what is not as it should be, and the remedy`(index: Int) async throws {
+        let ill = Self.ills[index]
+        try await fill()
+        try ill.cause(cachectl)
+        let outcome = try await cachectl("doctor")
+        #expect(outcome.status == 1)
+        let complaints = outcome.text.split(separator: "\n").filter { $0.hasPrefix("! ") }
+        #expect(complaints.count == 1, "\(outcome.text)")
+        #expect(complaints.first?.contains(ill.what) == true && complaints.first?.contains(ill.remedy) == true)
+    }
+
+    @Test(arguments: [
+        ("PRAGMA user_version = 99", "update this program"), ("PRAGMA application_id = 1", "another program"),
+    ])
+    func `ends with 4 where it cannot be used`(sql: String, part: String) async throws {
+        try await fill()
+        try cachectl.damageQueue(sql)
+        let outcome = try await cachectl("doctor")
+        #expect(outcome.status == 4 && outcome.text.contains("! the queue cannot be used: "), "\(outcome.text)")
+        #expect(outcome.text.contains(part))
+    }
+}

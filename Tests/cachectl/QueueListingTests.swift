@@ -1,0 +1,287 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `cachectl queue, looking` {
+    let cachectl = Shell()
+
+    /// Four jobs: two in a line, one for later, one that has failed.
+    private func fill() async throws {
+        let post = ["queue", "add", "-X", "POST", "--json-body", #"{"a": 1}"#, "https://a.example/notes"]
+        for arguments in [
+            post + ["--key", "cart-7", "--strict", "--tag", "x"], post + ["--key", "cart-7", "--identity", "user-42"],
+            ["queue", "add", "-X", "PUT", "https://b.example:8443/later", "--after", "10d"],
+        ] {
+            let added = try await cachectl(arguments)
+            #expect(added.status == 0 && added.errors.isEmpty, "\(added.errors)")
+        }
+        let failing = ["queue", "add", "-X", "PUT", "https://a.example/failing", "--priority", "9"]
+        #expect(try await cachectl(failing).text == "4\n")
+        try await cachectl.attempt(.failed(.unsent, code: "cannotConnect", message: "the server refused"))
+    }
+
+    @Test func `lists jobs under the counts and the holds`() async throws {
+        try await fill()
+        _ = try await cachectl("queue", "hold", "--lane", "images", "--reason", "a quiet night")
+        let listed = try await cachectl("queue", "list")
+        #expect(
+            listed.masked == """
+                2 ready, 2 waiting
+                held: the lane 'images' since TIME (a quiet night)
+
+                ID  STATE    REASON    TRIES  AGE    NEXT  METHOD  KEY     URL
+                 1  ready    enqueued   0/20   0s     now  POST    cart-7  https://a.example/notes
+                 2  ready    enqueued   0/20   0s  behind  POST    cart-7  https://a.example/notes
+                 3  waiting  delayed    0/20   0s   in 9d  PUT     -       https://b.example:8443/later
+                 4  waiting  backoff    1/20   0s  in 10d  PUT     -       https://a.example/failing
+
+                """)
+        #expect(listed.status == 0 && listed.errors.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ([], [1, 2, 3, 4]), (["--state", "ready"], [1, 2]), (["--key", "cart-7"], [1, 2]),
+            (["--identity", "user-42"], [2]), (["--host", "b.example:8443"], [3]), (["--host", "b.example"], []),
+            (["--tag", "x"], [1]), (["--older-than", "1h"], []), (["--older-than", "0s", "--limit", "1"], [1]),
+            (["--after", "2"], [3, 4]), (["--state", "waiting", "--host", "a.example"], [4]),
+        ] as [([String], [Int])])
+    func `lists only what is asked for`(arguments: [String], ids: [Int]) async throws {
+        try await fill()
+        let object = try await cachectl(["queue", "list", "--json"] + arguments)
+        let list = try #require(JSONSerialization.jsonObject(with: object.output) as? [String: Any])
+        #expect((list["jobs"] as? [[String: Any]])?.map { $0["id"] as? Int } == ids)
+        #expect((list["counts"] as? [String: Int])?["ready"] == 2)
+        #expect((list["counts"] as? [String: Int])?.count == 7)
+        #expect(list["after"] as? Int == (arguments.contains("--limit") ? 1 : nil))
+    }
+
+    @Test func `names the id to go on behind where there is more`() async throws {
+        try await fill()
+        #expect(try await cachectl("queue", "list", "--limit", "3").errors == "there is more: --after 3\n")
+        #expect(try await cachectl("queue", "list", "--limit", "4").errors.isEmpty)
+        #expect(try await cachectl("queue", "list", "--state", "dead").errors == "nothing of that queued\n")
+    }
+
+    @Test func `shows a job, its request and its attempts`() async throws {
+        try await fill()
+        let shown = try await cachectl("queue", "show", "4")
+        #expect(shown.status == 0 && shown.errors.isEmpty)
+        let parts = shown.masked.split(separator: "\nATTEMPTS\n")
+        #expect(
+            parts.first == """
+                job         4
+                state       waiting (backoff), in 10d
+                request     PUT https://a.example/failing
+                priority    9
+                added       TIME
+                changed     TIME
+                not before  TIME
+                expires     TIME
+                attempts    1 of 20
+
+                REQUEST
+                {
+                  "method" : "PUT",
+                  "replay" : {
+                    "mode" : "durable",
+                    "priority" : 9
+                  },
+                  "url" : "https://a.example/failing",
+                  "version" : 1
+                }
+
+                """)
+        let attempts =
+            #/NUMBER  STARTED +TOOK  CODE           MESSAGE\n     1  TIME +\S+ ms  cannotConnect  the server refused\n/#
+        #expect(parts.last?.wholeMatch(of: attempts) != nil, "\(shown.text)")
+        let json = try await cachectl.object("queue", "show", "1")
+        #expect((json?["job"] as? [String: Any])?["orderingKey"] as? String == "cart-7")
+        #expect((json?["request"] as? [String: Any])?["url"] as? String == "https://a.example/notes")
+        let text = try await cachectl("queue", "show", "1").text
+        #expect(text.contains("key         cart-7, strict, first in its line\n") && text.contains("tags        x\n"))
+    }
+
+    @Test func `shows a request as a curl command, and in the form that it reads`() async throws {
+        try await fill()
+        let command = try await cachectl("queue", "show", "1", "--as-curl")
+        #expect(
+            command.masked == """
+                curl 'https://a.example/notes' -H 'Idempotency-Key: UUID' -H 'Content-Type: application/json' \
+                --data-raw '{"a":1}'
+
+                """)
+        let form = try await cachectl("queue", "show", "2", "--as-request").text
+        #expect(try await cachectl("queue", "add", "-", input: form).text == "5\n")
+        #expect(try cachectl.queue().request(of: 5) == cachectl.queue().request(of: 2))
+    }
+
+    @Test func `shows and keeps no secret`() async throws {
+        let text = #"{"url": "https://a.example/", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
+        let environment = ["API_TOKEN": "s3cret"]
+        #expect(try await cachectl("queue", "add", "-", input: text, environment: environment).status == 0)
+        for arguments in [
+            ["https://me:s3cret@a.example/"], ["https://a.example/?token=s3cret"],
+            ["https://a.example/", "-p", "token=s3cret"],
+            ["https://a.example/", "-H", "Authorization: Bearer s3cret"],
+            ["https://a.example/", "-H", "X-Api-Key: s3cret"],
+            ["https://a.example/", "--json-body", #"{"password": "s3cret"}"#],
+        ] {
+            let refused = try await cachectl(["queue", "add"] + arguments)
+            #expect(refused.status == 64 && refused.text.isEmpty, "\(arguments)")
+            #expect(refused.errors.contains("no secret is written") && !refused.errors.contains("s3cret"))
+        }
+        for arguments in [
+            ["list"], ["list", "--json"], ["show", "1"], ["show", "1", "--json"], ["show", "1", "--as-curl"],
+            ["show", "1", "--as-request"], ["export"], ["keys"], ["history"], ["replay", "--dry-run"],
+        ] {
+            let shown = try await cachectl(["queue"] + arguments, environment: environment)
+            #expect(shown.status == 0 && !(shown.text + shown.errors).contains("s3cret"), "\(arguments)")
+        }
+        #expect(try await cachectl("queue", "show", "1", "--as-curl").text.contains("Bearer $API_TOKEN"))
+        #expect(try cachectl.temporary.replayBytes().range(of: Data("s3cret".utf8)) == nil)
+    }
+
+    @Test func `lists the ordering keys, and marks those that are blocked`() async throws {
+        try await fill()
+        _ = try await cachectl("queue", "add", "https://a.example/other", "--key", "other")
+        try await cachectl.attempt(.answered(status: 400))
+        #expect(
+            try await cachectl("queue", "keys").masked == """
+                KEY     JOBS           HEAD  STATE  REASON    NEXT  METHOD  URL
+                cart-7     2  blocked     1  dead   refused      -  POST    https://a.example/notes
+                other      1              5  ready  enqueued   now  GET     https://a.example/other
+
+                """)
+        let blocked = try await cachectl("queue", "keys", "--blocked", "--json")
+        let keys = try #require(JSONSerialization.jsonObject(with: blocked.output) as? [[String: Any]])
+        #expect(keys.map { $0["key"] as? String } == ["cart-7"] && keys[0]["isBlocked"] as? Bool == true)
+    }
+
+    @Test func `counts verbs by day and by hour`() async throws {
+        try await fill()
+        let table = try await cachectl("queue", "history", "--days", "1").text
+        let lines = table.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        #expect(lines.first == ["DAY", "ENQUEUE", "CLAIM", "FAIL"])
+        #expect(lines.last.map { Array($0.dropFirst()) } == ["4", "1", "1"])
+        let hours = try await cachectl("queue", "history", "--hours").text
+        #expect(hours.contains(#/^HOUR .*\n\d{4}-\d\d-\d\d \d\d +\d/#))
+        let json = try await cachectl("queue", "history", "--json")
+        let forms = try #require(JSONSerialization.jsonObject(with: json.output) as? [[String: Any]])
+        #expect(forms.compactMap { ($0["verbs"] as? [String: Int])?["enqueue"] }.reduce(0, +) == 4)
+        #expect(try await cachectl("queue", "history", "--days", "0").status == 64)
+    }
+
+    @Test func `says what would be sent now, in order, and what waits until when`() async throws {
+        try await fill()
+        _ = try await cachectl("queue", "add", "https://a.example/first", "--priority", "5")
+        let before = try cachectl.queue().jobs()
+        #expect(
+            try await cachectl("queue", "replay", "--dry-run").masked == """
+                would send 2 jobs now, 1 behind
+
+                SENT NOW
+                ID  STATE  REASON    TRIES  AGE  NEXT  METHOD  KEY     URL
+                 5  ready  enqueued   0/20   0s   now  GET     -       https://a.example/first
+                 1  ready  enqueued   0/20   0s   now  POST    cart-7  https://a.example/notes
+
+                WAITING
+                ID  STATE    REASON   TRIES  AGE    NEXT  METHOD  KEY  URL
+                 3  waiting  delayed   0/20   0s   in 9d  PUT     -    https://b.example:8443/later
+                 4  waiting  backoff   1/20   0s  in 10d  PUT     -    https://a.example/failing
+
+                """)
+        #expect(try cachectl.queue().jobs() == before)
+        _ = try await cachectl("queue", "hold", "--queue")
+        let held = try #require(try await cachectl.object("queue", "replay", "--dry-run"))
+        #expect(held["isHeld"] as? Bool == true && (held["sent"] as? [Any])?.isEmpty == true)
+    }
+
+    @Test(arguments: [
+        (["list"], "no jobs\n", "nothing queued\n"), (["keys"], "", "no key has jobs\n"),
+        (["history"], "", "nothing happened\n"), (["export"], "", ""),
+    ]) func `lists nothing of a store without a queue, and makes none`(
+        arguments: [String],
+        output: String,
+        errors: String
+    ) async throws {
+        try FileManager.default.createDirectory(at: cachectl.temporary.directory, withIntermediateDirectories: true)
+        let outcome = try await cachectl(["queue"] + arguments)
+        #expect(outcome.status == 0 && outcome.text == output && outcome.errors == errors)
+        #expect(cachectl.files().isEmpty)
+    }
+
+    @Test(arguments: [
+        "list", "show 1", "retry 1", "hold --queue", "release --all", "discard 1 --dry-run", "redrive 1", "edit 1",
+        "keys",
+        "history", "watch", "export", "replay --dry-run",
+    ]) func `makes no store, and ends with 4`(command: String) async throws {
+        let outcome = try await cachectl(["queue"] + command.split(separator: " ").map(String.init))
+        #expect(outcome.status == 4 && outcome.text.isEmpty)
+        #expect(outcome.errors.contains("there is no queue in \(cachectl.temporary.directory.path)"))
+        #expect(!FileManager.default.fileExists(atPath: cachectl.temporary.directory.path))
+    }
+
+    private static let ills: [(part: String, cause: @Sendable (Shell) throws -> Void)] = [
+        ("update this program", { try $0.damageQueue("PRAGMA user_version = 99") }),
+        ("belongs to another program", { try $0.damageQueue("PRAGMA application_id = 1") }),
+        (
+            "keep the file, and get what is in it with sqlite3's .recover",
+            {
+                for end in ["-wal", "-shm"] {
+                    try? FileManager.default.removeItem(atPath: $0.temporary.store.replayPath + end)
+                }
+                try Data(repeating: 1, count: 8192).write(to: URL(filePath: $0.temporary.store.replayPath))
+            }
+        ),
+    ]
+
+    @Test(arguments: ills.indices) func `refuses a file that it cannot use, and leaves it as it is`(
+        index: Int
+    ) async throws {
+        try await fill()
+        try Self.ills[index].cause(cachectl)
+        let before = try Data(contentsOf: URL(filePath: cachectl.temporary.store.replayPath))
+        for command in [["list"], ["add", "https://a.example/"], ["retry", "1"]] {
+            let outcome = try await cachectl(["queue"] + command)
+            #expect(outcome.status == 4 && outcome.text.isEmpty)
+            #expect(outcome.errors.contains(Self.ills[index].part), "\(outcome.errors)")
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+        }
+        #expect(try Data(contentsOf: URL(filePath: cachectl.temporary.store.replayPath)) == before)
+    }
+
+    @Test(
+        arguments: [
+            (["list", "--state", "lost"], "needsReview"), (["list", "--limit", "-1"], "--limit"),
+            (["list", "--key", ""], "an empty name"), (["show"], "<ID>"), (["show", "x"], "x"),
+            (["add", "https://h/", "--strict"], "--key"),
+            (["add", "https://h/", "--priority", "1000001"], "--priority"),
+            (["add", "https://h/", "--attempts", "0"], "--attempts"),
+            (["add", "https://h/", "--after", "soon"], "--after"),
+            (["add", "h/"], "begin a URL with https://"), (["retry"], "say which jobs"),
+            (["retry", "1", "--all"], "in one way"), (["hold", "--queue", "--lane", "a"], "in one way"),
+            (["hold", "--queue", "1"], "in one way"), (["hold", "--key", "a", "--identity", "b"], "--jobs"),
+            (["hold", "1", "--reason", "x"], "--reason"), (["release"], "say which jobs"),
+            (["replay"], "--dry-run"), (["import", "/nonexistent"], "not a readable file"),
+        ] as [([String], String)])
+    func `ends with 64, and says what is wrong with what it was told`(
+        arguments: [String],
+        part: String
+    ) async throws {
+        let outcome = try await cachectl(["queue"] + arguments)
+        #expect(outcome.status == 64 && outcome.text.isEmpty)
+        #expect(outcome.errors.contains(part), "\(outcome.errors)")
+        #expect(cachectl.files().isEmpty)
+    }
+}
+
+extension TemporaryStore {
+    /// Every byte of the queue's files.
+    fileprivate func replayBytes() throws -> Data {
+        try ["", "-wal"].reduce(into: Data()) { $0 += try Data(contentsOf: URL(filePath: store.replayPath + $1)) }
+    }
+}

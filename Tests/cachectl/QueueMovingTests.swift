@@ -1,0 +1,104 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `cachectl queue, from one store to another` {
+    let cachectl = Shell()
+    let other = Shell()
+
+    @Test func `exports jobs as lines, and imports those that have not ended`() async throws {
+        for arguments in [
+            ["https://a.example/done"], ["https://a.example/held", "--key", "k"],
+            ["https://a.example/later", "--after", "9d", "--key", "k"],
+            ["https://a.example/lost", "-X", "POST", "--priority", "7"],
+        ] { _ = try await cachectl(["queue", "add"] + arguments) }
+        try await cachectl.attempt(.failed(.unknown, code: "connectionLost", message: "the connection broke"))
+        _ = try await cachectl("queue", "discard", "1")
+        _ = try await cachectl("queue", "hold", "2")
+        let exported = try await cachectl("queue", "export")
+        #expect(exported.text.split(separator: "\n").count == 4 && exported.errors.isEmpty)
+        let file = try other.file("jobs.jsonl", exported.text)
+        let trial = try await other("queue", "import", file, "--dry-run")
+        #expect(trial.text == "would import 3 jobs, and left out 1 that had ended\n" && other.files().isEmpty)
+        let imported = try await other("queue", "import", file)
+        #expect(imported.text == "imported 3 jobs, and left out 1 that had ended\n" && imported.errors.isEmpty)
+        let (old, new) = (try cachectl.queue().jobs().dropFirst(), try other.queue().jobs())
+        #expect(new.map(\.url) == old.map(\.url) && new.map(\.idempotencyKey) == old.map(\.idempotencyKey))
+        #expect(new.map(\.state) == [.held, .waiting, .waiting])
+        #expect(new[1].orderingKey == "k" && abs(new[1].runAt.timeIntervalSinceNow - 9 * 86_400) < 60)
+        #expect(new[2].unknownSince != nil && new[2].priority == 7)
+        #expect(try await other("queue", "release", "1").text == "released 1 job\n1 ready, 2 waiting\n")
+    }
+
+    @Test func `exports only what is asked for, more than a page of it`() async throws {
+        let request = Request("https://a.example/")
+        try await cachectl.queue().enqueue(Array(repeating: request, count: 250))
+        #expect(try await cachectl("queue", "export").text.split(separator: "\n").count == 250)
+        #expect(try await cachectl("queue", "export", "--state", "done").text.isEmpty)
+        let exported = try await cachectl("queue", "export").text
+        let form = try await other("queue", "import", "-", "--json", input: exported).text
+        #expect(form.filter { !$0.isWhitespace } == #"{"dryRun":false,"jobs":250,"leftOut":0}"#)
+        #expect(try other.queue().counts()[.ready] == 250)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"request": {"url": "https://a.example/?token=s3cret"}}"#, "line 2: the request is to be kept on disk"),
+            (#"{"request": {"url": "https://a.example/", "metod": "GET"}}"#, #"line 2: key "metod""#),
+            (#"{"request": {"url": "https://a.example/"}, "stat": "held"}"#, #"line 2: has the key "stat""#),
+            (#"{"request": {"url": "https://a.example/"}, "version": 2}"#, "line 2: is of a newer version"),
+            (#"{"request": {"url": "https://a.example/"}, "state": "lost"}"#, "line 2: is in the state 'lost'"),
+            (#"{"request": {"url": "https://a.example/"}, "runAt": "soon"}"#, #"line 2: has under "runAt" no time"#),
+            (#"{"state": "ready"}"#, "line 2: has no request"), ("{", "line 2: is no line of an export"),
+        ])
+    func `imports all or nothing, and names the line that is wrong`(line: String, part: String) async throws {
+        let good = #"{"request": {"url": "https://a.example/"}}"#
+        for options in [["--dry-run"], []] {
+            let outcome = try await other(["queue", "import", "-"] + options, input: "\(good)\n\(line)\n")
+            #expect(outcome.status == 64 && outcome.text.isEmpty && outcome.errors.contains(part), "\(outcome.errors)")
+            #expect(!outcome.errors.contains("s3cret"))
+        }
+        if other.files().contains("replay.sqlite") { #expect(try other.queue().jobs().isEmpty) }
+        #expect(try await other("queue", "import", "-", input: good + "\n\n").text == "imported 1 job\n")
+    }
+
+    @Test(arguments: [[], ["--json"]]) func `tells what becomes of jobs as it happens, whoever does it`(
+        options: [String]
+    ) async throws {
+        _ = try await cachectl("queue", "add", "https://a.example/before")
+        let (output, errors) = (Pipe(), Pipe())
+        let watch = try ChildProcess(
+            BuiltTool("cachectl").url, ["queue", "watch", "--store", cachectl.temporary.directory.path] + options,
+            output: .pipe(output), errors: .pipe(errors))
+        // What it says at its beginning: from now on it tells.
+        #expect(await errors.firstLine() == "1 ready; Ctrl-C ends")
+        _ = try await cachectl("queue", "add", "https://a.example/new", "--key", "k", "--after", "1h")
+        let line = await output.firstLine()
+        watch.kill(SIGINT)
+        #expect(await watch.ended() == .killed(by: SIGINT))
+        guard options.isEmpty else {
+            let job = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return #expect(job?["id"] as? Int == 2 && job?["state"] as? String == "waiting")
+        }
+        #expect(line.contains(#/^[-0-9T:]+Z job 2 waiting \(delayed\): GET https://a.example/new, key k$/#), "\(line)")
+    }
+}
+
+extension Pipe {
+    /// What comes up to the first end of a line, or of all.
+    fileprivate func firstLine() async -> String {
+        await withCheckedContinuation { continuation in
+            // Reading blocks: not on a thread of the cooperative pool.
+            DispatchQueue.global().async {
+                var line = Data()
+                while let byte = try? self.fileHandleForReading.read(upToCount: 1), byte.first ?? 0x0A != 0x0A {
+                    line += byte
+                }
+                continuation.resume(returning: String(decoding: line, as: UTF8.self))
+            }
+        }
+    }
+}
