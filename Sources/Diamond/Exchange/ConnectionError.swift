@@ -57,6 +57,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let circuitOpen = Code(description: "circuitOpen")
         /// There is no room on the wire: the connection is run again when there is. Nobody outside sees it.
         static let parked = Code(description: "parked")
+        /// The job of the request may not be sent now. Nobody outside sees it: the job is there still.
+        static let held = Code(description: "held")
         public static let other = Code(description: "other")
     }
 

@@ -9,7 +9,7 @@ final class SendGate: Sendable {
 
     func pass() async throws(ConnectionError) {
         guard await open() else {
-            throw ConnectionError(.cancelled, "the request is sent by somebody else, or may not be sent any more")
+            throw ConnectionError(.held, "the request is sent by somebody else, or may not be sent now")
         }
     }
 }

@@ -201,6 +201,30 @@ import Testing
         #expect(try claimAll() == [unsent])
     }
 
+    @Test func `a claim reads what it takes, however many jobs there are`() throws {
+        let plans: [(String, StaticString)] = [
+            (
+                "job_by_turn",
+                "EXPLAIN QUERY PLAN SELECT id FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id LIMIT 1"
+            ),
+            (
+                "job_in_line",
+                "EXPLAIN QUERY PLAN SELECT id FROM job WHERE ordering_key = 'a' AND ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4)) ORDER BY id LIMIT 1"
+            ),
+            ("job_head", "EXPLAIN QUERY PLAN SELECT id FROM job WHERE ordering_key = 'a' AND is_head = 1"),
+            ("job_running", "EXPLAIN QUERY PLAN SELECT id FROM job WHERE ordering_key = 'a' AND state = 2"),
+        ]
+        for (index, sql) in plans {
+            let plan = try desk.database.read { (connection) throws(SQLiteError) in
+                let statement = try connection.statement(sql)
+                var lines: [String] = []
+                while try statement.step() { lines.append(statement.text(3)) }
+                return lines.joined(separator: "; ")
+            }
+            #expect(plan.contains(index) && !plan.contains("TEMP B-TREE"), "\(plan)")
+        }
+    }
+
     @Test func `every transition is told with both states, and counted`() throws {
         let id = try desk.add("PUT")
         try desk.finish(desk.claim(by: owner)[0], .unsent)

@@ -11,6 +11,7 @@ import Testing
         var keyLifetime: Int64?
         var attempts = 0
         var unknownAt: Int64?
+        var isNobodys = false
 
         var testDescription: String { name }
 
@@ -20,6 +21,7 @@ import Testing
 
         var onceMore: Kind { with { $0.attempts = 18 } }
         var last: Kind { with { $0.attempts = 19 } }
+        var nobodys: Kind { with { $0.isNobodys = true } }
         var unknown: Kind { with { $0.unknownAt = Self.now - 1_000 } }
         var unknownLongAgo: Kind { with { $0.unknownAt = Self.now - 86_400_001 } }
 
@@ -33,7 +35,8 @@ import Testing
 
         var row: ReplayRow {
             ReplayRow(
-                id: 1, identity: nil, orderingKey: nil, isStrict: false, lane: "default", isIdempotent: isIdempotent,
+                id: 1, identity: isNobodys ? nil : "anna", orderingKey: nil, isStrict: false, lane: "default",
+                isIdempotent: isIdempotent,
                 keyLifetime: keyLifetime, expiresAt: nil, attemptLimit: 20, state: .running, reason: .claimed,
                 isHead: true, isHeld: false, runAt: Self.now, attempts: attempts, token: 1, owner: 1,
                 sentAt: Self.now - 10, unknownAt: unknownAt, status: nil)
@@ -71,17 +74,23 @@ import Testing
         Row(.put, .answered(status: 200), .done, .finished, 0), Row(.bare, .answered(status: 201), .done, .finished, 0),
         Row(.keyed, .answered(status: 303), .done, .finished, 0),
         Row(.put, .answered(status: 400), .dead, .refused, 0), Row(.keyed, .answered(status: 422), .dead, .refused, 0),
-        Row(.put, .answered(status: 403), .dead, .refused, 0), Row(.put, .answered(status: 501), .dead, .refused, 0),
+        Row(.put, .answered(status: 403), .dead, .refused, 0),
+        Row(.put, .answered(status: 501), .dead, .refused, 0, isUnknown: true),
         Row(.put, .answered(status: 401), .held, .unauthorized, 0),
+        // Nobody signs in for what is nobody's.
+        Row(.put.nobodys, .answered(status: 401), .dead, .refused, 0),
+        Row(.put.nobodys, failed(.noCredential), .dead, .unsendable, 0),
         Row(.put, .answered(status: 404), .dead, .refused, 0),
         Row(.put.unknown, .answered(status: 404), .done, .gone, 0, isUnknown: true),
         Row(.put.unknown, .answered(status: 410), .done, .gone, 0, isUnknown: true),
         Row(.keyed.unknown, .answered(status: 404), .dead, .refused, 0, isUnknown: true),
         // The first one with the key is still at work.
-        Row(.keyed, .answered(status: 409), .waiting, .backoff, 1, delay: 1),
-        Row(.bare, .answered(status: 409), .dead, .refused, 0), Row(.put, .answered(status: 409), .dead, .refused, 0),
+        Row(.keyed, .answered(status: 409), .waiting, .backoff, 1, delay: 1, isUnknown: true),
+        Row(.bare, .answered(status: 409), .dead, .refused, 0, isUnknown: true),
+        Row(.put, .answered(status: 409), .dead, .refused, 0, isUnknown: true),
         // Transient ones.
-        Row(.put, busy(500), .waiting, .backoff, 1, delay: 1), Row(.keyed, busy(502), .waiting, .backoff, 1, delay: 1),
+        Row(.put, busy(500), .waiting, .backoff, 1, delay: 1, isUnknown: true),
+        Row(.keyed, busy(502), .waiting, .backoff, 1, delay: 1, isUnknown: true),
         Row(.bare, busy(500), .needsReview, .outcomeUnknown, 0, isUnknown: true),
         Row(.bare, busy(503), .needsReview, .outcomeUnknown, 0, isUnknown: true),
         Row(.bare, busy(429), .waiting, .backoff, 1, delay: 1), Row(.bare, busy(425), .waiting, .backoff, 1, delay: 1),
@@ -120,6 +129,18 @@ import Testing
         #expect((job.unknownAt != nil) == row.isUnknown)
         #expect(job.owner == nil && job.sentAt == nil)
         if let delay = row.delay { #expect(job.runAt == Kind.now + Int64(delay * 1000)) }
+    }
+
+    @Test(arguments: [
+        (ReplayOutcome.Fault.unknown, 0, true, ReplayOutcome.Fault.unsent), (.interrupted, 0, true, .unsent),
+        (.interrupted, 0, false, .returned), (.unknown, 1, true, .unknown), (.interrupted, 1, false, .interrupted),
+        (.unsent, 1, true, .unsent), (.unsent, 2, true, .unknown), (.offline, 2, true, .unknown),
+        (.noCredential, 0, true, .noCredential),
+    ])
+    func `a failure means what the exchanges say that had begun`(
+        _ fault: ReplayOutcome.Fault, _ exchanges: Int, _ isWanted: Bool, _ meaning: ReplayOutcome.Fault
+    ) {
+        #expect(Self.failed(fault).known(exchanges: exchanges, isWanted: isWanted) == Self.failed(meaning))
     }
 
     @Test(arguments: [(1, 1.0, 2.0), (2, 2, 4), (3, 4, 8), (11, 1024, 2048), (12, 1800, 3600), (40, 1800, 3600)])

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import Foundation
 import HTTPTypes
 
@@ -58,15 +59,17 @@ extension Pipeline {
             let response = try await plainResponse(to: request, asker)
             let outcome = ReplayOutcome(response, statuses: statuses(of: request), now: now())
             let state = await ticket.settle(job, outcome, unknownAt: response.attempts.unknownAt, in: queue)
-            if let state, state != .done, state != .dead { throw ConnectionError(queued: job.id, request, response) }
+            guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
         } catch  where [.parked, .cancelled, .queued].contains(error.code) {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
+            var error = error
+            if error.code == .cancelled { error.jobID = job.id }
             throw error
         } catch {
             let state = await ticket.settle(
                 job, outcome(of: error, request), unknownAt: error.attempts.unknownAt, in: queue)
-            if let state, state != .done, state != .dead { throw ConnectionError(queued: job.id, request, error) }
+            guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
             throw error
         }
     }
@@ -132,14 +135,22 @@ extension Pipeline {
         let statuses = statuses(of: request)
         let limit = request.retry?.attemptTimeout ?? Self.replayTimeout
         (request.replay, request.retry) = (.never, RetryPolicy(attempts: 1, attemptTimeout: limit, statuses: statuses))
-        if let refusal = await stranger(to: request) { return (refusal.0, .failure(refusal.1)) }
         var asker = Asker()
-        asker.gate = SendGate { await sending.begin() }
+        // Asked last of all: who is signed in may have changed while it waited for its place.
+        let (provider, refusal) = (environment.provider, Guarded<ReplayOutcome?>(nil))
+        let identity = request.identity
+        asker.gate = SendGate { [request] in
+            if let stranger = await Self.stranger(to: request, identity, provider) {
+                refusal.withLock { $0 = stranger }
+                return false
+            }
+            return await sending.begin()
+        }
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, asker)
             return (ReplayOutcome(response, statuses: statuses, now: now()), .success(response))
         } catch {
-            return (outcome(of: error, request), .failure(error))
+            return (refusal.withLock { $0 } ?? outcome(of: error, request), .failure(error))
         }
     }
 
@@ -148,13 +159,24 @@ extension Pipeline {
 
     /// What one user has asked for never goes out as another's: whoever is signed in now may have put credentials of its own
     /// into reach of an interceptor.
-    private func stranger(to request: Request) async -> (ReplayOutcome, ConnectionError)? {
-        guard let identity = request.identity, let provider = environment.provider else { return nil }
+    private static func stranger(
+        to request: Request,
+        _ identity: String?,
+        _ provider: (any CredentialProvider)?
+    ) async -> ReplayOutcome? {
+        guard let identity, let provider else { return nil }
         var nobodys = request
         nobodys.identity = nil
-        guard let current = try? await provider.identity(for: nobodys), current != identity else { return nil }
-        let error = ConnectionError(.noCredential, "the job's identity is not the one that is signed in")
-        return (.failed(.noCredential, code: error.code.description, message: error.message), error)
+        do {
+            guard let current = try await provider.identity(for: nobodys), current == identity else {
+                let message = "the job's identity is not the one that is signed in"
+                return .failed(.noCredential, code: "noCredential", message: message)
+            }
+            return nil
+        } catch {
+            let message = "the credential provider could not say who is signed in"
+            return .failed(.unsent, code: "noCredential", message: message)
+        }
     }
 }
 

@@ -27,8 +27,10 @@ extension ReplayOutcome {
         switch error.code {
         case .badRequest, .badSettings: return .unsendable
         case .noCredential: return .noCredential
+        case .cancelled, .held: return .interrupted
         // What the engine was closed over may have left.
-        case .cancelled, .noEngine: return .interrupted
+        case .noEngine:
+            return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
         case .circuitOpen, .preparationFailed: return .unsent
         default: break
         }
@@ -84,7 +86,9 @@ extension Attempt {
 
     /// Whether it may have been processed without anybody knowing.
     fileprivate var mayHaveArrived: Bool {
-        guard case .failed(let code, _) = outcome else { return false }
-        return !Self.harmless.contains(code)
+        switch outcome {
+        case .answered(let status): return status.code >= 500 || status.code == 409
+        case .failed(let code, _): return !Self.harmless.contains(code)
+        }
     }
 }

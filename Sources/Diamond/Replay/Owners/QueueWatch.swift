@@ -20,8 +20,10 @@ final class QueueWatch: @unchecked Sendable {
             return
         }
         // A process that ends closes its lock, which it has open to write; who only looks has it open to read.
-        inotify_add_watch(descriptor, store.ownersDirectory.path, UInt32(IN_CLOSE_WRITE))
-        inotify_add_watch(descriptor, store.wakePath, UInt32(IN_MODIFY))
+        let watches = [
+            inotify_add_watch(descriptor, store.ownersDirectory.path, UInt32(IN_CLOSE_WRITE)),
+            inotify_add_watch(descriptor, store.wakePath, UInt32(IN_MODIFY)),
+        ]
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
         source.setEventHandler {
             var events = [UInt8](repeating: 0, count: 4096)
@@ -30,7 +32,7 @@ final class QueueWatch: @unchecked Sendable {
         }
         source.setCancelHandler { close(descriptor) }
         source.activate()
-        (isWatching, self.source) = (true, source)
+        (isWatching, self.source) = (watches.allSatisfy { $0 >= 0 }, source)
         #elseif canImport(Darwin)
         let descriptor = open(store.wakePath, O_EVTONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

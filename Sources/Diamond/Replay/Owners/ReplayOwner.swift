@@ -16,6 +16,7 @@ final class ReplayOwner: Sendable {
         var leaseEnd: Int64 = 0
         var users = 0
         var isSuspended = false
+        var isRetired = false
         var heartbeat: Task<Void, Never>?
         /// What has to end where the lease does.
         var attempts: [Int: @Sendable () -> Void] = [:]
@@ -33,11 +34,15 @@ final class ReplayOwner: Sendable {
 
     deinit { state.withLock { $0.heartbeat }?.cancel() }
 
+    /// Whether the process claims nothing any more.
+    var isRetired: Bool { state.withLock { $0.isRetired } }
+
     /// The row's id while the process may act.
     var id: Int64? { state.withLock { $0.id } }
 
     /// Begins to be an owner, or goes on: from now on the lease is renewed, until ``leave()``.
     func enter() async throws(ReplayError) -> Int64 {
+        guard !isRetired else { throw ReplayError(.closed, "the queue is closed, and sends nothing") }
         state.withLock { $0.users += 1 }
         do throws(ReplayError) {
             let id = try await renewed()
@@ -70,8 +75,8 @@ final class ReplayOwner: Sendable {
         return try await register()
     }
 
-    private func renew(_ id: Int64, isSuspended: Bool = false) async throws(ReplayError) -> Bool {
-        let before = clock.uptime()
+    private func renew(_ id: Int64) async throws(ReplayError) -> Bool {
+        let (before, isSuspended) = (clock.uptime(), state.withLock { $0.isSuspended })
         let isAlive = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.renew(id, lease: Self.lease, isSuspended: isSuspended, on: connection, ledger)
         }
@@ -153,21 +158,22 @@ final class ReplayOwner: Sendable {
     func suspend(_ isSuspended: Bool) async throws(ReplayError) {
         state.withLock { $0.isSuspended = isSuspended }
         guard let id else { return }
-        _ = try await renew(id, isSuspended: isSuspended)
+        _ = try await renew(id)
     }
 
     /// Gives back what was claimed, and the lock.
     func retire() async {
-        let (id, heartbeat) = state.withLock { state -> (Int64?, Task<Void, Never>?) in
-            defer { (state.id, state.heartbeat) = (nil, nil) }
-            return (state.id, state.heartbeat)
+        let (id, lock, heartbeat) = state.withLock { state -> (Int64?, OwnerLock?, Task<Void, Never>?) in
+            defer { (state.id, state.lock, state.heartbeat, state.isRetired) = (nil, nil, nil, true) }
+            return (state.id, state.lock, state.heartbeat)
         }
         heartbeat?.cancel()
         guard let id else { return }
+        // With the lock: until the row is gone nobody has to rescue anything.
         try? await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.removeOwner(id, on: connection, &ledger)
         }
-        state.withLock { $0.lock = nil }
+        withExtendedLifetime(lock) {}
     }
 
     // MARK: The others
@@ -176,6 +182,7 @@ final class ReplayOwner: Sendable {
     ///
     /// - Returns: whether there are others left that live.
     func rescue() async throws(ReplayError) -> Bool {
+        guard !isRetired else { return false }
         let others = try owners()
         let dead = others.filter(isDead)
         guard !dead.isEmpty else { return !others.isEmpty }
@@ -185,7 +192,9 @@ final class ReplayOwner: Sendable {
         let boot = clock.boot
         try await writer.write { (connection, ledger) throws(SQLiteError) in
             guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else { return }
-            for owner in dead {
+            // One that has said meanwhile that it lives is believed.
+            let now = try ReplayTable.owners(on: connection)
+            for owner in dead where now.contains(where: { $0.id == owner.id && $0.leaseUntil == owner.leaseUntil }) {
                 let isInnocent = owner.isSuspended || owner.boot != boot
                 try ReplayTable.bury(owner.id, isInnocent: isInnocent, on: connection, &ledger)
             }

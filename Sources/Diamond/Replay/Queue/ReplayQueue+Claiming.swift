@@ -4,11 +4,18 @@ import DiamondSQLite
 extension ReplayQueue {
     /// Whether a claim may bring something: asked of a reader, so that who is idle writes nothing.
     func mayHaveWork() throws(ReplayError) -> Bool {
+        guard !owner.isRetired else { return false }
         let now = clock.now()
         return try read { (connection) throws(SQLiteError) in
             if try ReplayTable.hasReady(on: connection) { return true }
             return try ReplayTable.nextTime(on: connection).map { $0 <= now } ?? false
         }
+    }
+
+    /// Whether somebody's time has come that a claim has not got to.
+    func mayPromote() throws(ReplayError) -> Bool {
+        guard let next = try nextTime(), !owner.isRetired else { return false }
+        return next <= clock.now()
     }
 
     /// When something happens by itself next, in milliseconds since 1970; `nil` for never.
@@ -30,6 +37,7 @@ extension ReplayQueue {
     /// The last look before a job is sent.
     func begin(_ job: ReplayTable.Claimed) async -> Bool {
         guard let owner = owner.id else { return false }
+        // What cannot be written down must not leave.
         let hasBegun = try? await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, &ledger)
         }
@@ -53,7 +61,10 @@ extension ReplayQueue {
                         job.id, token: job.token, outcome, unknownAt: unknownAt, draw: draw, on: connection, &ledger)
                 }
             } catch {
-                guard owner.mayBegin, (try? await clock.sleep.sleep(for: .seconds(1))) != nil else { return nil }
+                report(error)
+                guard owner.mayBegin else { return nil }
+                // Not by this task, which may be canceled: the outcome has to get to the disk.
+                _ = await Task { [clock] in try? await clock.sleep.sleep(for: .seconds(1)) }.value
             }
         }
     }

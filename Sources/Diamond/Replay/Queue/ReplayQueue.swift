@@ -195,7 +195,12 @@ public final class ReplayQueue: Sendable {
 
     // MARK: The end
 
-    /// Gives back what this process has claimed and not sent. What is added later is written still.
+    /// Tells the others that the system may end this process at any time from now on, or no longer: what it does then is no
+    /// fault of the jobs that are being sent. For an app that goes into the background, and comes back.
+    public func suspend(_ isSuspended: Bool) async throws(ReplayError) { try await owner.suspend(isSuspended) }
+
+    /// Ends the replayers of this queue in this process, and gives back what they have claimed and not sent. What is added
+    /// later is written still.
     public func close() async { await owner.retire() }
 }
 
@@ -213,5 +218,5 @@ extension Date {
 
 extension ReplayTransition {
     /// Whether another process may have something to do now.
-    fileprivate var isForOthers: Bool { to == .ready || to == .waiting || verb == .discard }
+    fileprivate var isForOthers: Bool { to == .ready || to == .waiting || to?.isEnd == true }
 }

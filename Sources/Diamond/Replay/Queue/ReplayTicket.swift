@@ -16,7 +16,7 @@ final class ReplayTicket: Sendable {
         var draft: ReplayDraft?
         var queue: ReplayQueue?
         var job: ReplayTable.Claimed?
-        var hasBegun = false
+        var exchanges = 0
     }
 
     private let state = Guarded(State())
@@ -24,7 +24,7 @@ final class ReplayTicket: Sendable {
     deinit {
         let left = state.withLock { $0 }
         guard let queue = left.queue, let job = left.job else { return }
-        let outcome: ReplayOutcome = left.hasBegun ? .interrupted : .notBegun
+        let outcome: ReplayOutcome = left.exchanges > 0 ? .interrupted : .notBegun
         Task { await Self.settle(job, outcome, in: queue) }
     }
 
@@ -46,7 +46,7 @@ final class ReplayTicket: Sendable {
     /// The last look before the request leaves.
     func begin(_ job: ReplayTable.Claimed, in queue: ReplayQueue) async -> Bool {
         guard await queue.begin(job) else { return false }
-        state.withLock { $0.hasBegun = true }
+        state.withLock { $0.exchanges += 1 }
         return true
     }
 
@@ -59,8 +59,12 @@ final class ReplayTicket: Sendable {
         unknownAt: Int64?,
         in queue: ReplayQueue
     ) async -> ReplayState? {
-        state.withLock { $0.job = nil }
-        return await Self.settle(job, outcome, unknownAt: unknownAt, in: queue)
+        let exchanges = state.withLock { state in
+            state.job = nil
+            return state.exchanges
+        }
+        let known = outcome.known(exchanges: exchanges, isWanted: true)
+        return await Self.settle(job, known, unknownAt: unknownAt, in: queue)
     }
 
     @discardableResult

@@ -80,12 +80,12 @@ final class ReplayWriter: Sendable {
         }
     }
 
-    // One that fails must not take the others along.
+    // One that fails must not take the others along; where the disk fails, they would fail one by one.
     private func write(_ group: [Item]) {
         do throws(ReplayError) {
             try commit(group)
             for item in group { item.finish(nil) }
-        } catch  where group.count > 1 {
+        } catch  where group.count > 1 && !error.isPassing {
             for item in group { write([item]) }
         } catch {
             for item in group { item.finish(error) }

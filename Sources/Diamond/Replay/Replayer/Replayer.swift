@@ -54,9 +54,15 @@ public final class Replayer: Sendable {
     private let identities: @Sendable () async -> ReplayTable.Identities
     private let send: Send
     private let pass: @Sendable (ReplayFaultPoint) -> Void
-    private let signal = ReplaySignal()
     private let running = Guarded(0)
-    private let isStopping = Guarded(false)
+    private let course = Guarded(Course())
+
+    /// The loops that go on, each with its own signal.
+    private struct Course {
+        var stops = 0
+        var next = 0
+        var signals: [Int: ReplaySignal] = [:]
+    }
 
     /// - Parameters:
     ///   - identities: of whom jobs may be sent here, asked before each claim.
@@ -88,29 +94,41 @@ public final class Replayer: Sendable {
     @discardableResult
     public func replay(until deadline: Date = .distantFuture) async -> Summary { await work(until: deadline) }
 
-    /// Lets what is on its way come to its end, and claims nothing more.
+    /// Ends what goes on: what is on its way is let come to its end, and nothing more is claimed.
     public func stop() {
-        isStopping.withLock { $0 = true }
-        signal.wake()
+        course.withLock { $0.stops += 1 }
+        wake()
+    }
+
+    private func wake() { for signal in course.withLock({ Array($0.signals.values) }) { signal.wake() } }
+
+    private func join(_ signal: ReplaySignal) -> (number: Int, stops: Int) {
+        course.withLock { course in
+            course.next += 1
+            course.signals[course.next] = signal
+            return (course.next, course.stops)
+        }
     }
 
     // MARK: The loop
 
     private func work(until deadline: Date?) async -> Summary {
-        isStopping.withLock { $0 = false }
-        let ledger = Guarded(Summary())
-        let number = queue.listeners.add { [signal] _ in signal.wake() }
-        let watch = QueueWatch(queue.store) { [signal] in signal.wake() }
+        let (signal, ledger) = (ReplaySignal(), Guarded(Summary()))
+        let (place, stops) = join(signal)
+        let number = queue.listeners.add { _ in signal.wake() }
+        let watch = QueueWatch(queue.store) { signal.wake() }
         let limit = watch.isWatching ? Self.longTick : Self.tick
         await withDiscardingTaskGroup { group in
-            while !isDone(deadline) {
+            while !isDone(deadline, stops) {
                 do throws(ReplayError) {
                     let hasOthers = try await queue.owner.rescue()
                     try await queue.forgetSometimes()
+                    // Before the claim: what ends during it may have made room, or another job ready.
+                    let wasIdle = isIdle
                     let jobs = try await claim()
                     for job in jobs { group.addTask { await self.carry(job, ledger) } }
-                    if jobs.isEmpty, deadline != nil, isIdle { break }
-                    if jobs.isEmpty || isFull { await wait(hasOthers ? limit : Self.longTick, deadline) }
+                    if jobs.isEmpty, deadline != nil, wasIdle, try !queue.mayPromote() { break }
+                    if jobs.isEmpty || isFull { await wait(signal, hasOthers ? limit : Self.longTick, deadline) }
                 } catch {
                     queue.report(error)
                     guard deadline == nil, error.isPassing else {
@@ -123,12 +141,13 @@ public final class Replayer: Sendable {
             if let deadline, deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
         }
         queue.listeners.remove(number)
+        course.withLock { $0.signals[place] = nil }
         withExtendedLifetime(watch) {}
         return ledger.withLock { $0 }
     }
 
-    private func isDone(_ deadline: Date?) -> Bool {
-        if Task.isCancelled || isStopping.withLock({ $0 }) { return true }
+    private func isDone(_ deadline: Date?, _ stops: Int) -> Bool {
+        if Task.isCancelled || queue.owner.isRetired || course.withLock({ $0.stops }) != stops { return true }
         return deadline.map { $0.milliseconds <= queue.clock.now() } ?? false
     }
 
@@ -136,7 +155,7 @@ public final class Replayer: Sendable {
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
     /// Until somebody wakes, or something's time comes.
-    private func wait(_ limit: Duration, _ deadline: Date?) async {
+    private func wait(_ signal: ReplaySignal, _ limit: Duration, _ deadline: Date?) async {
         var limit = limit
         if !isFull, let next = try? queue.nextTime() {
             limit = min(limit, .milliseconds(max(1, next - queue.clock.now())))
@@ -177,7 +196,7 @@ public final class Replayer: Sendable {
         ledger.withLock { $0.count(state) }
         running.withLock { $0 -= 1 }
         queue.owner.leave()
-        signal.wake()
+        wake()
     }
 
     private func sent(_ job: ReplayTable.Claimed) async -> Sent {
@@ -186,20 +205,17 @@ public final class Replayer: Sendable {
             return Sent(outcome: .failed(.undecodable, code: "undecodable", message: error.message))
         }
         guard !Task.isCancelled, queue.owner.mayBegin else { return Sent(outcome: .notBegun) }
-        let hasBegun = Guarded(false)
+        let begun = Guarded(0)
         let sending = Sending(id: job.id, request: request) { [queue, pass] in
             guard await queue.begin(job) else { return false }
-            hasBegun.withLock { $0 = true }
+            begun.withLock { $0 += 1 }
             pass(.beforeSend)
             return true
         }
         let sent = await queue.owner.attempt { [send] in await send(sending) }
         pass(.afterSend)
-        // What was never begun cannot have been processed.
-        if case .failed(.interrupted, _, _) = sent.outcome, !hasBegun.withLock({ $0 }) {
-            return Sent(outcome: .notBegun)
-        }
-        return sent
+        let isWanted = !Task.isCancelled && queue.owner.mayBegin
+        return Sent(outcome: sent.outcome.known(exchanges: begun.withLock { $0 }, isWanted: isWanted), tell: sent.tell)
     }
 }
 

@@ -88,6 +88,9 @@ struct ReplayDraft: Hashable, Sendable {
         for item in wire.items.sorted where item.hasValue && rules.isSecret(parameter: item.name.span) {
             throw refusal("the parameter \(String(decoding: item.name, as: UTF8.self)), which is a secret", remedy)
         }
+        if JSONValue.object(request.replay.metadata).hasSecretMember(rules) {
+            throw refusal("a member of its metadata that is a secret", bodyRemedy)
+        }
         switch wire.body {
         case .json(let value) where value.hasSecretMember(rules):
             throw refusal("a member of its body that is a secret", bodyRemedy)

@@ -28,6 +28,21 @@ enum ReplayOutcome: Hashable, Sendable {
         case interrupted
     }
 
+    /// What it means when it is known how many exchanges have begun for it.
+    ///
+    /// - Parameter isWanted: whether nobody has asked for the end: what is ended then is a failure like any other.
+    func known(exchanges count: Int, isWanted: Bool) -> ReplayOutcome {
+        guard case .failed(let fault, let code, let message) = self else { return self }
+        switch (count, fault) {
+        // Nothing has left.
+        case (0, .unknown): return .failed(.unsent, code: code, message: message)
+        case (0, .interrupted): return .failed(isWanted ? .unsent : .returned, code: code, message: message)
+        // A redirect was followed: what it leads to was not reached, but what was asked for may have been done.
+        case (2..., .unsent), (2..., .offline): return .failed(.unknown, code: code, message: message)
+        default: return self
+        }
+    }
+
     var failure: (code: String, message: String)? {
         switch self {
         case .answered(let status, _, _) where (200..<400).contains(status): nil

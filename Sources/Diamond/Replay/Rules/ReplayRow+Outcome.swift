@@ -23,10 +23,15 @@ extension ReplayRow {
 
     private mutating func take(_ status: Int, _ isTransient: Bool, _ pushBack: Duration?, _ now: Int64, _ draw: Double)
     {
+        // Neither of a server that fails, nor of a gateway before it, is it known whether it has acted, but for one that asks
+        // for another attempt itself.
+        let isAsking = status == 503 && pushBack != nil
+        if (status >= 500 && !isAsking) || status == 409 { unknownAt = unknownAt ?? sentAt ?? now }
         switch status {
         case 200..<400: end(.done, .finished)
         case 404, 410: end(hasGone ? .done : .dead, hasGone ? .gone : .refused)
-        case 401: hold(.unauthorized)
+        // Nobody signs in for what is nobody's.
+        case 401: identity == nil ? end(.dead, .refused) : hold(.unauthorized)
         // The first one with the key is still at work (draft-ietf-httpapi-idempotency-key-header section 2.7).
         case 409 where keyLifetime != nil: repeatLater(now, draw)
         case 400, 422: end(.dead, .refused)
@@ -46,7 +51,6 @@ extension ReplayRow {
     /// A server that fails says not whether it has processed the request before.
     private mutating func repeatIfHarmless(_ status: Int, _ now: Int64, _ draw: Double) {
         if [408, 425, 429].contains(status) || isRepeatable { return repeatLater(now, draw) }
-        unknownAt = unknownAt ?? sentAt ?? now
         end(.needsReview, .outcomeUnknown)
     }
 
@@ -60,7 +64,7 @@ extension ReplayRow {
             if let reason = reviewReason(at: now) { end(.needsReview, reason) } else { repeatLater(now, draw) }
         case .offline: wait(until: now + ReplayBackoff.offline.milliseconds, .offline)
         case .unsendable: end(.dead, .unsendable)
-        case .noCredential: hold(.unauthorized)
+        case .noCredential: identity == nil ? end(.dead, .unsendable) : hold(.unauthorized)
         case .undecodable: undecodable(now, draw)
         case .returned: wait(until: runAt, .returned)
         case .interrupted:

@@ -45,17 +45,30 @@ extension ReplayTable {
         try expire(on: connection, &ledger)
         guard try !isQueueHeld(on: connection) else { return [] }
         var claimed: [Claimed] = []
-        for id in try eligible(limit, of: identities, on: connection) {
-            guard var row = try row(id, on: connection) else { continue }
-            let old = row.state
-            if let reason = row.reviewReason(at: ledger.now) {
-                (row.state, row.reason) = (.needsReview, reason)
-                try save(row, .fail, from: old, on: connection, &ledger)
-            } else {
-                claimed.append(try run(&row, by: owner, on: connection, &ledger))
-            }
+        // Again where all that was found has to be looked into.
+        while claimed.isEmpty {
+            let ids = try eligible(limit, of: identities, on: connection)
+            guard !ids.isEmpty else { break }
+            for id in ids { if let job = try take(id, by: owner, on: connection, &ledger) { claimed.append(job) } }
         }
         return claimed
+    }
+
+    /// - Returns: `nil` where nobody may send it without having looked into it.
+    private static func take(
+        _ id: Int64,
+        by owner: Int64,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Claimed? {
+        guard var row = try row(id, on: connection) else { return nil }
+        let old = row.state
+        guard let reason = row.reviewReason(at: ledger.now) else {
+            return try run(&row, by: owner, on: connection, &ledger)
+        }
+        (row.state, row.reason) = (.needsReview, reason)
+        try save(row, .fail, from: old, on: connection, &ledger)
+        return nil
     }
 
     private static func run(
@@ -97,12 +110,16 @@ extension ReplayTable {
         try connection.integer("SELECT EXISTS (SELECT 1 FROM hold WHERE kind = 'queue')") != 0
     }
 
+    // SQLite takes an index over a state for better than a partial one of that state alone, reads all that are in it, and
+    // sorts them. So the statements name theirs.
+
     /// Whether a job may be claimed, of whomever.
     static func hasReady(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        try connection.integer("SELECT EXISTS (SELECT 1 FROM job WHERE state = 0 AND is_head = 1)") != 0
+        try connection.integer(
+            "SELECT EXISTS (SELECT 1 FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1)") != 0
     }
 
-    private static func eligible(
+    static func eligible(
         _ limit: Int,
         of identities: Identities,
         on connection: borrowing SQLiteConnection
@@ -110,7 +127,8 @@ extension ReplayTable {
         guard case .only(let names) = identities else {
             let statement = try connection.statement(
                 """
-                SELECT id FROM job WHERE state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id LIMIT ?
+                SELECT id FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1
+                ORDER BY priority DESC, turn, id LIMIT ?
                 """
             )
             try statement.bind(Int64(limit), at: 1)
@@ -162,7 +180,7 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         let statement = try connection.statement(
-            "SELECT id FROM job WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT ?2")
+            "SELECT id FROM job INDEXED BY job_by_time WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT ?2")
         for id in try due(statement, ledger.now) {
             guard var row = try row(id, on: connection) else { continue }
             let old = row.state
@@ -177,8 +195,8 @@ extension ReplayTable {
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
-            SELECT id FROM job WHERE expires_at IS NOT NULL AND state IN (0, 1, 3) AND expires_at <= ?1
-            ORDER BY expires_at LIMIT ?2
+            SELECT id FROM job INDEXED BY job_by_expiry
+            WHERE expires_at IS NOT NULL AND state IN (0, 1, 3) AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2
             """
         )
         for id in try due(statement, ledger.now) {
@@ -204,9 +222,10 @@ extension ReplayTable {
         let statement = try connection.statement(
             """
             SELECT min(time) FROM (
-                SELECT min(run_at) AS time FROM job WHERE state = 1
+                SELECT min(run_at) AS time FROM job INDEXED BY job_by_time WHERE state = 1
                 UNION ALL
-                SELECT min(expires_at) FROM job WHERE expires_at IS NOT NULL AND state IN (0, 1, 3)
+                SELECT min(expires_at) FROM job INDEXED BY job_by_expiry
+                WHERE expires_at IS NOT NULL AND state IN (0, 1, 3)
             )
             """
         )

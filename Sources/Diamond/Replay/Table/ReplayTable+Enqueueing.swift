@@ -26,9 +26,8 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition {
-        if let key = draft.uniqueKey, let other = try open(key, on: connection) {
-            if let addition = try settle(draft, with: other, rules, on: connection, &ledger) { return addition }
-        }
+        let other = if let key = draft.uniqueKey { try open(key, on: connection) } else { nil as ReplayRow? }
+        if let other, let addition = try settle(draft, with: other, rules, on: connection, &ledger) { return addition }
         let counts = try census(on: connection)
         let open = counts.reduce(0) { $0 + ($1.key.isEnd ? 0 : $1.value) }
         guard open < limit else {
@@ -36,6 +35,8 @@ extension ReplayTable {
                 ReplayError(
                     .queueFull, "\(open) jobs wait, and no more are taken: send them, or raise the queue's bound"))
         }
+        // The name goes over to the new one.
+        if let other { try freeName(of: other.id, on: connection) }
         return .added(try insert(draft, owner: owner, on: connection, &ledger))
     }
 
@@ -64,11 +65,12 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Addition? {
         if draft.policy.uniqueness == .keep { return .kept(other.id) }
         // Of what may have been sent nothing is changed: the server would take the change for a repetition.
-        guard other.state != .running, other.unknownAt == nil else {
-            try freeName(of: other.id, on: connection)
-            return nil
-        }
+        guard other.state != .running, other.unknownAt == nil, draft.history.unknownAt == nil else { return nil }
         guard draft.policy.uniqueness == .merge else {
+            guard draft.isInLine(of: other) else {
+                try discard(other, on: connection, &ledger)
+                return nil
+            }
             try replace(other, by: draft, on: connection, &ledger)
             return .replaced(other.id)
         }
@@ -123,19 +125,25 @@ extension ReplayTable {
         let statement = try connection.statement(
             """
             UPDATE job SET method = ?2, url = ?3, host = ?4, tags = ?5, metadata = ?6, is_idempotent = ?7,
-                idempotency_key = ?8, key_lifetime = ?9, kind = ?10
+                idempotency_key = ?8, key_lifetime = ?9, kind = ?10, expires_at = ?11, attempt_limit = ?12, priority = ?13
             WHERE id = ?1
             """
         )
         try statement.bind(row.id, at: 1)
         try bindRequest(draft, to: statement)
+        // It was told of now, and has all its time and attempts before it.
+        try statement.bind(draft.policy.expiry.map { ledger.now + $0.milliseconds }, at: 11)
+        try statement.bind(Int64(draft.policy.attempts), at: 12)
+        try statement.bind(Int64(draft.policy.priority), at: 13)
         try statement.run()
         let payload = try connection.statement("UPDATE payload SET request = ? WHERE job = ?")
         try payload.bind(draft.request, at: 1)
         try payload.bind(row.id, at: 2)
         try payload.run()
         var new = row
-        new.reason = .replaced
+        new.attempts = 0
+        // What waits for somebody to sign in waits for that still.
+        if !new.isHeld { new.reason = .replaced }
         if draft.policy.uniqueness != .preserveSchedule { new.runAt = draft.runAt ?? ledger.now }
         try settle(&new, on: connection, ledger)
         try save(new, .edit, from: row.state, on: connection, &ledger)
@@ -246,6 +254,11 @@ extension ReplayTable {
 }
 
 extension ReplayDraft {
+    /// Whether it may take a job's place: in the same line, and held by the same.
+    fileprivate func isInLine(of row: ReplayRow) -> Bool {
+        policy.orderingKey == row.orderingKey && (policy.order == .strict) == row.isStrict && lane == row.lane
+    }
+
     /// Milliseconds; `nil` where no key is sent.
     fileprivate var keyLifetime: Int64? {
         idempotencyKey == nil ? nil : policy.keyLifetime?.milliseconds

@@ -41,7 +41,7 @@ extension ReplayTable {
         return connection.lastInsertedID
     }
 
-    /// - Returns: `false` where somebody has taken the owner for dead.
+    /// - Returns: `false` where somebody has taken the owner for dead, or may.
     static func renew(
         _ owner: Int64,
         lease: Int64,
@@ -49,10 +49,13 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: ReplayLedger
     ) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("UPDATE owner SET lease_until = ?, is_suspended = ? WHERE id = ?")
+        let statement = try connection.statement(
+            "UPDATE owner SET lease_until = ?, is_suspended = ? WHERE id = ? AND lease_until > ?")
         try statement.bind(ledger.uptime + lease, at: 1)
         try statement.bind(isSuspended, at: 2)
         try statement.bind(owner, at: 3)
+        // A lease that has ended is no more: what it was for may have been left lying.
+        try statement.bind(ledger.uptime, at: 4)
         try statement.run()
         return connection.changes == 1
     }

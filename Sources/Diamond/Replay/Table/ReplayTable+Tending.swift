@@ -93,7 +93,7 @@ extension ReplayTable {
         for id in try ids(of: hold, in: [.held], on: connection) {
             guard var row = try row(id, on: connection) else { continue }
             // A login that was missing is what an identity is released for.
-            if row.reason == .unauthorized { row.isHeld = false }
+            if row.reason == .unauthorized, case .identity = hold { row.isHeld = false }
             try settle(&row, on: connection, ledger)
             guard row.state != .held else { continue }
             row.reason = .released
@@ -147,6 +147,9 @@ extension ReplayTable {
     /// Rows of one transaction.
     private static let slice: Int64 = 500
 
+    /// A year of counts.
+    private static let keptHours: Int64 = 366 * 24
+
     /// Forgets what ended long ago: what is done, and what is dead or in review.
     ///
     /// - Returns: whether there may be more.
@@ -156,6 +159,9 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         var isMore = false
+        let hours = try connection.statement("DELETE FROM hour WHERE hour < ?")
+        try hours.bind(ledger.hour - keptHours, at: 1)
+        try hours.run()
         let counts = try census(on: connection)
         for state in [ReplayState.done, .dead] {
             let limit = retention.limit(of: state)

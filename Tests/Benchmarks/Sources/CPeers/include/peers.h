@@ -43,6 +43,18 @@ void store_peer_close(store_peer *peer);
 /// least; `false` where something failed.
 bool fill_peer_fill(const char *path, int64_t count, size_t smallest, size_t largest);
 
+// --- Jobs of the queue ----------------------------------------------------------------------------------------------
+
+typedef struct queue_peer queue_peer;
+
+/// Opens a file that has the schema.
+queue_peer *queue_peer_open(const char *path);
+/// Adds jobs, up to `group` in one transaction; `false` where something failed.
+bool queue_peer_enqueue(queue_peer *peer, const char *request, size_t size, size_t number, size_t group);
+/// Claims and finishes jobs, up to `group`, 1,024 at most, in each transaction; `false` where something failed.
+bool queue_peer_replay(queue_peer *peer, size_t number, size_t group);
+void queue_peer_close(queue_peer *peer);
+
 // --- Requests over libcurl's multi interface ------------------------------------------------------------------------
 
 typedef struct curl_peer curl_peer;
