@@ -23,10 +23,13 @@ package struct ReplayFollower {
 
     private let queue: ReplayQueue
     private var marks: [ReplayJob.ID: Mark] = [:]
+    /// When it looked last, in milliseconds since 1970.
+    private var lastLook: Int64
 
     /// - Parameter queue: what has become of its jobs before is not told.
     package init(_ queue: ReplayQueue) throws(ReplayError) {
         self.queue = queue
+        lastLook = queue.clock.now()
         for job in try recent() { marks[job.id] = Mark(job) }
     }
 
@@ -39,8 +42,11 @@ package struct ReplayFollower {
         return changed
     }
 
-    private func recent() throws(ReplayError) -> [ReplayJob] {
-        let time = queue.clock.now() - Self.overlap
+    private mutating func recent() throws(ReplayError) -> [ReplayJob] {
+        let now = queue.clock.now()
+        // A clock that was set back has jobs change before the last look.
+        let time = min(lastLook, now) - Self.overlap
+        lastLook = now
         return try queue.read { (connection) throws(SQLiteError) in
             try ReplayTable.changed(since: time, on: connection)
         }
