@@ -217,7 +217,7 @@ import Testing
     @Test(arguments: [
         "list", "show 1", "retry 1", "hold --queue", "release --all", "discard 1 --dry-run", "redrive 1", "edit 1",
         "keys",
-        "history", "watch", "export", "replay --dry-run",
+        "history", "watch", "export", "replay --dry-run", "replay",
     ]) func `makes no store, and ends with 4`(command: String) async throws {
         let outcome = try await cachectl(["queue"] + command.split(separator: " ").map(String.init))
         #expect(outcome.status == 4 && outcome.text.isEmpty)
@@ -266,7 +266,8 @@ import Testing
             (["retry", "1", "--all"], "in one way"), (["hold", "--queue", "--lane", "a"], "in one way"),
             (["hold", "--queue", "1"], "in one way"), (["hold", "--key", "a", "--identity", "b"], "--jobs"),
             (["hold", "1", "--reason", "x"], "--reason"), (["release"], "say which jobs"),
-            (["replay"], "--dry-run"), (["import", "/nonexistent"], "not a readable file"),
+            (["replay", "--once", "--watch"], "give one of"), (["replay", "--width", "0"], "--width"),
+            (["import", "/nonexistent"], "not a readable file"),
         ] as [([String], String)])
     func `ends with 64, and says what is wrong with what it was told`(
         arguments: [String],

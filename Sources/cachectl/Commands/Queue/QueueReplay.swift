@@ -6,27 +6,51 @@ import Foundation
 struct QueueReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Tells what would be sent now, in which order, and what waits until when.",
+        abstract: "Sends what can be sent now, or says what that would be.",
         discussion: """
-            Of each ordering key only the first job may be sent: those behind it follow when it is done.
+            Of each ordering key only the first job may be sent: those behind it follow when it is done. Any number of \
+            programs may send the jobs of one queue at the same time. Ends with 1 when a job has died or a person has to \
+            look at one. Ctrl-C lets what is on its way come to its end.
+
+            A secret that a request names is taken from the environment: github-token from GITHUB_TOKEN. A job whose \
+            secret is not there is held until it is released.
             """
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var store: StoreOptions
+
+    @Flag(help: "Send until nothing is left that can be sent now; this is the default.")
+    var once = false
+
+    @Flag(help: "Go on, and send what is added and whose time comes, until Ctrl-C.")
+    var watch = false
 
     @Flag(help: "Say what would be sent, and send nothing.")
     var dryRun = false
 
-    @Option(help: ArgumentHelp("Jobs at most, of those to be sent as of those that wait.", valueName: "N"))
+    @Option(help: ArgumentHelp("Jobs on their way at the same time, at most.", valueName: "N"))
+    var width = 8
+
+    @Option(help: ArgumentHelp("Only jobs of an identity, and those of nobody; again for more.", valueName: "NAME"))
+    var identity: [String] = []
+
+    @Option(
+        help: ArgumentHelp("With --dry-run: jobs at most, of those to be sent as of those that wait.", valueName: "N"))
     var limit = 50
+
+    private var place: PlaceOptions { store.place }
 
     func validate() throws {
         guard limit >= 0 else { throw ValidationError("--limit is not negative") }
-        guard dryRun else { throw ValidationError("say --dry-run: sending is done by the programs that use the store") }
+        guard width > 0 else { throw ValidationError("--width is from 1 on") }
+        guard [once, watch, dryRun].count(where: \.self) < 2 else {
+            throw ValidationError("give one of --once, --watch and --dry-run")
+        }
     }
 
     func run() async throws {
         let queue = try place.openQueue()
+        guard dryRun else { return try await send() }
         do throws(ReplayError) {
             let plan = ReplayPlan(
                 transitions: try await queue.rehearsal(limit: limit), counts: try queue.counts(),
@@ -36,6 +60,70 @@ struct QueueReplay: AsyncParsableCommand {
             throw Failure.report(error)
         }
     }
+
+    // MARK: Sending
+
+    private func send() async throws {
+        let engine = Engine(try configuration())
+        let isSilent = place.json
+        let observation = engine.activity.observe { event in
+            guard case .job(let transition) = event, transition.verb != .claim, !isSilent else { return }
+            Output.line(transition.description.printable)
+        }
+        let outcome = await outcome(with: engine)
+        await engine.settle()
+        await engine.close()
+        withExtendedLifetime(observation) {}
+        do throws(ReplayError) {
+            let summary = try outcome.get()
+            show(summary, try openCounts())
+            if let error = summary.error { throw error }
+            if summary.dead + summary.needsReview > 0 { throw ReplayError(.wrongState, Self.remedy) }
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private static let remedy = "a person has to look: see 'cachectl queue list --state dead' and '--state needsReview'"
+
+    private func outcome(with engine: Engine) async -> Result<Replayer.Summary, ReplayError> {
+        let identities = Set(identity)
+        do throws(ReplayError) {
+            let replayer =
+                try identities.isEmpty
+                ? engine.replayer(width: width) : engine.replayer(width: width, identities: { identities })
+            let interruption = Interruption { replayer.stop() }
+            defer { interruption.end() }
+            return .success(watch ? await replayer.run() : await replayer.replay())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Not where the store is sealed with another key: nothing is written into it in clear.
+    private func configuration() throws -> Engine.Configuration {
+        let configuration = try store.configuration()
+        if let cache = try? Cache(store.location, seal: configuration.seal, create: false) {
+            try store.refuseLocked(cache)
+        }
+        return configuration
+    }
+
+    private func openCounts() throws(ReplayError) -> [ReplayState: Int] {
+        try ReplayQueue(existing: store.location).counts()
+    }
+
+    private func show(_ summary: Replayer.Summary, _ counts: [ReplayState: Int]) {
+        guard !place.json else { return Output.json(SummaryForm(summary, counts)) }
+        let parts = [
+            (summary.finished, "done"), (summary.postponed, "postponed"), (summary.dead, "dead"),
+            (summary.needsReview, "in review"),
+        ].filter { $0.0 > 0 }.map { "\($0) \($1)" }
+        Output.line(parts.isEmpty ? "nothing to be sent now" : parts.joined(separator: ", "))
+        Output.line(CountsForm(counts).text)
+    }
+
+    // MARK: Not sending
 
     private func show(_ plan: ReplayPlan, of queue: ReplayQueue) throws(ReplayError) {
         var jobs: [ReplayJob] = []
@@ -49,6 +137,21 @@ struct QueueReplay: AsyncParsableCommand {
             table.rows = part.map { JobRow($0, now: now).cells }
             Output.table(table)
         }
+    }
+}
+
+/// The form of `queue replay --json`.
+private struct SummaryForm: Encodable {
+    var finished: Int
+    var postponed: Int
+    var dead: Int
+    var needsReview: Int
+    var counts: CountsForm
+
+    init(_ summary: Replayer.Summary, _ counts: [ReplayState: Int]) {
+        (finished, postponed) = (summary.finished, summary.postponed)
+        (dead, needsReview) = (summary.dead, summary.needsReview)
+        self.counts = CountsForm(counts)
     }
 }
 

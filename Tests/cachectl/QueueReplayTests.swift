@@ -1,0 +1,77 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `cachectl queue replay` {
+    let cachectl = Shell()
+
+    private func add(_ base: String, _ options: String...) async throws {
+        let added = try await cachectl(["queue", "add", "-X", "POST", "--json-body", "[1]", base + "/notes"] + options)
+        #expect(added.status == 0, "\(added.errors)")
+    }
+
+    @Test func `sends what can be sent now, in order, and says what came of it`() async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        for _ in 0..<2 { try await add(server.base, "--key", "k") }
+        try await add(server.base, "--after", "1h")
+        let outcome = try await cachectl("queue", "replay")
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+        #expect(
+            outcome.text == """
+                job 1: finish, running to done (finished)
+                job 2: finish, running to done (finished)
+                2 done
+                1 waiting, 2 done
+
+                """)
+        #expect(try await cachectl("queue", "replay", "--once").text == "nothing to be sent now\n1 waiting, 2 done\n")
+    }
+
+    @Test func `ends with 1 where a person has to look, and with 0 where it is tried again`() async throws {
+        let refusing = try RawServer(answering: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        try await add(refusing.base)
+        let dead = try await cachectl("queue", "replay")
+        #expect(dead.status == 1 && dead.text.hasSuffix("\n1 dead\n1 dead\n"), "\(dead.text)")
+        #expect(dead.errors.contains("cachectl queue list --state dead"))
+        try await add("http://127.0.0.1:1")
+        let form = try #require(try await cachectl.object("queue", "replay"))
+        #expect(form["postponed"] as? Int == 1 && (form["counts"] as? [String: Int])?["dead"] == 1, "\(form)")
+    }
+
+    @Test func `sends only the jobs of those whom it is told`() async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        for name in ["me", "other"] { try await add(server.base, "--identity", name) }
+        #expect(try await cachectl("queue", "replay", "--identity", "me").text.hasSuffix("1 done\n1 ready, 1 done\n"))
+        #expect(try cachectl.queue().jobs(ReplayFilter(state: .ready)).map(\.identity) == ["other"])
+    }
+
+    @Test func `fills a secret in from the environment, and shows no byte of it`() async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let text = #"{"url": "\#(server.base)/", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
+        _ = try await cachectl("queue", "add", "-", input: text)
+        #expect(try await cachectl("queue", "replay").text.hasSuffix("1 postponed\n1 held\n"))
+        _ = try await cachectl("queue", "release", "1")
+        let sent = try await cachectl("queue", "replay", environment: ["API_TOKEN": "s3cret"])
+        #expect(sent.status == 0 && sent.text.hasSuffix("1 done\n1 done\n"), "\(sent.text)\(sent.errors)")
+        #expect(!(sent.text + sent.errors).contains("s3cret"))
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM]) func `goes on until it is told to end`(signal: Int32) async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        try await add(server.base)
+        let output = Pipe()
+        let replay = try ChildProcess(
+            BuiltTool("cachectl").url,
+            ["queue", "replay", "--watch", "--store", cachectl.temporary.directory.path],
+            output: .pipe(output))
+        #expect(await output.firstLine() == "job 1: finish, running to done (finished)")
+        try await add(server.base)
+        #expect(await output.firstLine() == "job 2: finish, running to done (finished)")
+        replay.kill(signal)
+        #expect(await output.firstLine() == "2 done")
+        #expect(await replay.ended() == .exited(0))
+    }
+}
