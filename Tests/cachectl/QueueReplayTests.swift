@@ -52,8 +52,8 @@ import Testing
         let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let text = #"{"url": "\#(server.base)/", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
         _ = try await cachectl("queue", "add", "-", input: text)
-        #expect(try await cachectl("queue", "replay").text.hasSuffix("1 postponed\n1 held\n"))
-        _ = try await cachectl("queue", "release", "1")
+        #expect(try await cachectl("queue", "replay").text.hasSuffix("1 postponed\n1 waiting\n"))
+        _ = try await cachectl("queue", "retry", "1")
         let sent = try await cachectl("queue", "replay", environment: ["API_TOKEN": "s3cret"])
         #expect(sent.status == 0 && sent.text.hasSuffix("1 done\n1 done\n"), "\(sent.text)\(sent.errors)")
         #expect(!(sent.text + sent.errors).contains("s3cret"))

@@ -79,7 +79,7 @@ import Testing
         Row(.put, .answered(status: 401), .held, .unauthorized, 0),
         // Nobody signs in for what is nobody's.
         Row(.put.nobodys, .answered(status: 401), .dead, .refused, 0),
-        Row(.put.nobodys, failed(.noCredential), .dead, .unsendable, 0),
+        Row(.put.nobodys, failed(.noCredential), .waiting, .backoff, 1, delay: 1),
         Row(.put, .answered(status: 404), .dead, .refused, 0),
         Row(.put.unknown, .answered(status: 404), .done, .gone, 0, isUnknown: true),
         Row(.put.unknown, .answered(status: 410), .done, .gone, 0, isUnknown: true),

@@ -36,11 +36,11 @@ extension Shell {
 }
 
 extension BuiltTool.Outcome {
-    /// Its output, times and fresh names masked, and ages of seconds said to be none.
+    /// Its output, times and fresh names masked, and ages of seconds and minutes said to be none.
     var masked: String {
         text.replacing(#/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/#, with: "TIME")
             .replacing(#/[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12}/#, with: "UUID")
-            .replacing(#/[ \d]\ds\b/#, with: " 0s")
+            .replacing(#/[ \d]\d[sm]\b/#, with: " 0s")
     }
 }
 

@@ -64,7 +64,8 @@ extension ReplayRow {
             if let reason = reviewReason(at: now) { end(.needsReview, reason) } else { repeatLater(now, draw) }
         case .offline: wait(until: now + ReplayBackoff.offline.milliseconds, .offline)
         case .unsendable: end(.dead, .unsendable)
-        case .noCredential: identity == nil ? end(.dead, .unsendable) : hold(.unauthorized)
+        // Where it is nobody's, another process may know the secret.
+        case .noCredential: identity == nil ? repeatLater(now, draw) : hold(.unauthorized)
         case .undecodable: undecodable(now, draw)
         case .returned: wait(until: runAt, .returned)
         case .interrupted:

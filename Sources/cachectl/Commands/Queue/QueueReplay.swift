@@ -12,8 +12,8 @@ struct QueueReplay: AsyncParsableCommand {
             programs may send the jobs of one queue at the same time. Ends with 1 when a job has died or a person has to \
             look at one. Ctrl-C lets what is on its way come to its end.
 
-            A secret that a request names is taken from the environment: github-token from GITHUB_TOKEN. A job whose \
-            secret is not there is held until it is released.
+            A secret that a request names is taken from the environment: github-token from GITHUB_TOKEN. Where it \
+            is not there, a job of an identity is held until that is released, and any other waits.
             """
     )
 
