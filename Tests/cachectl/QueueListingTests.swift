@@ -96,7 +96,7 @@ import Testing
 
                 """)
         let attempts =
-            #/NUMBER  STARTED +TOOK  CODE           MESSAGE\n     1  TIME +\S+ ms  cannotConnect  the server refused\n/#
+            #/NUMBER  STARTED +TOOK  CODE           MESSAGE\n     1  TIME +\S+ m?s  cannotConnect  the server refused\n/#
         #expect(parts.last?.wholeMatch(of: attempts) != nil, "\(shown.text)")
         let json = try await cachectl.object("queue", "show", "1")
         #expect((json?["job"] as? [String: Any])?["orderingKey"] as? String == "cart-7")

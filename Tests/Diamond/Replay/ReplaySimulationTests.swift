@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ReplaySimulationTests {
     /// Of each seed.
-    static let steps = Effort.rounds(10_000, soaking: 1_000_000)
+    static let steps = Effort.rounds(5_000, soaking: 100_000)
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func `nothing is lost, done twice or out of order, whatever fails`(_ seed: UInt64) throws {
@@ -15,7 +15,7 @@ import Testing
         try simulation.run(Self.steps)
         #expect(simulation.violations.isEmpty, "seed \(seed)")
         #expect(simulation.lostTransactions > 0)
-        #expect(simulation.world.known.values.filter { $0.effects > 0 }.count > 50)
+        #expect(simulation.world.known.values.filter { $0.effects > 0 }.count > 25)
     }
 
     @Test func `a seed takes the same way every time`() throws {

@@ -1,0 +1,145 @@
+import DiamondSQLite
+import DiamondSchema
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(10))) struct `The queue on a failing disk` {
+    /// What a queue's life may look like, on a disk of its own: what it was told is done, and what it was not.
+    private struct Life {
+        let temporary = TemporaryStore()
+        let disk: FaultDisk
+        /// Acknowledged: by id, the text of its request.
+        private(set) var added: [Int64: String] = [:]
+        private(set) var finished: Set<Int64> = []
+        private(set) var discarded: Set<Int64> = []
+        private(set) var refusals: [ReplayError] = []
+
+        init() { disk = FaultDisk(directory: temporary.directory) }
+
+        mutating func run() async throws {
+            await use()
+            try disk.closed()
+        }
+
+        private mutating func use() async {
+            var store = temporary.store
+            store.vfs = disk.vfs
+            let queue: ReplayQueue
+            do throws(ReplayError) { queue = try ReplayQueue(store) } catch { return refusals.append(error) }
+            for number in 0..<4 { await add(["\(number)"], to: queue) }
+            await add((4..<9).map(String.init), to: queue)
+            await replay(queue)
+            await discard(3, in: queue)
+            for number in 9..<12 { await add(["\(number)"], to: queue) }
+        }
+
+        private mutating func add(_ texts: [String], to queue: ReplayQueue) async {
+            let requests = texts.map { text in
+                var request = Request("http://api.test/notes", method: .post, body: .json(["text": .string(text)]))
+                request.replay = ReplayPolicy(.durable, orderingKey: text == "0" ? nil : "line")
+                return request
+            }
+            do throws(ReplayError) {
+                for (id, text) in zip(try await queue.enqueue(requests), texts) { if let id { added[id] = text } }
+            } catch { refusals.append(error) }
+        }
+
+        private mutating func replay(_ queue: ReplayQueue) async {
+            do throws(ReplayError) {
+                let owner = try await queue.owner.enter()
+                defer { queue.owner.leave() }
+                for job in try await queue.claim(2, of: .all, by: owner) {
+                    guard await queue.begin(job) else { continue }
+                    let state = try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
+                        try ReplayTable.finish(
+                            job.id, token: job.token, .answered(status: 201), draw: 0, on: connection, &ledger)
+                    }
+                    if state == .done { finished.insert(job.id) }
+                }
+            } catch { refusals.append(error) }
+        }
+
+        private mutating func discard(_ id: Int64, in queue: ReplayQueue) async {
+            do throws(ReplayError) {
+                try await queue.discard(id)
+                discarded.insert(id)
+            } catch { refusals.append(error) }
+        }
+    }
+
+    /// The calls of a life that a fault can strike; the quick tier takes one in 20, others in each run.
+    private func calls(_ fault: FaultDisk.Fault) async throws -> StrideThrough<Int> {
+        var life = Life()
+        try await life.run()
+        #expect(life.refusals.isEmpty)
+        #expect(life.added.count == 12 && life.finished.count == 2 && life.discarded.count == 1)
+        return Effort.places(to: life.disk.calls(fitting: fault), oneIn: 20)
+    }
+
+    /// Nothing that was acknowledged is missing or undone, and the queue goes on.
+    private func checkAfterwards(_ life: Life, _ place: String) async throws {
+        let queue = try ReplayQueue(life.temporary.store)
+        for (id, text) in life.added {
+            #expect(try queue.request(of: id)?.body == .json(["text": .string(text)]), "job \(id), \(place)")
+        }
+        for id in life.finished.union(life.discarded) { #expect(try queue.job(id)?.state == .done, "\(place)") }
+        let diagnosis = try #require(ReplayDiagnosis(of: life.temporary.store))
+        #expect(diagnosis.complaints.isEmpty, "\(place): \(diagnosis.complaints)")
+        let replayer = Replayer(queue, width: 4) { sending in
+            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+            return Replayer.Sent(outcome: .answered(status: 200))
+        }
+        for job in try queue.jobs(ReplayFilter(state: .waiting)) { try await queue.retry(job.id) }
+        await replayer.replay()
+        #expect(try queue.jobs().allSatisfy { $0.state == .done }, "\(place)")
+    }
+
+    @Test(arguments: FaultDisk.Fault.survivable, [false, true])
+    func `keeps what it has acknowledged, and works again`(fault: FaultDisk.Fault, lasting: Bool) async throws {
+        for call in try await calls(fault) {
+            var life = Life()
+            life.disk.fail(fault, atCall: call, lasting: lasting)
+            try await life.run()
+            life.disk.heal()
+            try await checkAfterwards(life, "\(call)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `keeps what it has acknowledged when the power goes`(keepsSome: Bool) async throws {
+        for call in try await calls(.powerLoss) {
+            var life = Life()
+            life.disk.fail(.powerLoss, atCall: call)
+            try await life.run()
+            try life.disk.cutPower(seed: keepsSome ? Effort.seed &+ UInt64(call) : nil)
+            try await checkAfterwards(life, "\(call)")
+        }
+    }
+
+    @Test func `a damaged file is refused, and left as it is`() throws {
+        let temporary = TemporaryStore()
+        _ = try ReplayQueue(temporary.store)
+        let damaged = Data(repeating: 0x5A, count: 8192)
+        for suffix in ["-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: temporary.store.replayPath + suffix)
+        }
+        try damaged.write(to: URL(filePath: temporary.store.replayPath))
+        let error = #expect(throws: ReplayError.self) { try ReplayQueue(temporary.store) }
+        #expect(error?.code == .corrupt && error?.message.contains(".recover") == true)
+        #expect(try Data(contentsOf: URL(filePath: temporary.store.replayPath)) == damaged)
+    }
+
+    @Test func `a queue of a newer version is refused, and left as it is`() throws {
+        let temporary = TemporaryStore()
+        _ = try ReplayQueue(temporary.store).database.write { (connection) throws(SQLiteError) in
+            try connection.execute("PRAGMA user_version = 9")
+        }
+        let error = #expect(throws: ReplayError.self) { try ReplayQueue(temporary.store) }
+        #expect(error?.code == .newerStore)
+    }
+}
