@@ -30,6 +30,7 @@ func produce(_ directory: String, _ base: String, _ run: String, _ lane: String)
         print(id.map { "\($0) \(text)" } ?? "none")
         fflush(nil)
     }
+    // Until it is killed: it waits for nothing, and no test waits for it.
     try await Task.sleep(for: .seconds(3600))
 }
 

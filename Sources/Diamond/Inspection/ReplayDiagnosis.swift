@@ -85,12 +85,9 @@ extension ReplayDiagnosis {
     /// Judged by what was read, the worst first.
     package var complaints: [CacheDiagnosis.Complaint] {
         (failure.map { [.init(what: "the queue cannot be used", remedy: $0.message)] } ?? [])
-            + damages.map { .init(what: "\(store.replayPath) is damaged: \($0)", remedy: Self.recovery) }
+            + damages.map { .init(what: "\(store.replayPath) is damaged: \($0)", remedy: ReplayError.remedyOfDamage) }
             + permissions + settingsComplaints + discord.complaints
     }
-
-    private static let recovery =
-        "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"
 
     private var permissions: [CacheDiagnosis.Complaint] {
         files.filter { $0.mode != 0o600 }.map { file in

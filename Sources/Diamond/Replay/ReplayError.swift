@@ -64,7 +64,7 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether the same may go well a moment later.
     var isPassing: Bool { [.busy, .diskFull, .diskError].contains(code) }
 
-    private static let remedyOfDamage =
+    static let remedyOfDamage =
         "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"
 
     private static let codes: [SQLiteError.Code: Code] = [

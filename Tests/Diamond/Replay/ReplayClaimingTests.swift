@@ -181,7 +181,7 @@ import Testing
     ) throws {
         let id = try desk.add(method, ReplayPolicy(.durable, keyLifetime: keyLifetime))
         let job = try desk.claim(by: owner)[0]
-        #expect((job.idempotencyKey != nil) == (method == "POST" && keyLifetime != nil))
+        #expect(try (desk.job(id)?.idempotencyKey != nil) == (method == "POST" && keyLifetime != nil))
         #expect(try desk.begin(job, by: owner))
         try desk.bury(owner)
         #expect(try desk.state(id) == state)

@@ -2,16 +2,6 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// What is not to be sent for now, by name.
-public enum ReplayHold: Hashable, Sendable {
-    /// Everything.
-    case queue
-    /// An ordering key.
-    case key(String)
-    case identity(String)
-    case lane(Lane)
-}
-
 /// Doing something to jobs.
 extension ReplayQueue {
     /// Sends a job now that waits for its time.
@@ -141,6 +131,7 @@ extension ReplayQueue {
         let count = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.release(hold, on: connection, &ledger)
         }
+        // That of the queue changes no job, and tells nobody.
         listeners.tell([])
         return count
     }

@@ -40,116 +40,9 @@ extension ReplayTable {
         return .added(try insert(draft, owner: owner, on: connection, &ledger))
     }
 
-    // MARK: Unique names
+    // MARK: Rows
 
-    /// Who has a unique name now.
-    private static func open(_ key: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
-        let statement = try connection.statement(
-            """
-            SELECT id FROM job
-            WHERE unique_key = ? AND unique_key IS NOT NULL AND (unique_states >> state) & 1
-            """
-        )
-        try statement.bind(key, at: 1)
-        guard try statement.step() else { return nil }
-        return try row(statement.int64(0), on: connection)
-    }
-
-    /// - Returns: `nil` where the draft is to be added beside the other.
-    private static func settle(
-        _ draft: ReplayDraft,
-        with other: ReplayRow,
-        _ rules: KeyRules,
-        on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Addition? {
-        if draft.policy.uniqueness == .keep { return .kept(other.id) }
-        // Of what may have been sent nothing is changed: the server would take the change for a repetition.
-        guard other.state != .running, other.unknownAt == nil, draft.history.unknownAt == nil else { return nil }
-        guard draft.policy.uniqueness == .merge else {
-            guard draft.isInLine(of: other) else {
-                try discard(other, on: connection, &ledger)
-                return nil
-            }
-            try replace(other, by: draft, on: connection, &ledger)
-            return .replaced(other.id)
-        }
-        return try merge(draft, into: other, rules, on: connection, &ledger)
-    }
-
-    private static func merge(
-        _ draft: ReplayDraft,
-        into other: ReplayRow,
-        _ rules: KeyRules,
-        on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Addition {
-        let old = try request(of: other.id, on: connection)
-        switch Result(catching: { () throws(ReplayError) in
-            try draft.merged(into: ReplayDraft.request(from: old), rules: rules)
-        }) {
-        case .success(.one(let merged)):
-            try replace(other, by: merged, on: connection, &ledger)
-            return .replaced(other.id)
-        case .success(.none):
-            try discard(other, on: connection, &ledger)
-            return .merged
-        case .failure(let error): return .refused(error)
-        }
-    }
-
-    private static func freeName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("UPDATE job SET unique_states = 0 WHERE id = ?")
-        try statement.bind(id, at: 1)
-        try statement.run()
-    }
-
-    /// Nothing of it was sent, and nothing has to be.
-    private static func discard(
-        _ row: ReplayRow,
-        on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) {
-        var new = row
-        (new.state, new.reason) = (.done, .replaced)
-        try save(new, .discard, from: row.state, on: connection, &ledger)
-    }
-
-    /// Puts another request into a job of which nothing was sent.
-    static func replace(
-        _ row: ReplayRow,
-        by draft: ReplayDraft,
-        on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            """
-            UPDATE job SET method = ?2, url = ?3, host = ?4, tags = ?5, metadata = ?6, is_idempotent = ?7,
-                idempotency_key = ?8, key_lifetime = ?9, kind = ?10, expires_at = ?11, attempt_limit = ?12, priority = ?13
-            WHERE id = ?1
-            """
-        )
-        try statement.bind(row.id, at: 1)
-        try bindRequest(draft, to: statement)
-        // It was told of now, and has all its time and attempts before it.
-        try statement.bind(draft.policy.expiry.map { ledger.now + $0.milliseconds }, at: 11)
-        try statement.bind(Int64(draft.policy.attempts), at: 12)
-        try statement.bind(Int64(draft.policy.priority), at: 13)
-        try statement.run()
-        let payload = try connection.statement("UPDATE payload SET request = ? WHERE job = ?")
-        try payload.bind(draft.request, at: 1)
-        try payload.bind(row.id, at: 2)
-        try payload.run()
-        var new = row
-        new.attempts = 0
-        // What waits for somebody to sign in waits for that still.
-        if !new.isHeld { new.reason = .replaced }
-        if draft.policy.uniqueness != .preserveSchedule { new.runAt = draft.runAt ?? ledger.now }
-        try settle(&new, on: connection, ledger)
-        try save(new, .edit, from: row.state, on: connection, &ledger)
-    }
-
-    private static func bindRequest(
+    static func bindRequest(
         _ draft: ReplayDraft,
         to statement: borrowing SQLiteStatement
     ) throws(SQLiteError) {
@@ -168,8 +61,6 @@ extension ReplayTable {
         // A number that is not finite, which only code can make, is the one thing that has no text.
         (try? value.written()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
-
-    // MARK: Rows
 
     static func request(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data {
         let statement = try connection.statement("SELECT request FROM payload WHERE job = ?")
@@ -254,13 +145,8 @@ extension ReplayTable {
 }
 
 extension ReplayDraft {
-    /// Whether it may take a job's place: in the same line, and held by the same.
-    fileprivate func isInLine(of row: ReplayRow) -> Bool {
-        policy.orderingKey == row.orderingKey && (policy.order == .strict) == row.isStrict && lane == row.lane
-    }
-
     /// Milliseconds; `nil` where no key is sent.
-    fileprivate var keyLifetime: Int64? {
+    var keyLifetime: Int64? {
         idempotencyKey == nil ? nil : policy.keyLifetime?.milliseconds
     }
 }

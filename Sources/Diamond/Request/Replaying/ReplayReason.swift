@@ -25,7 +25,6 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public static let retried = ReplayReason(description: "retried")
     public static let released = ReplayReason(description: "released")
     public static let redriven = ReplayReason(description: "redriven")
-    public static let edited = ReplayReason(description: "edited")
     /// A newer one of its unique name has taken its place, or was merged into it.
     public static let replaced = ReplayReason(description: "replaced")
 

@@ -1,0 +1,74 @@
+import DiamondSQLite
+public import Foundation
+
+/// Adding jobs.
+extension ReplayQueue {
+    /// Adds a request, to be sent as its ``Request/replay`` says; the mode does not matter.
+    ///
+    /// - Parameters:
+    ///   - request: what is sent; its secrets have to be named.
+    ///   - delay: it is not sent before.
+    /// - Returns: the job's id: of an older one where one of its unique name stays or takes it in; `nil` where nothing has
+    ///   to be sent any more (``ReplayPolicy/Uniqueness/merge``).
+    /// - Throws: ``ReplayError``; then nothing was added.
+    @discardableResult
+    public func enqueue(_ request: Request, after delay: Duration = .zero) async throws(ReplayError) -> ReplayJob.ID? {
+        try await enqueue([request], after: delay)[0]
+    }
+
+    /// Adds a request that is not sent before `date`.
+    @discardableResult
+    public func enqueue(_ request: Request, at date: Date) async throws(ReplayError) -> ReplayJob.ID? {
+        try await add([try await draft(of: request, at: date.milliseconds)])[0]
+    }
+
+    /// Adds all of them, in their order, or none.
+    ///
+    /// - Returns: as ``enqueue(_:after:)`` does, of each.
+    @discardableResult
+    public func enqueue(
+        _ requests: [Request],
+        after delay: Duration = .zero
+    ) async throws(ReplayError) -> [ReplayJob.ID?] {
+        let time = delay > .zero ? clock.now() + delay.milliseconds : nil
+        var drafts: [ReplayDraft] = []
+        for request in requests { drafts.append(try await draft(of: request, at: time)) }
+        return try await add(drafts)
+    }
+
+    func draft(of request: Request, at time: Int64? = nil) async throws(ReplayError) -> ReplayDraft {
+        let resolved: Request
+        do { resolved = try await resolve(request) } catch {
+            throw ReplayError(.badRequest, "\(error)")
+        }
+        var draft = try ReplayDraft(resolved, rules: rules, freshKey: UUID().uuidString)
+        draft.runAt = time
+        return draft
+    }
+
+    /// - Parameter held: the places of those that are held from the first.
+    func add(_ drafts: [ReplayDraft], held: Set<Int> = []) async throws(ReplayError) -> [ReplayJob.ID?] {
+        let (limit, rules) = (maximumCount, rules)
+        let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            // All or none, though others are in the same transaction.
+            let before = ledger
+            return try connection.undoing { (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
+                var ids: [Int64?] = []
+                for (index, draft) in drafts.enumerated() {
+                    switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, &ledger) {
+                    case .added(let id) where held.contains(index):
+                        _ = try ReplayTable.apply(.hold, to: id, on: connection, &ledger)
+                        ids.append(id)
+                    case .added(let id), .kept(let id), .replaced(let id): ids.append(id)
+                    case .merged: ids.append(nil)
+                    case .refused(let error):
+                        ledger = before
+                        return (.failure(error), false)
+                    }
+                }
+                return (.success(ids), true)
+            }
+        }
+        return try additions.get()
+    }
+}

@@ -1,0 +1,108 @@
+import DiamondSQLite
+
+/// What whoever sends a job says of it.
+extension ReplayTable {
+    /// The job, while the one who asks has it still: its token is the last that was given, and it runs.
+    static func held(
+        _ id: Int64,
+        token: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> ReplayRow? {
+        guard let row = try row(id, on: connection), row.token == token, row.state == .running else { return nil }
+        return row
+    }
+
+    /// The last look before a job is sent.
+    ///
+    /// - Returns: whether it may be: nobody has rescued it, and its owner's lease has not ended.
+    static func begin(
+        _ id: Int64,
+        token: Int64,
+        by owner: Int64,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        guard try isAlive(owner, at: ledger.uptime, on: connection),
+            try held(id, token: token, on: connection) != nil
+        else { return false }
+        try markSent(id, at: ledger.now, on: connection)
+        return true
+    }
+
+    /// Takes note of what came of an attempt.
+    ///
+    /// - Parameter unknownAt: when something of it may have been processed unseen, whatever the outcome is.
+    /// - Returns: the job's new state; `nil` where somebody else has it.
+    static func finish(
+        _ id: Int64,
+        token: Int64,
+        _ outcome: ReplayOutcome,
+        unknownAt: Int64? = nil,
+        draw: Double,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> ReplayState? {
+        guard var row = try held(id, token: token, on: connection) else { return nil }
+        let startedAt = row.sentAt ?? ledger.now
+        row.unknownAt = row.unknownAt ?? unknownAt
+        row.take(outcome, at: ledger.now, draw: draw)
+        if let failure = outcome.failure, row.reason != .returned {
+            try addFailure(of: id, failure.code, failure.message, startedAt: startedAt, on: connection, ledger)
+        }
+        if !row.state.isEnd, let reason = row.reviewReason(at: ledger.now) {
+            (row.state, row.reason) = (.needsReview, reason)
+        }
+        try settle(&row, on: connection, ledger)
+        try save(row, row.state == .done ? .finish : .fail, from: .running, on: connection, &ledger)
+        return row.state
+    }
+
+    /// What rests is held where its key, identity or lane is, and ready where its time has come.
+    static func settle(
+        _ row: inout ReplayRow,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: ReplayLedger
+    ) throws(SQLiteError) {
+        guard !row.state.isEnd, row.state != .running else { return }
+        row.rest(at: ledger.now)
+        guard row.state != .held, try isHeld(row, on: connection) else { return }
+        row.state = .held
+    }
+
+    // MARK: Failures
+
+    private static let keptFailures: Int64 = 10
+
+    static func addFailure(
+        of id: Int64,
+        _ code: String,
+        _ message: String,
+        startedAt: Int64,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: ReplayLedger
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            INSERT INTO attempt (job, number, started_at, ended_at, code, message)
+            VALUES (?1, 1 + ifnull((SELECT number FROM attempt WHERE job = ?1 ORDER BY id DESC LIMIT 1), 0), ?2, ?3, ?4, ?5)
+            """
+        )
+        try statement.bind(id, at: 1)
+        try statement.bind(startedAt, at: 2)
+        try statement.bind(ledger.now, at: 3)
+        try statement.bind(code, at: 4)
+        try statement.bind(message, at: 5)
+        try statement.run()
+        // Those of deaths stay for as long as they count.
+        let removal = try connection.statement(
+            """
+            DELETE FROM attempt WHERE job = ?1 AND (code <> 'died' OR ended_at < ?3) AND id <= ifnull((
+                SELECT id FROM attempt WHERE job = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2), -1)
+            """
+        )
+        try removal.bind(id, at: 1)
+        try removal.bind(keptFailures, at: 2)
+        try removal.bind(ledger.now - ReplayRow.poisonWindow, at: 3)
+        try removal.run()
+    }
+}

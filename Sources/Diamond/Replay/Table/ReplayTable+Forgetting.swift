@@ -1,0 +1,58 @@
+import DiamondSQLite
+
+/// Forgetting what ended long ago.
+extension ReplayTable {
+    /// A year of counts.
+    private static let keptHours: Int64 = 366 * 24
+
+    /// Forgets what ended long ago: what is done, and what is dead or in review.
+    ///
+    /// - Returns: whether there may be more.
+    static func forget(
+        _ retention: ReplayRetention,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        var isMore = false
+        let hours = try connection.statement("DELETE FROM hour WHERE hour < ?")
+        try hours.bind(ledger.hour - keptHours, at: 1)
+        try hours.run()
+        let counts = try census(on: connection)
+        for state in [ReplayState.done, .dead] {
+            let limit = retention.limit(of: state)
+            let surplus = max(0, (counts[state] ?? 0) - limit.count)
+            let old = try ended(state, before: ledger.now - limit.age.milliseconds, on: connection)
+            let oldest = surplus > old.count ? try ended(state, before: .max, atMost: surplus, on: connection) : old
+            for id in oldest {
+                let statement = try connection.statement("DELETE FROM job WHERE id = ?")
+                try statement.bind(id, at: 1)
+                try statement.run()
+                ledger.note(.forget, id, from: state, to: nil, .expired)
+            }
+            isMore = isMore || oldest.count >= slice
+        }
+        return isMore
+    }
+
+    // Not the heads of lines: a strict one that is dead blocks until somebody has decided.
+    private static func ended(
+        _ state: ReplayState,
+        before time: Int64,
+        atMost limit: Int = .max,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement(
+            """
+            SELECT id FROM job WHERE state = ?1 AND changed_at < ?2
+                AND (state = 4 OR is_strict = 0 OR ordering_key IS NULL)
+            ORDER BY changed_at LIMIT ?3
+            """
+        )
+        try statement.bind(Int64(state.rawValue), at: 1)
+        try statement.bind(time, at: 2)
+        try statement.bind(min(Int64(limit), slice), at: 3)
+        var ids: [Int64] = []
+        while try statement.step() { ids.append(statement.int64(0)) }
+        return ids
+    }
+}

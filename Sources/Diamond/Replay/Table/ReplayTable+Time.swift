@@ -1,0 +1,65 @@
+import DiamondSQLite
+
+/// What time does to jobs by itself.
+extension ReplayTable {
+    /// Rows that one transaction brings along beside what it is for, so that it stays short.
+    static let slice: Int64 = 500
+
+    /// Makes ready whose time has come.
+    static func promote(
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "SELECT id FROM job INDEXED BY job_by_time WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT ?2")
+        for id in try due(statement, ledger.now) {
+            guard var row = try row(id, on: connection) else { continue }
+            let old = row.state
+            (row.state, row.reason) = (.ready, .due)
+            try save(row, .retry, from: old, on: connection, &ledger)
+        }
+    }
+
+    static func expire(
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            SELECT id FROM job INDEXED BY job_by_expiry
+            WHERE expires_at IS NOT NULL AND state IN (0, 1, 3) AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2
+            """
+        )
+        for id in try due(statement, ledger.now) {
+            guard var row = try row(id, on: connection) else { continue }
+            let old = row.state
+            // What may have been processed is for a person to look at, not simply over.
+            let isOpen = row.unknownAt != nil && !row.isIdempotent
+            (row.state, row.reason) = (isOpen ? .needsReview : .dead, .expired)
+            try save(row, .expire, from: old, on: connection, &ledger)
+        }
+    }
+
+    private static func due(_ statement: borrowing SQLiteStatement, _ now: Int64) throws(SQLiteError) -> [Int64] {
+        try statement.bind(now, at: 1)
+        try statement.bind(slice, at: 2)
+        var ids: [Int64] = []
+        while try statement.step() { ids.append(statement.int64(0)) }
+        return ids
+    }
+
+    /// When something happens by itself next; `nil` for never.
+    static func nextTime(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
+        let statement = try connection.statement(
+            """
+            SELECT min(time) FROM (
+                SELECT min(run_at) AS time FROM job INDEXED BY job_by_time WHERE state = 1
+                UNION ALL
+                SELECT min(expires_at) FROM job INDEXED BY job_by_expiry
+                WHERE expires_at IS NOT NULL AND state IN (0, 1, 3)
+            )
+            """
+        )
+        return try statement.step() ? statement.optional(0) : nil
+    }
+}
