@@ -112,6 +112,19 @@ import Testing
         #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
     }
 
+    @Test func `what no attempt has brought to the server is innocent, however often it was tried`() async throws {
+        serve(Self.refused)
+        let engine = engine {
+            $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, window: nil)
+            $0.clock = ContinuousClock()
+        }
+        let policy = ReplayPolicy(.durable, keyLifetime: nil)
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(policy)) }
+        #expect(transport.requests.count > 1)
+        let job = try engine.queue().jobs()[0]
+        #expect(job.id == error.jobID && job.state == .waiting && job.unknownSince == nil)
+    }
+
     @Test func `a durable request behind another of its key waits for its turn`() async throws {
         serve(Self.refused)
         let engine = engine()

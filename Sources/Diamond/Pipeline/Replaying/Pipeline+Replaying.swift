@@ -58,7 +58,9 @@ extension Pipeline {
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, asker)
             let outcome = ReplayOutcome(response, statuses: statuses(of: request), now: now())
-            let state = await ticket.settle(job, outcome, unknownAt: response.attempts.unknownAt, in: queue)
+            let attempts = response.attempts
+            let state = await ticket.settle(
+                job, outcome, repetitions: max(0, attempts.count - 1), unknownAt: attempts.unknownAt, in: queue)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
         } catch  where [.parked, .cancelled, .queued].contains(error.code) {
@@ -68,7 +70,8 @@ extension Pipeline {
             throw error
         } catch {
             let state = await ticket.settle(
-                job, outcome(of: error, request), unknownAt: error.attempts.unknownAt, in: queue)
+                job, outcome(of: error, request), repetitions: max(0, error.attempts.count - 1),
+                unknownAt: error.attempts.unknownAt, in: queue)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
             throw error
         }

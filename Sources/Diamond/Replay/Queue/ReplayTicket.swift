@@ -52,10 +52,13 @@ final class ReplayTicket: Sendable {
 
     /// Takes note of what came of it.
     ///
-    /// - Parameter unknownAt: when something of it may have been processed unseen.
+    /// - Parameters:
+    ///   - repetitions: exchanges that were repetitions of another, not those that a redirect has led to.
+    ///   - unknownAt: when something of it may have been processed unseen.
     func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
+        repetitions: Int,
         unknownAt: Int64?,
         in queue: ReplayQueue
     ) async -> ReplayState? {
@@ -63,7 +66,7 @@ final class ReplayTicket: Sendable {
             state.job = nil
             return state.exchanges
         }
-        let known = outcome.known(exchanges: exchanges, isWanted: true)
+        let known = outcome.known(exchanges: exchanges - repetitions, isWanted: true)
         return await Self.settle(job, known, unknownAt: unknownAt, in: queue)
     }
 
