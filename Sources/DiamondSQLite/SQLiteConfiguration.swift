@@ -10,8 +10,9 @@ package struct SQLiteConfiguration: Sendable {
     package var synchronous: Synchronous = .normal
     /// Bytes; fixed when the file is made. 8,192 measured best for bodies of 1 to 64 KiB.
     package var pageSize = 8192
-    /// Milliseconds to wait for another connection's lock.
-    package var busyTimeout: Int32 = 5000
+    /// Milliseconds to wait for another connection's lock. Processes take turns in no order, and whose turn it is may wait
+    /// for a slow disk more than once: seconds where it is busy.
+    package var busyTimeout: Int32 = 30_000
     /// Readers kept open while idle.
     package var idleReaders = 4
     /// Pages of write-ahead log after which a write is followed by a checkpoint.

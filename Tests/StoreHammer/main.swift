@@ -52,22 +52,26 @@ func partial(of entry: CacheEntry) throws(CacheError) -> PartialBody? {
     return partial.stored.headerBlock == entry.stored.headerBlock ? partial : nil
 }
 
-for _ in 0..<rounds {
-    let sample = HammerSample(number: Int.random(in: 0..<400, using: &random))
-    switch Int.random(in: 0..<100, using: &random) {
-    case 0..<35: cache.store(try sample.entry(version: .random(in: 0...255, using: &random)))
-    case 35..<92:
-        let (key, request) = try sample.identity()
-        guard let found = cache.find(key, request: request) else { continue }
-        if !sample.isSound(found) { fail("entry \(sample.number) came back with a body that nobody stored") }
-    case 92..<95: cache.forget(try sample.identity().key)
-    case 95..<97: try await cache.invalidate(.tag("tag\(sample.number % 7)"))
-    case 97: try await cache.purge(.tag("tag\(sample.number % 50)"))
-    case 98:
-        let entry = try LargeSample(number: sample.number % 5).entry(version: .random(in: 0...255, using: &random))
-        await stream(entry, toItsEnd: .random(using: &random))
-    default: await cache.flush()
+do {
+    for _ in 0..<rounds {
+        let sample = HammerSample(number: Int.random(in: 0..<400, using: &random))
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<35: cache.store(try sample.entry(version: .random(in: 0...255, using: &random)))
+        case 35..<92:
+            let (key, request) = try sample.identity()
+            guard let found = cache.find(key, request: request) else { continue }
+            if !sample.isSound(found) { fail("entry \(sample.number) came back with a body that nobody stored") }
+        case 92..<95: cache.forget(try sample.identity().key)
+        case 95..<97: try await cache.invalidate(.tag("tag\(sample.number % 7)"))
+        case 97: try await cache.purge(.tag("tag\(sample.number % 50)"))
+        case 98:
+            let entry = try LargeSample(number: sample.number % 5).entry(version: .random(in: 0...255, using: &random))
+            await stream(entry, toItsEnd: .random(using: &random))
+        default: await cache.flush()
+        }
     }
+} catch {
+    fail("\(error)")
 }
 await cache.flush()
 withExtendedLifetime(observation) {}
