@@ -53,7 +53,7 @@ struct FaultScript {
 
     mutating func close() throws {
         database = nil
-        try disk.closed()
+        guard disk.isClosed else { throw FaultDisk.StillOpen() }
     }
 
     /// What the same database finds now.

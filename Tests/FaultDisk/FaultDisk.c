@@ -72,7 +72,6 @@ struct fault_disk {
     sqlite3_vfs vfs;
     sqlite3_vfs *real;
     pthread_mutex_t lock;
-    pthread_cond_t all_closed;
     // Guarded by the lock:
     int open_files;
     int64_t calls[FAULT_DISK_OPERATIONS];
@@ -82,6 +81,8 @@ struct fault_disk {
     int64_t seen;
     int64_t failures;
     bool is_dark;
+    // Nobody has it any more: it goes with the last of its files.
+    bool is_abandoned;
     struct node *nodes;
     char *directory;
     char name[];
@@ -165,6 +166,13 @@ static void forget_nodes(fault_disk *disk) {
         free(disk->nodes);
         disk->nodes = next;
     }
+}
+
+static void forget_disk(fault_disk *disk) {
+    forget_nodes(disk);
+    pthread_mutex_destroy(&disk->lock);
+    free(disk->directory);
+    free(disk);
 }
 
 /// Nothing of it would be left.
@@ -280,8 +288,9 @@ static int file_close(sqlite3_file *base) {
     fault_disk *disk = file->disk;
     int code = file->real->pMethods->xClose(file->real);
     pthread_mutex_lock(&disk->lock);
-    if (--disk->open_files == 0) pthread_cond_broadcast(&disk->all_closed);
+    bool is_last = --disk->open_files == 0 && disk->is_abandoned;
     pthread_mutex_unlock(&disk->lock);
+    if (is_last) forget_disk(disk);
     return code;
 }
 
@@ -497,7 +506,6 @@ fault_disk *fault_disk_make(const char *name, const char *directory) {
     disk->directory = need(calloc(1, (size_t)real->mxPathname + 1));
     real->xFullPathname(real, directory, real->mxPathname, disk->directory);
     pthread_mutex_init(&disk->lock, NULL);
-    pthread_cond_init(&disk->all_closed, NULL);
     disk->vfs = (sqlite3_vfs){
         .iVersion = 2,
         .szOsFile = (int)sizeof(struct file) + real->szOsFile,
@@ -518,13 +526,8 @@ fault_disk *fault_disk_make(const char *name, const char *directory) {
     return disk;
 }
 
-bool fault_disk_await_closed(fault_disk *disk) {
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += 10;
-    int code = 0;
+bool fault_disk_is_closed(fault_disk *disk) {
     pthread_mutex_lock(&disk->lock);
-    while (disk->open_files && !code) code = pthread_cond_timedwait(&disk->all_closed, &disk->lock, &end);
     bool is_closed = disk->open_files == 0;
     pthread_mutex_unlock(&disk->lock);
     return is_closed;
@@ -532,12 +535,11 @@ bool fault_disk_await_closed(fault_disk *disk) {
 
 void fault_disk_free(fault_disk *disk) {
     sqlite3_vfs_unregister(&disk->vfs);
-    if (!fault_disk_await_closed(disk)) return;
-    forget_nodes(disk);
-    pthread_mutex_destroy(&disk->lock);
-    pthread_cond_destroy(&disk->all_closed);
-    free(disk->directory);
-    free(disk);
+    pthread_mutex_lock(&disk->lock);
+    disk->is_abandoned = true;
+    bool is_last = disk->open_files == 0;
+    pthread_mutex_unlock(&disk->lock);
+    if (is_last) forget_disk(disk);
 }
 
 void fault_disk_fail(fault_disk *disk, enum fault_disk_fault fault, int64_t call, bool lasting) {
@@ -567,7 +569,7 @@ int64_t fault_disk_failures(fault_disk *disk) {
 
 bool fault_disk_restart(fault_disk *disk, bool keeping, uint64_t seed) {
     // Closing a descriptor of an open database would drop the locks of the whole process.
-    if (!fault_disk_await_closed(disk)) return false;
+    if (!fault_disk_is_closed(disk)) return false;
     pthread_mutex_lock(&disk->lock);
     for (struct node *each = disk->nodes; each; each = each->next) lose(each, keeping, &seed);
     // Whoever opens them next may find them changed by others.

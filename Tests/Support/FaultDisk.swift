@@ -40,7 +40,7 @@ package final class FaultDisk: @unchecked Sendable {
         }
     }
 
-    package struct StillOpen: Error {}
+    package struct StillOpen: Error { package init() {} }
 
     /// The name of the VFS.
     package let vfs = "diamond-fault-disk-\(UUID().uuidString)"
@@ -74,13 +74,13 @@ package final class FaultDisk: @unchecked Sendable {
     /// Takes what was written and not synced out of the files, and gives the power back.
     ///
     /// Without a seed all of it is lost. With one, some of it has arrived: of each write, any of its sectors of 512
-    /// bytes. Every file must have been closed, or be about to be: this waits.
+    /// bytes. Every file must have been closed.
     package func cutPower(seed: UInt64? = nil) throws {
         guard fault_disk_restart(disk, seed != nil, seed ?? 0) else { throw StillOpen() }
     }
 
-    /// Returns when all files are closed.
-    package func closed() throws {
-        guard fault_disk_await_closed(disk) else { throw StillOpen() }
-    }
+    /// Returns when all files are closed. Never holds its thread: what closes them may need it.
+    package func closed() async { while !isClosed { await Task.yield() } }
+
+    package var isClosed: Bool { fault_disk_is_closed(disk) }
 }

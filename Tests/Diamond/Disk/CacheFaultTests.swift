@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The cache on a failing disk` {
+@Suite(.timeLimit(.minutes(10))) struct `The cache on a failing disk` {
     /// What a cache's life may look like, on a disk of its own.
     private struct Life {
         let temporary = TemporaryStore()
@@ -18,7 +18,7 @@ import Testing
         /// Stores, replaces, confirms, forgets and purges, then closes.
         mutating func run() async throws {
             try await use()
-            try disk.closed()
+            await disk.closed()
         }
 
         private mutating func use() async throws {

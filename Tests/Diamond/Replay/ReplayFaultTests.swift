@@ -23,7 +23,7 @@ import Testing
 
         mutating func run() async throws {
             await use()
-            try disk.closed()
+            await disk.closed()
         }
 
         private mutating func use() async {

@@ -50,7 +50,7 @@ typedef struct fault_disk fault_disk;
 /// Registers a VFS under the name, for the files of the directory; others go through it uncounted. NULL: no memory.
 fault_disk *fault_disk_make(const char *name, const char *directory);
 
-/// Ends the VFS, when its files have been closed; one whose files stay open is left as it is.
+/// Ends the VFS, at once or when the last of its files is closed.
 void fault_disk_free(fault_disk *disk);
 
 /// Lets the call-th of the calls that fit the fault fail, counted from now from 1; those after it too, if it lasts.
@@ -66,10 +66,10 @@ int64_t fault_disk_failures(fault_disk *disk);
 ///
 /// With `keeping`, a part of it stays that the seed chooses: any of the 512-byte sectors of each write.
 ///
-/// Returns false, having done nothing, when files stay open for ten seconds.
+/// Returns false, having done nothing, while files are open.
 bool fault_disk_restart(fault_disk *disk, bool keeping, uint64_t seed);
 
-/// Waits until every file is closed, ten seconds at most.
-bool fault_disk_await_closed(fault_disk *disk);
+/// Whether every file is closed.
+bool fault_disk_is_closed(fault_disk *disk);
 
 #endif

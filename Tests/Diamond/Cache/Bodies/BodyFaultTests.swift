@@ -19,7 +19,7 @@ import Testing
 
         mutating func run() async throws {
             try await use()
-            try disk.closed()
+            await disk.closed()
         }
 
         private mutating func use() async throws {
