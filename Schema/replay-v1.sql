@@ -56,6 +56,9 @@ CREATE INDEX job_of_identity ON job (identity, priority DESC, turn, id) WHERE st
 -- Finding whose time has come, and when the next one's comes.
 CREATE INDEX job_by_time ON job (run_at) WHERE state = 1;
 
+-- Finding who waits for the network.
+CREATE INDEX job_offline ON job (id) WHERE state = 1 AND reason = 'offline';
+
 -- Finding who stands in a line.
 CREATE INDEX job_in_line ON job (ordering_key, id)
     WHERE ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4));

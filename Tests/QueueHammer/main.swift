@@ -8,7 +8,9 @@ import HTTPTypes
 // any moment:
 //
 // QueueHammer produce DIRECTORY BASE RUN LANE   adds 40 jobs, and says each when it is durable: its id and its text
-// QueueHammer work DIRECTORY                    ends at the point that DIAMOND_FAULT names, after-send:3 at the third time
+// QueueHammer work DIRECTORY                    ends at the point that DIAMOND_FAULT names, after-send:3 at the third time,
+//                                              or stops there until it is let go on, where DIAMOND_FAULT_STOPS is set
+// QueueHammer network                           ends when it is told of a link that comes up, in a network of its own
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 
@@ -40,25 +42,36 @@ func work(_ directory: String) async throws {
     let engine = Engine(configuration)
     let fault = (ProcessInfo.processInfo.environment["DIAMOND_FAULT"] ?? "").split(separator: ":")
     let left = Guarded(Int(fault.last ?? "") ?? 0)
+    let stops = ProcessInfo.processInfo.environment["DIAMOND_FAULT_STOPS"] != nil
+    // It is killed often, and that is no fault of the jobs: enough of it would make one poison.
+    if fault.isEmpty { try await engine.queue().suspend(true) }
     let replayer = try engine.replayer(width: 4) { point in
         guard let name = fault.first, point.rawValue == name else { return }
         if left.withLock({
             $0 -= 1; return $0 == 0
         }) {
-            _exit(86)
+            if stops { raise(SIGSTOP) } else { _exit(86) }
         }
     }
     let summary = await replayer.run()
     if let error = summary.error { fail("\(error)") }
 }
 
+func watchNetwork() async throws {
+    let changes = SystemReachability().changes
+    let process = try ChildProcess(URL(filePath: "/bin/sh"), ["-c", "PATH=$PATH:/sbin:/usr/sbin ip link set lo up"])
+    guard await process.ended() == .exited(0) else { fail("the link does not come up") }
+    for await _ in changes { return }
+}
+
 do {
     switch (arguments.first, arguments.count) {
     case ("produce", 5): try await produce(arguments[1], arguments[2], arguments[3], arguments[4])
     case ("work", 2): try await work(arguments[1])
+    case ("network", 1): try await watchNetwork()
     default:
         FileHandle.standardError.write(
-            Data("usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY\n".utf8))
+            Data("usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY | network\n".utf8))
         exit(64)
     }
 } catch {

@@ -63,6 +63,8 @@ extension Engine {
         public var now: @Sendable () -> Date = { Date() }
         /// What delays and limits of time go by, such as those between two attempts.
         public var clock: any Clock<Duration> = ContinuousClock()
+        /// Milliseconds since the machine was started: what leases of the queue's jobs go by, which ``clock`` renews.
+        package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
         /// From 0 up to 1, for delays that are drawn.
         package var draw: @Sendable () -> Double = { Double.random(in: 0..<1) }
 

@@ -40,7 +40,7 @@ extension Engine {
         let queue = try queue()
         let (pipeline, calls) = (pipeline, calls)
         return Replayer(
-            queue, width: width,
+            queue, width: width, reachability: pipeline.reachability,
             identities: { if let identities { .only(await identities()) } else { .all } },
             pass: pass
         ) { sending in

@@ -44,7 +44,7 @@ extension Pipeline {
         let (now, draw) = (configuration.now, configuration.draw)
         var clock = ReplayClock.system
         clock.now = { now().milliseconds }
-        (clock.sleep, clock.draw) = (configuration.clock, draw)
+        (clock.uptime, clock.sleep, clock.draw) = (configuration.uptime, configuration.clock, draw)
         return QueuePlace(store.replayPath) { [clock] () throws(ReplayError) in
             try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)

@@ -69,9 +69,9 @@ struct HoldOptions: ParsableArguments {
         in queue: ReplayQueue
     ) async throws(ReplayError) -> Int {
         switch (deed, jobs.dryRun) {
-        case (.release, true): try await queue.trial(releasing: hold)
+        case (.release, true): try await queue.end(hold, isTrial: true)
         case (.release, false): try await queue.release(hold)
-        case (_, true): try await queue.trial(holding: hold)
+        case (_, true): try await queue.apply(hold, isTrial: true)
         default: try await queue.hold(hold, reason: reason)
         }
     }

@@ -11,8 +11,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct EngineReplayTests {
     typealias Answer = StubTransport.Answer
 
-    struct Network: Reachability { var isReachable: Bool }
-
     /// Who is signed in, with a token for each.
     final class Login: CredentialProvider {
         let current = Guarded<String?>(nil)
@@ -43,8 +41,9 @@ import Testing
         configuration.transport = transport
         configuration.now = { [clock] in clock.date }
         configuration.clock = clock
+        configuration.uptime = { [clock] in clock.date.milliseconds }
         configuration.retry = .never
-        configuration.reachability = Network(isReachable: true)
+        configuration.reachability = FakeNetwork(isReachable: true)
         change(&configuration)
         return Engine(configuration)
     }
@@ -211,7 +210,7 @@ import Testing
 
     @Test func `where the network is away an attempt costs nothing`() async throws {
         serve(Self.refused)
-        let engine = engine { $0.reachability = Network(isReachable: false) }
+        let engine = engine { $0.reachability = FakeNetwork(isReachable: false) }
         let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(.onFailure)) }
         let id = try #require(error.jobID)
         for _ in 0..<30 {

@@ -53,7 +53,7 @@ import Testing
             do throws(ReplayError) {
                 let owner = try await queue.owner.enter()
                 defer { queue.owner.leave() }
-                for job in try await queue.claim(2, of: .all, by: owner) {
+                for job in try await queue.claim(2, of: .all, by: owner) ?? [] {
                     guard await queue.begin(job) else { continue }
                     let state = try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
                         try ReplayTable.finish(
@@ -90,7 +90,7 @@ import Testing
         for id in life.finished.union(life.discarded) { #expect(try queue.job(id)?.state == .done, "\(place)") }
         let diagnosis = try #require(ReplayDiagnosis(of: life.temporary.store))
         #expect(diagnosis.complaints.isEmpty, "\(place): \(diagnosis.complaints)")
-        let replayer = Replayer(queue, width: 4) { sending in
+        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { sending in
             guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
             return Replayer.Sent(outcome: .answered(status: 200))
         }

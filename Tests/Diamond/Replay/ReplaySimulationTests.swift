@@ -33,8 +33,9 @@ import Testing
         let desk = simulation.desk
         try desk.write { (connection, ledger) throws(SQLiteError) in
             for hold in [ReplayHold.queue, .key("a"), .key("b"), .identity("anna"), .lane(.default)] {
-                _ = try ReplayTable.release(hold, on: connection, &ledger)
+                try ReplayTable.remove(hold, on: connection)
             }
+            _ = try ReplayTable.release(ReplayTable.orphans(on: connection), isSignIn: false, on: connection, &ledger)
             for owner in try ReplayTable.owners(on: connection) {
                 try ReplayTable.bury(owner.id, isInnocent: true, on: connection, &ledger)
             }

@@ -10,6 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ReplayerTests {
     let temporary = TemporaryStore()
     let time = TestClock()
+    let network = FakeNetwork()
 
     private var clock: ReplayClock {
         var clock = ReplayClock.system
@@ -30,7 +31,7 @@ import Testing
     private func replayer(
         _ queue: ReplayQueue, width: Int = 4, _ send: @escaping @Sendable (Int64) async -> ReplayOutcome
     ) -> Replayer {
-        Replayer(queue, width: width) { sending in
+        Replayer(queue, width: width, reachability: network) { sending in
             guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
             return Replayer.Sent(outcome: await send(sending.id))
         }
@@ -90,6 +91,44 @@ import Testing
         #expect(await run.value == Replayer.Summary(finished: 1, postponed: 1))
     }
 
+    @Test func `what waits for the network is sent as soon as it is back`() async throws {
+        let queue = try queue()
+        try await queue.enqueue([request("a"), request()])
+        network.isReachable = false
+        let replayer = replayer(queue) { [network] _ in
+            network.isReachable
+                ? .success : .failed(.offline, code: "cannotConnect", message: "the network is away")
+        }
+        let run = Task { await replayer.run() }
+        await untilTrue { (try? queue.counts()[.waiting]) == 2 }
+        #expect(try queue.jobs().allSatisfy { $0.reason == .offline && $0.attempts == 0 })
+        // Something has changed, and that is not it.
+        network.isReachable = false
+        network.isReachable = true
+        await untilTrue { (try? queue.counts()[.done]) == 2 }
+        replayer.stop()
+        #expect(await run.value == Replayer.Summary(finished: 2, postponed: 2))
+    }
+
+    @Test func `taken for dead, it goes on as another owner at once`() async throws {
+        let queue = try queue()
+        try await queue.enqueue([request("a"), request("a")])
+        let isFirst = Guarded(true)
+        let replayer = replayer(queue) { _ in
+            guard isFirst.withLock({ $0 }) else { return .success }
+            isFirst.withLock { $0 = false }
+            try? queue.database.write { (connection) throws(SQLiteError) in
+                try connection.execute("DELETE FROM owner")
+                try connection.execute("UPDATE job SET state = 0, owner = NULL, token = 9 WHERE id = 1")
+            }
+            return .success
+        }
+        let run = Task { await replayer.run() }
+        await untilTrue { (try? queue.counts()[.done]) == 2 }
+        replayer.stop()
+        #expect(await run.value.finished == 2)
+    }
+
     @Test func `stopped, it lets what is on its way come to its end and claims nothing more`() async throws {
         let queue = try queue()
         try await queue.enqueue([request("a"), request("a")])
@@ -144,7 +183,7 @@ import Testing
             let dead = try queue()
             try await dead.enqueue(request())
             let owner = try await dead.owner.enter()
-            let job = try #require(try await dead.claim(1, of: .all, by: owner).first)
+            let job = try #require(try await dead.claim(1, of: .all, by: owner)?.first)
             #expect(await dead.begin(job))
             // Its lock goes with it, its row stays.
         }

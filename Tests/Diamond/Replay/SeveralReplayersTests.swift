@@ -9,7 +9,7 @@ import Testing
 @testable import Diamond
 
 /// Real processes on one queue, against a server that counts what they do.
-@Suite(.timeLimit(.minutes(20))) struct `A queue that several processes use` {
+@Suite(.timeLimit(.minutes(Effort.rounds(5, soaking: 120)))) struct `A queue that several processes use` {
     let temporary = TemporaryStore()
     let run = UUID().uuidString
 
@@ -17,10 +17,13 @@ import Testing
         var texts: [String]
     }
 
-    private func hammer(_ arguments: [String], fault: String? = nil) throws -> (process: ChildProcess, output: Pipe) {
+    private func hammer(
+        _ arguments: [String], fault: String? = nil, stops: Bool = false
+    ) throws -> (process: ChildProcess, output: Pipe) {
         let output = Pipe()
         var environment = ProcessInfo.processInfo.environment
         environment["DIAMOND_FAULT"] = fault
+        environment["DIAMOND_FAULT_STOPS"] = stops ? "1" : nil
         let process = try ChildProcess(
             BuiltTool("QueueHammer").url, arguments, environment: environment, output: .pipe(output))
         return (process, output)
@@ -30,8 +33,8 @@ import Testing
         try hammer(["produce", temporary.directory.path, server.base, run, lane])
     }
 
-    private func worker(fault: String? = nil) throws -> (process: ChildProcess, output: Pipe) {
-        try hammer(["work", temporary.directory.path], fault: fault)
+    private func worker(fault: String? = nil, stops: Bool = false) throws -> (process: ChildProcess, output: Pipe) {
+        try hammer(["work", temporary.directory.path], fault: fault, stops: stops)
     }
 
     /// What a producer has said of this run, whole lines only.
@@ -41,11 +44,13 @@ import Testing
         return lines.dropLast().compactMap { $0.split(separator: " ").last.map(String.init) }
     }
 
-    /// Sends all that is left, at whatever time it waits for.
+    /// Sends all that is left, at whatever time it waits for; nothing of it may be dead.
     private func drain() async throws {
         let engine = Engine(Engine.Configuration(store: temporary.store))
         let (queue, replayer) = (try engine.queue(), try engine.replayer())
-        while try queue.counts().contains(where: { !$0.key.isEnd && $0.value > 0 }) {
+        while try queue.counts().contains(where: { $0.key != .done && $0.value > 0 }) {
+            let blocked = try queue.counts().filter { [.dead, .needsReview, .held].contains($0.key) && $0.value > 0 }
+            try #require(blocked.isEmpty)
             for job in try queue.jobs(ReplayFilter(state: .waiting)) { try? await queue.retry(job.id) }
             await replayer.replay()
         }
@@ -123,5 +128,39 @@ import Testing
         }
         try await drain()
         try await expectSound(said, server)
+    }
+
+    @Test(arguments: [ReplayFaultPoint.afterClaim, .beforeSend, .afterSend, .beforeFinish])
+    func `listens to nobody who was stopped for longer than a lease`(_ point: ReplayFaultPoint) async throws {
+        let server = try await SampleServer.shared
+        let queue = try ReplayQueue(temporary.store)
+        let text = "\(run)/o1/0"
+        var request = Request(server.url("notes"), method: .post, body: .json(["text": .string(text)]))
+        request.replay = ReplayPolicy(.durable, orderingKey: "o1")
+        let id = try #require(try await queue.enqueue(request))
+
+        let (stopped, output) = try worker(fault: "\(point.rawValue):1", stops: true)
+        while !stopped.isStopped { await Task.yield() }
+        #expect(try queue.job(id)?.state == .running)
+        // A minute later.
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE owner SET lease_until = 0")
+        }
+        try await drain()
+        let job = try #require(try queue.job(id))
+        #expect(job.state == .done)
+
+        // What it says of the job comes before what it does for another.
+        request.body = .json(["text": .string("\(run)/o1/1")])
+        let next = try #require(try await queue.enqueue(request))
+        stopped.kill(SIGCONT)
+        while try queue.job(next)?.state != .done { await Task.yield() }
+        stopped.kill()
+        _ = await output.readAll()
+        #expect(await stopped.ended() == .killed(by: SIGKILL))
+        #expect(try queue.job(id) == job)
+        let finished = try queue.history(since: .distantPast).filter { $0.verb == "finish" }
+        #expect(finished.reduce(0) { $0 + $1.count } == 2)
+        try await expectSound([text, "\(run)/o1/1"], server)
     }
 }

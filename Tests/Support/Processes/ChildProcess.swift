@@ -50,6 +50,13 @@ package final class ChildProcess: Sendable {
 
     package func kill(_ signal: Int32 = SIGKILL) { _ = Foundation.kill(identifier, signal) }
 
+    /// Whether it has been stopped, and not been let go on.
+    package var isStopped: Bool {
+        var information = siginfo_t()
+        let options = WSTOPPED | WNOHANG | WNOWAIT
+        return waitid(P_PID, id_t(identifier), &information, options) == 0 && information.si_code == CLD_STOPPED
+    }
+
     /// Returns when it has ended, however often it is asked.
     package func ended() async -> Ending { await ending.value }
 

@@ -14,7 +14,7 @@ extension Shell {
     func attempt(_ outcome: ReplayOutcome, of count: Int = 1) async throws {
         let queue = try queue()
         let owner = try await queue.owner.enter()
-        for job in try await queue.claim(count, of: .all, by: owner) {
+        for job in try await queue.claim(count, of: .all, by: owner) ?? [] {
             _ = await queue.begin(job)
             _ = await queue.finish(job, outcome)
         }

@@ -57,6 +57,14 @@ final class ReplayOwner: Sendable {
     /// Goes on as one who has entered already, for another job.
     func stay() { state.withLock { $0.users += 1 } }
 
+    /// Somebody has taken it for dead: the next to enter becomes another owner.
+    func lose(_ id: Int64) {
+        state.withLock { state in
+            guard state.id == id else { return }
+            (state.id, state.lock) = (nil, nil)
+        }
+    }
+
     func leave() {
         let heartbeat = state.withLock { state -> Task<Void, Never>? in
             state.users -= 1
@@ -80,23 +88,27 @@ final class ReplayOwner: Sendable {
         let isAlive = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.renew(id, lease: Self.lease, isSuspended: isSuspended, on: connection, ledger)
         }
+        guard isAlive else {
+            lose(id)
+            return false
+        }
         state.withLock { state in
             guard state.id == id else { return }
             // From before the write: what is on disk ends no earlier.
-            if isAlive { state.leaseEnd = before + Self.lease } else { (state.id, state.lock) = (nil, nil) }
+            state.leaseEnd = before + Self.lease
         }
-        return isAlive
+        return true
     }
 
     private func register() async throws(ReplayError) -> Int64 {
         let name = UUID().uuidString
         // First the lock: a row without one is a dead owner's.
         let lock = try OwnerLock(name, in: store.ownersDirectory)
-        let (boot, before) = (clock.boot, clock.uptime())
+        let (boot, before, isSuspended) = (clock.boot, clock.uptime(), state.withLock { $0.isSuspended })
         let id = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.addOwner(
                 name, boot: boot, process: getpid(), program: ProcessInfo.processInfo.processName, lease: Self.lease,
-                on: connection, ledger)
+                isSuspended: isSuspended, on: connection, ledger)
         }
         return state.withLock { state in
             // Of two that registered at the same time, one is the owner; the other's row goes with its lock.

@@ -23,13 +23,24 @@ extension ReplayQueue {
         try read { (connection) throws(SQLiteError) in try ReplayTable.nextTime(on: connection) }
     }
 
-    func claim(
+    /// Makes ready what waits for the network.
+    func reach() async throws(ReplayError) {
+        var isMore = true
+        while isMore {
+            isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
+                try ReplayTable.reach(on: connection, &ledger)
+            }
+        }
+    }
+
+    /// - Returns: `nil` where the owner is taken for dead.
+    package func claim(
         _ limit: Int,
         of identities: ReplayTable.Identities,
         by owner: Int64
-    ) async throws(ReplayError) -> [ReplayTable.Claimed] {
+    ) async throws(ReplayError) -> [ReplayTable.Claimed]? {
         try await writer.write { (connection, ledger) throws(SQLiteError) in
-            guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else { return [] }
+            guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else { return nil }
             return try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger)
         }
     }

@@ -67,21 +67,66 @@ extension ReplayQueue {
         }
     }
 
+    // MARK: Holds
+
+    /// - Returns: how many jobs are held by it that were not before.
+    package func apply(
+        _ hold: ReplayHold,
+        reason: String = "",
+        isTrial: Bool = false
+    ) async throws(ReplayError) -> Int {
+        try await sweep(hold, in: [.ready, .waiting], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
+            try ReplayTable.add(hold, reason: reason, on: connection, ledger)
+            return try ReplayTable.hold(ids, on: connection, &ledger)
+        }
+    }
+
+    /// - Returns: how many jobs nothing holds any more.
+    package func end(_ hold: ReplayHold, isTrial: Bool = false) async throws(ReplayError) -> Int {
+        let isSignIn = if case .identity = hold { true } else { false }
+        return try await sweep(hold, in: [.held], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
+            try ReplayTable.remove(hold, on: connection)
+            return try ReplayTable.release(ids, isSignIn: isSignIn, on: connection, &ledger)
+        }
+    }
+
+    /// First the hold itself, so that no job escapes that is added meanwhile; then slice by slice those that are there.
+    private func sweep(
+        _ hold: ReplayHold,
+        in states: [ReplayState],
+        _ isTrial: Bool,
+        _ body:
+            @escaping @Sendable (
+                [ReplayJob.ID], borrowing SQLiteConnection, inout ReplayLedger
+            ) throws(SQLiteError) -> Int
+    ) async throws(ReplayError) -> Int {
+        var (count, ids): (Int, [ReplayJob.ID]) = (0, [])
+        repeat {
+            let (slice, last) = (ids, ids.last ?? 0)
+            count += try await attempt(isTrial) { (connection, ledger) throws(SQLiteError) in
+                try body(slice, connection, &ledger)
+            }
+            ids = try read { (connection) throws(SQLiteError) in
+                try ReplayTable.ids(of: hold, in: states, after: last, on: connection)
+            }
+        } while !ids.isEmpty
+        return count
+    }
+
+    /// Releases what was held by holds whose end was cut short.
+    func releaseOrphans() async throws(ReplayError) {
+        while true {
+            let ids = try read { (connection) throws(SQLiteError) in try ReplayTable.orphans(on: connection) }
+            guard !ids.isEmpty else { return }
+            let count = try await writer.write { (connection, ledger) throws(SQLiteError) in
+                try ReplayTable.release(ids, isSignIn: false, on: connection, &ledger)
+            }
+            // Somebody else has seen to them.
+            guard count > 0 else { return }
+        }
+    }
+
     // MARK: Trials
-
-    /// How many jobs a hold would hold that are not held yet.
-    package func trial(holding hold: ReplayHold) async throws(ReplayError) -> Int {
-        try await attempt(true) { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.hold(hold, reason: "", on: connection, &ledger)
-        }
-    }
-
-    /// How many jobs the end of a hold would release.
-    package func trial(releasing hold: ReplayHold) async throws(ReplayError) -> Int {
-        try await attempt(true) { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.release(hold, on: connection, &ledger)
-        }
-    }
 
     /// What a claim would do now, in its order: found out by a claim of which nothing stays.
     ///

@@ -118,9 +118,7 @@ extension ReplayQueue {
     /// - Returns: how many jobs are held by it now that were not before.
     @discardableResult
     public func hold(_ hold: ReplayHold, reason: String = "") async throws(ReplayError) -> Int {
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.hold(hold, reason: reason, on: connection, &ledger)
-        }
+        try await apply(hold, reason: reason)
     }
 
     /// Ends a hold. Jobs that have waited for their identity to sign in are released with it.
@@ -128,11 +126,12 @@ extension ReplayQueue {
     /// - Returns: how many jobs it has released: not those that another hold, or they themselves, hold still.
     @discardableResult
     public func release(_ hold: ReplayHold) async throws(ReplayError) -> Int {
-        let count = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.release(hold, on: connection, &ledger)
+        let count = try await end(hold)
+        // That of the queue changes no job, of which others would be told.
+        if hold == .queue {
+            listeners.tell([])
+            bell.ring()
         }
-        // That of the queue changes no job, and tells nobody.
-        listeners.tell([])
         return count
     }
 }

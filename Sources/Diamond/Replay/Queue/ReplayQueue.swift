@@ -21,14 +21,15 @@ public final class ReplayQueue: Sendable {
     let clock: ReplayClock
     let writer: ReplayWriter
     let listeners = ReplayListeners()
+    let bell: QueueBell
     let owner: ReplayOwner
     let rules: KeyRules
     let resolve: Resolve
     private let activity: Activity?
     private let ownMaximumCount = Guarded(100_000)
     private let ownRetention = Guarded(ReplayRetention())
-    /// When what has ended is looked through again; milliseconds since the boot.
-    private let nextForgetting = Guarded(Int64.min)
+    /// When the jobs are looked through again; milliseconds since the boot.
+    private let nextTidying = Guarded(Int64.min)
 
     /// Opens the queue of a store, making it where it is missing, for a process that only adds and tends: what is added is
     /// written as it is, without an engine's base URL and headers.
@@ -62,6 +63,7 @@ public final class ReplayQueue: Sendable {
         database = try Self.open(store, create: create)
         (self.store, self.clock, self.rules, self.resolve, self.activity) = (store, clock, rules, resolve, activity)
         let bell = QueueBell(store, create: create)
+        self.bell = bell
         writer = ReplayWriter(database, clock) { [listeners] transitions in
             for transition in transitions { activity?.report(.job(transition)) }
             listeners.tell(transitions)
@@ -102,15 +104,16 @@ public final class ReplayQueue: Sendable {
         set { ownRetention.withLock { $0 = newValue } }
     }
 
-    /// Forgets what ended long ago, once in an hour.
-    func forgetSometimes() async throws(ReplayError) {
+    /// Forgets what ended long ago, and sees to what was left half done, once in an hour.
+    func tidySometimes() async throws(ReplayError) {
         let now = clock.uptime()
-        let isTime = nextForgetting.withLock { next in
+        let isTime = nextTidying.withLock { next in
             guard next <= now else { return false }
             next = now + 3_600_000
             return true
         }
         guard isTime else { return }
+        try await releaseOrphans()
         let retention = retention
         var isMore = true
         while isMore, !Task.isCancelled {

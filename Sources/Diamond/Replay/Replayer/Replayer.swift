@@ -51,6 +51,7 @@ public final class Replayer: Sendable {
     /// Jobs on their way at the same time, at most.
     public let width: Int
     private let queue: ReplayQueue
+    private let reachability: any Reachability
     private let identities: @Sendable () async -> ReplayTable.Identities
     private let send: Send
     private let pass: @Sendable (ReplayFaultPoint) -> Void
@@ -65,17 +66,19 @@ public final class Replayer: Sendable {
     }
 
     /// - Parameters:
+    ///   - reachability: tells when what waits for the network may be sent.
     ///   - identities: of whom jobs may be sent here, asked before each claim.
     ///   - send: takes a job to its outcome.
     ///   - pass: is called where the process may be ended.
     init(
         _ queue: ReplayQueue,
         width: Int,
+        reachability: any Reachability,
         identities: @escaping @Sendable () async -> ReplayTable.Identities = { .all },
         pass: @escaping @Sendable (ReplayFaultPoint) -> Void = { _ in },
         send: @escaping Send
     ) {
-        self.queue = queue
+        (self.queue, self.reachability) = (queue, reachability)
         self.width = max(1, width)
         self.identities = identities
         self.pass = pass
@@ -117,12 +120,13 @@ public final class Replayer: Sendable {
         let (place, stops) = join(signal)
         let number = queue.listeners.add { _ in signal.wake() }
         let watch = QueueWatch(queue.store) { signal.wake() }
+        let network = watchNetwork()
         let limit = watch.isWatching ? Self.longTick : Self.tick
         await withDiscardingTaskGroup { group in
             while !isDone(deadline, stops) {
                 do throws(ReplayError) {
                     let hasOthers = try await queue.owner.rescue()
-                    try await queue.forgetSometimes()
+                    try await queue.tidySometimes()
                     // Before the claim: what ends during it may have made room, or another job ready.
                     let wasIdle = isIdle
                     let jobs = try await claim()
@@ -140,10 +144,20 @@ public final class Replayer: Sendable {
             }
             if let deadline, deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
         }
+        network.cancel()
         queue.listeners.remove(number)
         course.withLock { $0.signals[place] = nil }
         withExtendedLifetime(watch) {}
         return ledger.withLock { $0 }
+    }
+
+    /// Sends what waits for the network as soon as it is back.
+    private func watchNetwork() -> Task<Void, Never> {
+        Task { [queue, changes = reachability.changes, reachability] in
+            for await _ in changes where reachability.isReachable {
+                do throws(ReplayError) { try await queue.reach() } catch { queue.report(error) }
+            }
+        }
     }
 
     private func isDone(_ deadline: Date?, _ stops: Int) -> Bool {
@@ -172,7 +186,13 @@ public final class Replayer: Sendable {
         let identities = await identities()
         let owner = try await queue.owner.enter()
         do throws(ReplayError) {
-            let jobs = try await queue.claim(free, of: identities, by: owner)
+            guard let jobs = try await queue.claim(free, of: identities, by: owner) else {
+                queue.owner.lose(owner)
+                queue.owner.leave()
+                // At once, as another owner.
+                wake()
+                return []
+            }
             running.withLock { $0 += jobs.count }
             // Each job is an owner's; the look itself is over.
             for _ in jobs { queue.owner.stay() }

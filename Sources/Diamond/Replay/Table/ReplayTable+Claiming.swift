@@ -4,14 +4,14 @@ import Foundation
 /// Claiming what may be sent.
 extension ReplayTable {
     /// Of whom jobs may be claimed.
-    enum Identities: Hashable, Sendable {
+    package enum Identities: Hashable, Sendable {
         case all
         /// Those who are signed in here, and what is nobody's.
         case only(Set<String>)
     }
 
     /// A claimed job, to be sent.
-    struct Claimed: Hashable, Sendable {
+    package struct Claimed: Hashable, Sendable {
         var id: Int64
         var token: Int64
         var request: Data
@@ -50,7 +50,7 @@ extension ReplayTable {
         return claimed
     }
 
-    /// - Returns: `nil` where nobody may send it without having looked into it.
+    /// - Returns: `nil` where it is held, and where nobody may send it without having looked into it.
     private static func take(
         _ id: Int64,
         by owner: Int64,
@@ -58,6 +58,8 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Claimed? {
         guard var row = try row(id, on: connection) else { return nil }
+        // A hold of many takes several transactions.
+        guard try !hold(&row, on: connection, &ledger) else { return nil }
         let old = row.state
         guard let reason = row.reviewReason(at: ledger.now) else {
             return try run(&row, by: owner, on: connection, &ledger)
@@ -122,9 +124,7 @@ extension ReplayTable {
                 """
             )
             try statement.bind(Int64(limit), at: 1)
-            var ids: [Int64] = []
-            while try statement.step() { ids.append(statement.int64(0)) }
-            return ids
+            return try ids(in: statement)
         }
         var found: [Place] = []
         for name in names.map(Optional.some) + [nil] { found += try places(limit, of: name, on: connection) }

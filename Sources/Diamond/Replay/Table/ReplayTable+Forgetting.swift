@@ -51,8 +51,6 @@ extension ReplayTable {
         try statement.bind(Int64(state.rawValue), at: 1)
         try statement.bind(time, at: 2)
         try statement.bind(min(Int64(limit), slice), at: 3)
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(statement.int64(0)) }
-        return ids
+        return try ids(in: statement)
     }
 }

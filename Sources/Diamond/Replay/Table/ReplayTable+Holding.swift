@@ -3,15 +3,13 @@ import Foundation
 
 /// Holding jobs by what they have in common.
 extension ReplayTable {
-    /// Holds what is ready or waiting, and what is added from now on; what runs comes to its end.
-    ///
-    /// - Returns: how many jobs it has changed.
-    static func hold(
+    /// From now on what is added is held, what comes back, and what is claimed.
+    static func add(
         _ hold: ReplayHold,
         reason: String,
         on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Int {
+        _ ledger: ReplayLedger
+    ) throws(SQLiteError) {
         let statement = try connection.statement(
             """
             INSERT INTO hold (kind, name, reason, since) VALUES (?, ?, ?, ?)
@@ -23,33 +21,58 @@ extension ReplayTable {
         try statement.bind(reason, at: 3)
         try statement.bind(ledger.now, at: 4)
         try statement.run()
-        let ids = try ids(of: hold, in: [.ready, .waiting], on: connection)
-        for id in ids {
-            guard var row = try row(id, on: connection) else { continue }
-            let old = row.state
-            (row.state, row.reason) = (.held, .held)
-            try save(row, .hold, from: old, on: connection, &ledger)
-        }
-        return ids.count
     }
 
-    /// Releases what the hold has held, but for what another one or the job itself holds.
-    ///
-    /// - Returns: how many jobs it has changed.
-    static func release(
-        _ hold: ReplayHold,
-        on connection: borrowing SQLiteConnection,
-        _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Int {
+    static func remove(_ hold: ReplayHold, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("DELETE FROM hold WHERE kind = ? AND name = ?")
         try statement.bind(hold.kind, at: 1)
         try statement.bind(hold.name, at: 2)
         try statement.run()
+    }
+
+    /// Holds those of the jobs that are ready or waiting, and that something holds by now.
+    ///
+    /// - Returns: how many jobs it has changed.
+    static func hold(
+        _ ids: [Int64],
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Int {
         var count = 0
-        for id in try ids(of: hold, in: [.held], on: connection) {
-            guard var row = try row(id, on: connection) else { continue }
-            // A login that was missing is what an identity is released for.
-            if row.reason == .unauthorized, case .identity = hold { row.isHeld = false }
+        for id in ids {
+            guard var row = try row(id, on: connection), row.state == .ready || row.state == .waiting else { continue }
+            if try hold(&row, on: connection, &ledger) { count += 1 }
+        }
+        return count
+    }
+
+    /// - Returns: whether its key, identity or lane is held, and so the job.
+    static func hold(
+        _ row: inout ReplayRow,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        guard try isHeld(row, on: connection) else { return false }
+        let old = row.state
+        (row.state, row.reason) = (.held, .held)
+        try save(row, .hold, from: old, on: connection, &ledger)
+        return true
+    }
+
+    /// Releases those of the jobs that are held, but for what a hold or the job itself holds still.
+    ///
+    /// - Parameter isSignIn: whether the login is there that some have waited for.
+    /// - Returns: how many jobs it has changed.
+    static func release(
+        _ ids: [Int64],
+        isSignIn: Bool,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Int {
+        var count = 0
+        for id in ids {
+            guard var row = try row(id, on: connection), row.state == .held else { continue }
+            if isSignIn, row.reason == .unauthorized { row.isHeld = false }
             try settle(&row, on: connection, ledger)
             guard row.state != .held else { continue }
             row.reason = .released
@@ -76,26 +99,44 @@ extension ReplayTable {
         return holds
     }
 
-    private static func ids(
+    /// Jobs that a hold is about, in the order of their ids.
+    static func ids(
         of hold: ReplayHold,
         in states: [ReplayState],
+        after last: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        var ids: [Int64] = []
-        for state in states {
-            let statement = try connection.statement(
-                """
-                SELECT id FROM job WHERE state = ?1
-                    AND CASE ?2 WHEN 'key' THEN ordering_key WHEN 'identity' THEN identity WHEN 'lane' THEN lane END = ?3
-                ORDER BY id
-                """
-            )
-            try statement.bind(Int64(state.rawValue), at: 1)
-            try statement.bind(hold.kind, at: 2)
-            try statement.bind(hold.name, at: 3)
-            while try statement.step() { ids.append(statement.int64(0)) }
-        }
-        return ids
+        // No hold of the queue changes a job.
+        guard hold != .queue else { return [] }
+        // Along the ids: those of an index over states would have to be sorted for each slice.
+        let statement = try connection.statement(
+            """
+            SELECT id FROM job NOT INDEXED WHERE id > ?1 AND state IN (?2, ?3)
+                AND CASE ?4 WHEN 'key' THEN ordering_key WHEN 'identity' THEN identity WHEN 'lane' THEN lane END = ?5
+            ORDER BY id LIMIT ?6
+            """
+        )
+        try statement.bind(last, at: 1)
+        try statement.bind(Int64(states.first?.rawValue ?? -1), at: 2)
+        try statement.bind(Int64(states.last?.rawValue ?? -1), at: 3)
+        try statement.bind(hold.kind, at: 4)
+        try statement.bind(hold.name, at: 5)
+        try statement.bind(slice, at: 6)
+        return try ids(in: statement)
+    }
+
+    /// Jobs that nothing holds any more: whoever ended their hold died over it.
+    static func orphans(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement(
+            """
+            SELECT id FROM job WHERE state = 3 AND is_held = 0 AND NOT EXISTS (
+                SELECT 1 FROM hold
+                WHERE (kind, name) IN (VALUES ('key', ordering_key), ('identity', identity), ('lane', lane)))
+            LIMIT ?
+            """
+        )
+        try statement.bind(slice, at: 1)
+        return try ids(in: statement)
     }
 }
 

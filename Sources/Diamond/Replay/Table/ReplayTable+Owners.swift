@@ -23,12 +23,14 @@ extension ReplayTable {
         process: Int32,
         program: String,
         lease: Int64,
+        isSuspended: Bool = false,
         on connection: borrowing SQLiteConnection,
         _ ledger: ReplayLedger
     ) throws(SQLiteError) -> Int64 {
         let statement = try connection.statement(
             """
-            INSERT INTO owner (name, boot, process, program, started_at, lease_until) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO owner (name, boot, process, program, started_at, lease_until, is_suspended)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             """
         )
         try statement.bind(name, at: 1)
@@ -37,6 +39,7 @@ extension ReplayTable {
         try statement.bind(program, at: 4)
         try statement.bind(ledger.now, at: 5)
         try statement.bind(ledger.uptime + lease, at: 6)
+        try statement.bind(Int64(isSuspended ? 1 : 0), at: 7)
         try statement.run()
         return connection.lastInsertedID
     }
@@ -114,9 +117,7 @@ extension ReplayTable {
     {
         let statement = try connection.statement("SELECT id FROM job WHERE owner = ? ORDER BY id")
         try statement.bind(owner, at: 1)
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(statement.int64(0)) }
-        return ids
+        return try ids(in: statement)
     }
 
     private static func deaths(

@@ -20,6 +20,26 @@ extension ReplayTable {
         }
     }
 
+    /// Makes ready what waits for the network, which is back.
+    ///
+    /// - Returns: whether there may be more.
+    static func reach(
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement(
+            "SELECT id FROM job INDEXED BY job_offline WHERE state = 1 AND reason = 'offline' ORDER BY id LIMIT ?")
+        try statement.bind(slice, at: 1)
+        let ids = try Self.ids(in: statement)
+        for id in ids {
+            guard var row = try row(id, on: connection) else { continue }
+            let old = row.state
+            (row.state, row.reason, row.runAt) = (.ready, .online, ledger.now)
+            try save(row, .retry, from: old, on: connection, &ledger)
+        }
+        return ids.count >= slice
+    }
+
     static func expire(
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
@@ -43,9 +63,7 @@ extension ReplayTable {
     private static func due(_ statement: borrowing SQLiteStatement, _ now: Int64) throws(SQLiteError) -> [Int64] {
         try statement.bind(now, at: 1)
         try statement.bind(slice, at: 2)
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(statement.int64(0)) }
-        return ids
+        return try ids(in: statement)
     }
 
     /// When something happens by itself next; `nil` for never.

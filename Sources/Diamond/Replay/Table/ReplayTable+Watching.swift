@@ -14,9 +14,7 @@ extension ReplayTable {
         try statement.bind(id, at: 1)
         try statement.bind(Int64(limit), at: 2)
         for (index, value) in filter.values.enumerated() { try statement.bind(value, at: Int32(index + 3)) }
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(statement.int64(0)) }
-        return ids
+        return try ids(in: statement)
     }
 
     /// Those whose last transition was then or later, the oldest first.

@@ -2,7 +2,7 @@ import DiamondSQLite
 import Foundation
 
 /// All the SQL of the queue's tables: here reading and writing single jobs, and their lines.
-enum ReplayTable {
+package enum ReplayTable {
     static func row(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
         let statement = try connection.statement(
             """
@@ -89,6 +89,13 @@ enum ReplayTable {
             """
         )
         return try id(in: first, key)
+    }
+
+    /// What a statement finds, in its first column.
+    static func ids(in statement: borrowing SQLiteStatement) throws(SQLiteError) -> [Int64] {
+        var ids: [Int64] = []
+        while try statement.step() { ids.append(statement.int64(0)) }
+        return ids
     }
 
     private static func id(in statement: borrowing SQLiteStatement, _ key: String) throws(SQLiteError) -> Int64? {

@@ -17,6 +17,8 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public static let retryAfter = ReplayReason(description: "retryAfter")
     /// The network is away; the attempt did not count.
     public static let offline = ReplayReason(description: "offline")
+    /// The network is back.
+    public static let online = ReplayReason(description: "online")
     /// Whoever had claimed it gave it back unsent.
     public static let returned = ReplayReason(description: "returned")
     /// Whoever sent it has died, or was away for longer than its lease.

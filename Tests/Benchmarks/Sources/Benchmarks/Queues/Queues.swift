@@ -130,9 +130,15 @@ private enum Queues {
 
     private static func replay(_ count: Int, of queue: ReplayQueue, _ owner: Int64) async throws {
         let jobs = try await queue.claim(count, of: .all, by: owner)
-        guard jobs.count == count else { throw Failure("\(jobs.count) jobs were claimed, not \(count)") }
+        guard let jobs, jobs.count == count else {
+            throw Failure("\(jobs?.count ?? 0) jobs were claimed, not \(count)")
+        }
         await withDiscardingTaskGroup { group in
-            for job in jobs { group.addTask { _ = await queue.finish(job, .answered(status: 200)) } }
+            for job in jobs {
+                group.addTask {
+                    _ = await queue.finish(job, .answered(status: 200, isTransient: false, pushBack: nil))
+                }
+            }
         }
     }
 

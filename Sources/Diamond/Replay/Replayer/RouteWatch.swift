@@ -1,0 +1,61 @@
+import Foundation
+
+#if canImport(Glibc)
+/// Is told by the kernel when links or routes change (rtnetlink(7)).
+///
+/// `@unchecked Sendable`: a source of Dispatch may be canceled from any thread, and nothing else is done with it.
+final class RouteWatch: @unchecked Sendable {
+    private let source: (any DispatchSourceProtocol)?
+
+    /// `struct sockaddr_nl`, of which Glibc's module knows nothing.
+    private struct Address {
+        var family: UInt16
+        var padding: UInt16 = 0
+        var port: UInt32 = 0
+        var groups: UInt32
+    }
+
+    /// RTMGRP_LINK, RTMGRP_IPV4_ROUTE and RTMGRP_IPV6_ROUTE.
+    private static let groups: UInt32 = 0x1 | 0x40 | 0x400
+
+    /// - Parameter tell: called on a thread of the system's; be short. Never where the kernel tells nobody.
+    init(tell: @escaping @Sendable () -> Void) {
+        let family = UInt16(AF_NETLINK)
+        let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        // NETLINK_ROUTE is 0.
+        let descriptor = socket(Int32(family), type, 0)
+        guard descriptor >= 0 else {
+            source = nil
+            return
+        }
+        let address = Address(family: family, groups: Self.groups)
+        let isBound = withUnsafeBytes(of: address) { bytes in
+            bytes.baseAddress.map { start in
+                bind(descriptor, start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) == 0
+            }
+        }
+        guard isBound == true else {
+            close(descriptor)
+            source = nil
+            return
+        }
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
+        source.setEventHandler {
+            var notes = [UInt8](repeating: 0, count: 8192)
+            // One that was too many for the socket says so once (ENOBUFS): that is a change, too.
+            while read(descriptor, &notes, notes.count) > 0 {}
+            tell()
+        }
+        source.setCancelHandler { close(descriptor) }
+        source.activate()
+        self.source = source
+    }
+
+    deinit { source?.cancel() }
+}
+#elseif !canImport(Network)
+/// Nobody tells of changes here.
+struct RouteWatch: Sendable {
+    init(tell: @escaping @Sendable () -> Void) {}
+}
+#endif

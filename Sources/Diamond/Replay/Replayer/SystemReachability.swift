@@ -1,0 +1,86 @@
+import DiamondSQLite
+import Foundation
+
+#if canImport(Network)
+import Network
+#endif
+
+/// What the system says: on Apple platforms the Network framework, on Linux whether there is a route to anywhere.
+public final class SystemReachability: Reachability {
+    static let shared = SystemReachability()
+
+    fileprivate struct State {
+        var next = 0
+        var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
+        #if !canImport(Network)
+        /// While somebody listens.
+        var watch: RouteWatch?
+        #endif
+    }
+
+    private let state = Guarded(State())
+
+    #if canImport(Network)
+    private let monitor = NWPathMonitor()
+
+    public init() {
+        monitor.pathUpdateHandler = { [state] _ in Self.tell(state) }
+        monitor.start(queue: DispatchQueue(label: "diamond.reachability", qos: .utility))
+    }
+
+    deinit { monitor.cancel() }
+
+    public var isReachable: Bool { monitor.currentPath.status != .unsatisfied }
+    #else
+    public init() {}
+
+    // Of the kernel's tables: a line for each route, behind a title in that of version 4.
+    public var isReachable: Bool {
+        let routes = Self.lines(of: "/proc/net/route").dropFirst() + Self.lines(of: "/proc/net/ipv6_route")
+        // Where nobody says, nobody says no.
+        return routes.isEmpty
+            ? !FileManager.default.fileExists(atPath: "/proc/net/route") : routes.contains(where: Self.leads)
+    }
+
+    /// Whether a route leads out of this machine.
+    private static func leads(_ line: Substring) -> Bool {
+        let fields = line.split(whereSeparator: \.isWhitespace)
+        // Version 4 begins with the interface, version 6 ends with it.
+        return fields.first != "lo" && fields.last != "lo"
+    }
+
+    private static func lines(of file: String) -> [Substring] {
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
+        return text.split(separator: "\n")
+    }
+    #endif
+
+    /// By `NWPathMonitor`, or by the kernel's notes of changed routes (rtnetlink).
+    public var changes: AsyncStream<Void> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let number = state.withLock { state in
+                state.next += 1
+                state.listeners[state.next] = continuation
+                #if !canImport(Network)
+                // Until the last listener goes.
+                if state.watch == nil { state.watch = RouteWatch { [state = self.state] in Self.tell(state) } }
+                #endif
+                return state.next
+            }
+            continuation.onTermination = { [state] _ in state.withLock { $0.remove(number) } }
+        }
+    }
+
+    private static func tell(_ state: Guarded<State>) {
+        for continuation in state.withLock({ Array($0.listeners.values) }) { continuation.yield() }
+    }
+}
+
+extension SystemReachability.State {
+    fileprivate mutating func remove(_ number: Int) {
+        listeners[number] = nil
+        #if !canImport(Network)
+        if listeners.isEmpty { watch = nil }
+        #endif
+    }
+}
