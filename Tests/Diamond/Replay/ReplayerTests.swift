@@ -110,6 +110,21 @@ import Testing
         #expect(await run.value == Replayer.Summary(finished: 2, postponed: 2))
     }
 
+    @Test func `what waits for the end of a hold of the queue is sent at once, whoever ends it`() async throws {
+        let (queue, other) = (try queue(), try queue())
+        try await queue.hold(.queue)
+        try await queue.enqueue(request())
+        let replayer = replayer(other) { _ in .success }
+        let run = Task { await replayer.run() }
+        // It has looked, and waits for somebody to ring.
+        while time.sleeping.isEmpty { await Task.yield() }
+        #expect(try queue.job(1)?.state == .ready)
+        try await queue.release(.queue)
+        await untilTrue { (try? queue.job(1)?.state) == .done }
+        replayer.stop()
+        #expect(await run.value.finished == 1)
+    }
+
     @Test func `taken for dead, it goes on as another owner at once`() async throws {
         let queue = try queue()
         try await queue.enqueue([request("a"), request("a")])

@@ -50,25 +50,42 @@ extension ReplayQueue {
     func add(_ drafts: [ReplayDraft], held: Set<Int> = []) async throws(ReplayError) -> [ReplayJob.ID?] {
         let (limit, rules) = (maximumCount, rules)
         let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            // One without a unique name is refused before anything is written.
+            if drafts.count == 1, drafts[0].uniqueKey == nil {
+                return try Self.add(drafts, held, limit: limit, rules, on: connection, &ledger)
+            }
             // All or none, though others are in the same transaction.
             let before = ledger
             return try connection.undoing { (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
-                var ids: [Int64?] = []
-                for (index, draft) in drafts.enumerated() {
-                    switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, &ledger) {
-                    case .added(let id) where held.contains(index):
-                        _ = try ReplayTable.apply(.hold, to: id, on: connection, &ledger)
-                        ids.append(id)
-                    case .added(let id), .kept(let id), .replaced(let id): ids.append(id)
-                    case .merged: ids.append(nil)
-                    case .refused(let error):
-                        ledger = before
-                        return (.failure(error), false)
-                    }
-                }
-                return (.success(ids), true)
+                let additions = try Self.add(drafts, held, limit: limit, rules, on: connection, &ledger)
+                if case .success = additions { return (additions, true) }
+                ledger = before
+                return (additions, false)
             }
         }
         return try additions.get()
+    }
+
+    /// Up to the first that is refused.
+    private static func add(
+        _ drafts: [ReplayDraft],
+        _ held: Set<Int>,
+        limit: Int,
+        _ rules: KeyRules,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Result<[Int64?], ReplayError> {
+        var ids: [Int64?] = []
+        for (index, draft) in drafts.enumerated() {
+            switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, &ledger) {
+            case .added(let id) where held.contains(index):
+                _ = try ReplayTable.apply(.hold, to: id, on: connection, &ledger)
+                ids.append(id)
+            case .added(let id), .kept(let id), .replaced(let id): ids.append(id)
+            case .merged: ids.append(nil)
+            case .refused(let error): return .failure(error)
+            }
+        }
+        return .success(ids)
     }
 }

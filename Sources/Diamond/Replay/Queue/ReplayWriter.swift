@@ -3,6 +3,10 @@ import Dispatch
 
 /// Writes to the queue's file, what comes at the same time in one transaction: a commit waits for the disk, and a hundred
 /// can wait together.
+///
+/// Where the disk is quick and they come one at a time, each writes on its own thread: to wake another one, and be woken by
+/// it, takes as long as the commit itself. Where the disk is slow, a thread of its own waits for it, and no task's; where
+/// many come, that gives the next time to join.
 final class ReplayWriter: Sendable {
     /// What is done in a transaction. May be done twice, and must not do anything outside of it.
     typealias Body<Value> =
@@ -18,7 +22,14 @@ final class ReplayWriter: Sendable {
     private struct State {
         var waiting: [Item] = []
         var isScheduled = false
+        /// How many commits one after the other were quick and of one, and nobody came meanwhile.
+        var singles = 0
     }
+
+    /// A commit for which no thread need be woken, in nanoseconds.
+    private static let quick: UInt64 = 1_000_000
+    /// After so many that came alone, the next is believed to.
+    private static let singles = 4
 
     /// Of one transaction.
     private static let groupLimit = 512
@@ -48,12 +59,11 @@ final class ReplayWriter: Sendable {
                 },
                 finish: { continuation.resume(returning: $0) }
             )
-            let mustSchedule = state.withLock { state in
-                state.waiting.append(item)
-                defer { state.isScheduled = true }
-                return !state.isScheduled
+            switch add(item) {
+            case .wait: break
+            case .write: writeHere()
+            case .schedule: queue.async { self.drain() }
             }
-            if mustSchedule { queue.async { self.drain() } }
         }
         if let failure { throw failure }
         guard let value = result.withLock({ $0 }) else {
@@ -66,6 +76,27 @@ final class ReplayWriter: Sendable {
     func read<Value>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value { try database.read(body) }
+
+    private enum Turn { case wait, write, schedule }
+
+    private func add(_ item: Item) -> Turn {
+        state.withLock { state in
+            state.waiting.append(item)
+            guard !state.isScheduled else { return .wait }
+            state.isScheduled = true
+            return state.singles >= Self.singles ? .write : .schedule
+        }
+    }
+
+    /// One group; what has come meanwhile is for another thread.
+    private func writeHere() {
+        if let group = nextGroup() { write(group) }
+        let isMore = state.withLock { state in
+            state.isScheduled = !state.waiting.isEmpty
+            return state.isScheduled
+        }
+        if isMore { queue.async { self.drain() } }
+    }
 
     private func drain() {
         while let group = nextGroup() { write(group) }
@@ -93,6 +124,13 @@ final class ReplayWriter: Sendable {
     }
 
     private func commit(_ group: [Item]) throws(ReplayError) {
+        let start = DispatchTime.now().uptimeNanoseconds
+        defer {
+            let isQuick = DispatchTime.now().uptimeNanoseconds - start < Self.quick
+            state.withLock { state in
+                state.singles = isQuick && group.count == 1 && state.waiting.isEmpty ? state.singles + 1 : 0
+            }
+        }
         let transitions = try Self.commit(to: database, clock) { (connection, ledger) throws(SQLiteError) in
             for item in group { try item.body(connection, &ledger) }
         }.transitions

@@ -13,11 +13,11 @@ public import Foundation
 /// and then nobody listens to what it says of the job.
 public final class Replayer: Sendable {
     /// A job on its way.
-    struct Sending: Sendable {
+    package struct Sending: Sendable {
         let id: ReplayJob.ID
         let request: Request
         /// To be called before the first byte leaves: whether the job is still this one's.
-        let begin: @Sendable () async -> Bool
+        package let begin: @Sendable () async -> Bool
     }
 
     /// What a run has done.
@@ -35,13 +35,17 @@ public final class Replayer: Sendable {
     }
 
     /// What has come of it.
-    struct Sent: Sendable {
+    package struct Sent: Sendable {
         let outcome: ReplayOutcome
         /// Called with the job's new state when that is on disk; `nil` where the job is somebody else's.
-        var tell: @Sendable (ReplayState?) async -> Void = { _ in }
+        let tell: @Sendable (ReplayState?) async -> Void
+
+        package init(outcome: ReplayOutcome, tell: @escaping @Sendable (ReplayState?) async -> Void = { _ in }) {
+            (self.outcome, self.tell) = (outcome, tell)
+        }
     }
 
-    typealias Send = @Sendable (Sending) async -> Sent
+    package typealias Send = @Sendable (Sending) async -> Sent
 
     /// Between two looks where nobody tells of changes.
     private static let tick = Duration.seconds(1)
@@ -70,7 +74,7 @@ public final class Replayer: Sendable {
     ///   - identities: of whom jobs may be sent here, asked before each claim.
     ///   - send: takes a job to its outcome.
     ///   - pass: is called where the process may be ended.
-    init(
+    package init(
         _ queue: ReplayQueue,
         width: Int,
         reachability: any Reachability,

@@ -1,5 +1,5 @@
 /// What came of an attempt to send a job, as far as the queue has to know.
-enum ReplayOutcome: Hashable, Sendable {
+package enum ReplayOutcome: Hashable, Sendable {
     /// A server has answered.
     ///
     /// - Parameters:
@@ -9,7 +9,7 @@ enum ReplayOutcome: Hashable, Sendable {
     case failed(Fault, code: String, message: String)
 
     /// What a failure means for another attempt.
-    enum Fault: Hashable, Sendable, CaseIterable {
+    package enum Fault: Hashable, Sendable, CaseIterable {
         /// It surely was not processed.
         case unsent
         /// It may have been processed.

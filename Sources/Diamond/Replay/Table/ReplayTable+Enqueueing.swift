@@ -28,8 +28,7 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Addition {
         let other = if let key = draft.uniqueKey { try open(key, on: connection) } else { nil as ReplayRow? }
         if let other, let addition = try settle(draft, with: other, rules, on: connection, &ledger) { return addition }
-        let counts = try census(on: connection)
-        let open = counts.reduce(0) { $0 + ($1.key.isEnd ? 0 : $1.value) }
+        let open = try connection.integer("SELECT sum(count) FROM census WHERE state < 4")
         guard open < limit else {
             return .refused(
                 ReplayError(
@@ -49,8 +48,9 @@ extension ReplayTable {
         try statement.bind(draft.method, at: 2)
         try statement.bind(draft.url, at: 3)
         try statement.bind(draft.host, at: 4)
-        try statement.bind(text(.array(draft.tags.map { .string($0) })), at: 5)
-        try statement.bind(text(.object(draft.policy.metadata)), at: 6)
+        // Most have none.
+        try statement.bind(draft.tags.isEmpty ? "[]" : text(.array(draft.tags.map { .string($0) })), at: 5)
+        try statement.bind(draft.policy.metadata.isEmpty ? "{}" : text(.object(draft.policy.metadata)), at: 6)
         try statement.bind(draft.isIdempotent, at: 7)
         try statement.bind(draft.idempotencyKey, at: 8)
         try statement.bind(draft.keyLifetime, at: 9)

@@ -59,7 +59,7 @@ struct Benchmark: Sendable {
 
     static let all =
         diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + sealed + bodies + compressed
-        + queues + transfers + handedTransfers + sessions + engines + operations + keys + pythonPeers
+        + queues + queuePeers + transfers + handedTransfers + sessions + engines + operations + keys + pythonPeers
 
     func run() async throws -> Figure {
         let measured = try await measure()

@@ -57,7 +57,7 @@ private struct PythonRace {
 
     func measurement() async throws -> Benchmark.Measurement {
         try await Scratch.with { directory in
-            let python = try PythonProcess(peer.rawValue, url, directory)
+            let python = try PythonProcess("caches", [peer.rawValue, url, directory.path])
             defer { python.stop() }
             let engine = Engine(Engine.Configuration(store: Store(directory: directory)))
             var (ratios, times): ([Double], [Double]) = ([], [])
@@ -97,54 +97,5 @@ private struct PythonRace {
         guard response.source == source, response.body.count == Nginx.bodySize else {
             throw Failure("\(url) was answered wrongly")
         }
-    }
-}
-
-/// `peers/caches.py`, in the virtual environment that `peers/prepare` makes.
-private struct PythonProcess {
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
-
-    init(_ library: String, _ url: String, _ directory: URL) throws {
-        let peers = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../peers").standardizedFileURL
-        let environment = peers.deletingLastPathComponent().appendingPathComponent(".build/peers")
-        try Self.prepare(peers, environment)
-        process.executableURL = environment.appendingPathComponent("bin/python")
-        process.arguments = [peers.appendingPathComponent("caches.py").path, library, url, directory.path]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        try? output.fileHandleForWriting.close()
-    }
-
-    private static func prepare(_ peers: URL, _ environment: URL) throws {
-        let preparation = try Process.run(
-            peers.appendingPathComponent("prepare"), arguments: [environment.path])
-        preparation.waitUntilExit()
-        guard preparation.terminationStatus == 0 else {
-            throw Failure("the peers in Python cannot be installed: see what pip says above")
-        }
-    }
-
-    /// What some work took of processor time.
-    func seconds(_ work: String, _ count: Int) throws -> Double {
-        input.fileHandleForWriting.write(Data("\(work) \(count)\n".utf8))
-        var answer = Data()
-        while answer.last != UInt8(ascii: "\n"), let byte = try output.fileHandleForReading.read(upToCount: 1) {
-            answer += byte
-        }
-        let line = String(decoding: answer.dropLast(), as: UTF8.self)
-        guard let seconds = Double(line) else {
-            throw Failure("the peer in Python answered '\(line)': see what it says above")
-        }
-        return seconds
-    }
-
-    /// It ends with its input.
-    func stop() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
     }
 }
