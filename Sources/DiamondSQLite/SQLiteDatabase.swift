@@ -37,11 +37,16 @@ package final class SQLiteDatabase: Sendable {
     }
 
     /// Runs `body` in one `BEGIN IMMEDIATE` transaction: all of it happens, or, when it throws, nothing.
+    ///
+    /// - Parameter isPatient: whether it waits for another process that writes; where not, that is the error `busy` at once.
     package func write<Result>(
+        isPatient: Bool = true,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try refuseFork()
         return try writer.withLock { (handle) throws(SQLiteError) in
+            if !isPatient { sqlite3_busy_timeout(handle.pointer, 0) }
+            defer { if !isPatient { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) } }
             let result = try Self.transaction(on: handle, body)
             if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }
             return result

@@ -30,7 +30,7 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let foreignFile = Code(description: "foreignFile")
         public static let readOnly = Code(description: "readOnly")
         public static let diskFull = Code(description: "diskFull")
-        /// Another process holds the file for longer than 5 seconds.
+        /// Another process holds the file for longer than 30 seconds.
         public static let busy = Code(description: "busy")
         /// The disk fails to read or write.
         public static let diskError = Code(description: "diskError")

@@ -84,7 +84,7 @@ final class ReplayDesk {
         of identities: ReplayTable.Identities = .all
     ) throws -> [ReplayTable.Claimed] {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger)
+            try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger).jobs
         }
     }
 

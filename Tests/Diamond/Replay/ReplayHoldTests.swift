@@ -74,6 +74,61 @@ import Testing
         #expect(try queue.jobs().map(\.state) == [.ready, .held, .ready])
     }
 
+    @Test func `is ended for good by a release that comes while it goes on, and so the other way`() async throws {
+        let queue = try ReplayQueue(temporary.store)
+        try await queue.enqueue(requests(1_201))
+        // In the middle of each, when it has written a slice, the other one runs from its beginning to its end.
+        let slices = Guarded(0)
+        let isThere = ReplaySignal()
+        let number = queue.listeners.add { _ in
+            slices.withLock { $0 += 1 }; isThere.wake()
+        }
+        async let held = queue.hold(.lane(.default))
+        await isThere.wait(for: .seconds(600), by: ContinuousClock())
+        let released = try await queue.release(.lane(.default))
+        _ = try await (held, released)
+        #expect(try queue.holds().isEmpty && queue.counts()[.held] == 0)
+        queue.listeners.remove(number)
+    }
+
+    @Test func `of those who have to sign in lets go of them though their lane is held, too`() async throws {
+        let queue = try ReplayQueue(temporary.store)
+        var request = requests(1)[0]
+        request.identity = "anna"
+        try await queue.enqueue([request])
+        let owner = try await queue.owner.enter()
+        let job = try #require(try await queue.claim(1, of: .all, by: owner)?.first)
+        #expect(await queue.begin(job))
+        #expect(await queue.finish(job, .answered(status: 401)) == .held)
+        queue.owner.leave()
+        try await queue.hold(.lane(.default))
+        #expect(try await queue.release(.identity("anna")) == 0)
+        #expect(try await queue.release(.lane(.default)) == 1)
+        #expect(try queue.job(1)?.state == .ready)
+    }
+
+    @Test func `many that are held are passed over by a claim in short transactions`() async throws {
+        let queue = try ReplayQueue(temporary.store)
+        try await queue.enqueue(
+            requests(1_201).map { request in
+                var request = request
+                request.lane = "images"
+                return request
+            })
+        try await queue.enqueue(requests(1))
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try ReplayTable.add(.lane("images"), reason: "", on: connection, ReplayLedger(now: 0, uptime: 0))
+        }
+        let most = Guarded(0)
+        let number = queue.listeners.add { transitions in most.withLock { $0 = max($0, transitions.count) } }
+        let owner = try await queue.owner.enter()
+        #expect(try await queue.claim(8, of: .all, by: owner)?.count == 1)
+        #expect(most.withLock { $0 } < 600)
+        #expect(try queue.counts()[.held] == 1_201)
+        queue.owner.leave()
+        queue.listeners.remove(number)
+    }
+
     @Test func `a suspended process says so from the first`() async throws {
         let queue = try ReplayQueue(temporary.store)
         try await queue.suspend(true)

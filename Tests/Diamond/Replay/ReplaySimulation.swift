@@ -168,8 +168,8 @@ struct ReplaySimulation {
         else { return }
         let identities: ReplayTable.Identities = chance(0.5) ? .all : .only(chance(0.5) ? ["anna"] : [])
         for job in try ReplayTable.claim(
-            Int.random(in: 1...3, using: &random), of: identities, by: owner, on: connection, &ledger)
-        {
+            Int.random(in: 1...3, using: &random), of: identities, by: owner, on: connection, &ledger
+        ).jobs {
             if case .only(let names) = identities, let identity = try ReplayTable.row(job.id, on: connection)?.identity,
                 !names.contains(identity)
             {
@@ -360,7 +360,7 @@ struct ReplaySimulation {
         if isHolding {
             _ = try ReplayTable.hold(ids, on: connection, &ledger)
         } else {
-            _ = try ReplayTable.release(ids, isSignIn: hold.kind == "identity", on: connection, &ledger)
+            _ = try ReplayTable.release(ids, on: connection, &ledger)
         }
     }
 

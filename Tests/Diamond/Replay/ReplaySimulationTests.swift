@@ -35,7 +35,7 @@ import Testing
             for hold in [ReplayHold.queue, .key("a"), .key("b"), .identity("anna"), .lane(.default)] {
                 try ReplayTable.remove(hold, on: connection)
             }
-            _ = try ReplayTable.release(ReplayTable.orphans(on: connection), isSignIn: false, on: connection, &ledger)
+            _ = try ReplayTable.release(ReplayTable.orphans(on: connection), on: connection, &ledger)
             for owner in try ReplayTable.owners(on: connection) {
                 try ReplayTable.bury(owner.id, isInnocent: true, on: connection, &ledger)
             }

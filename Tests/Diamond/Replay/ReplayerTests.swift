@@ -110,6 +110,47 @@ import Testing
         #expect(await run.value == Replayer.Summary(finished: 2, postponed: 2))
     }
 
+    @Test func `what waited for the network when it was left is sent first of all`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        network.isReachable = false
+        let offline = ReplayOutcome.failed(.offline, code: "cannotConnect", message: "the network is away")
+        await replayer(queue) { _ in offline }.replay()
+        #expect(try queue.job(1)?.reason == .offline)
+        network.isReachable = true
+        #expect(await replayer(queue) { _ in .success }.replay().finished == 1)
+    }
+
+    @Test func `a network that comes and goes all the time brings no more than a try in five seconds`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        let tries = Guarded(0)
+        let offline = ReplayOutcome.failed(.offline, code: "cannotResolveHost", message: "nobody knows the name")
+        let replayer = replayer(queue) { [network] _ in
+            tries.withLock { $0 += 1 }
+            network.isReachable = true
+            return offline
+        }
+        let run = Task { await replayer.run() }
+        for count in 1...4 {
+            await untilTrue { tries.withLock { $0 } >= count }
+            await untilTrue { (try? queue.job(1)?.state) == .waiting }
+            for _ in 0..<100 { await Task.yield() }
+            #expect(tries.withLock { $0 } <= count + 1)
+            time.advance(by: .seconds(5))
+        }
+        replayer.stop()
+        _ = await run.value
+    }
+
+    @Test @MainActor func `what is written is never written on the thread of an actor`() async throws {
+        let queue = try queue()
+        for _ in 0..<20 {
+            let isMain = try await queue.writer.write { (_, _) throws(SQLiteError) in Thread.isMainThread }
+            #expect(!isMain)
+        }
+    }
+
     @Test func `what waits for the end of a hold of the queue is sent at once, whoever ends it`() async throws {
         let (queue, other) = (try queue(), try queue())
         try await queue.hold(.queue)

@@ -59,10 +59,13 @@ final class ReplayOwner: Sendable {
 
     /// Somebody has taken it for dead: the next to enter becomes another owner.
     func lose(_ id: Int64) {
-        state.withLock { state in
-            guard state.id == id else { return }
+        let isLost = state.withLock { state in
+            guard state.id == id else { return false }
             (state.id, state.lock) = (nil, nil)
+            return true
         }
+        // Others may be sending the same by now.
+        if isLost { endAttempts() }
     }
 
     func leave() {
@@ -104,18 +107,21 @@ final class ReplayOwner: Sendable {
         let name = UUID().uuidString
         // First the lock: a row without one is a dead owner's.
         let lock = try OwnerLock(name, in: store.ownersDirectory)
-        let (boot, before, isSuspended) = (clock.boot, clock.uptime(), state.withLock { $0.isSuspended })
+        let (boot, before, wasSuspended) = (clock.boot, clock.uptime(), state.withLock { $0.isSuspended })
         let id = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.addOwner(
                 name, boot: boot, process: getpid(), program: ProcessInfo.processInfo.processName, lease: Self.lease,
-                isSuspended: isSuspended, on: connection, ledger)
+                isSuspended: wasSuspended, on: connection, ledger)
         }
-        return state.withLock { state in
+        let (owner, isSuspended) = state.withLock { state -> (Int64, Bool) in
             // Of two that registered at the same time, one is the owner; the other's row goes with its lock.
-            if let first = state.id { return first }
+            if let first = state.id { return (first, state.isSuspended) }
             (state.id, state.lock, state.leaseEnd) = (id, lock, before + Self.lease)
-            return id
+            return (id, state.isSuspended)
         }
+        // Said while the row was written.
+        if isSuspended != wasSuspended { _ = try await renew(owner) }
+        return owner
     }
 
     // MARK: The lease
@@ -134,6 +140,13 @@ final class ReplayOwner: Sendable {
 
     private func beat() async {
         let (id, leaseEnd) = state.withLock { ($0.id, $0.leaseEnd) }
+        // The renewal may wait for the disk for longer than the lease lasts.
+        let alarm = Task { [weak self, clock] in
+            let left = leaseEnd - Self.margin - clock.uptime()
+            if left > 0, (try? await clock.sleep.sleep(for: .milliseconds(left))) == nil { return }
+            self?.endAttempts()
+        }
+        defer { alarm.cancel() }
         let isRenewed: Bool?
         if let id { isRenewed = try? await renew(id) } else { isRenewed = false }
         // A renewal that fails is tried again at the next beat, if the lease lasts until then.

@@ -24,13 +24,19 @@ extension ReplayQueue {
     }
 
     /// Makes ready what waits for the network.
-    func reach() async throws(ReplayError) {
+    ///
+    /// - Returns: whether anything did: asked of a reader, so that who is idle writes nothing.
+    func reach() async throws(ReplayError) -> Bool {
+        guard try read({ (connection) throws(SQLiteError) in try ReplayTable.hasOffline(on: connection) }) else {
+            return false
+        }
         var isMore = true
         while isMore {
             isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
                 try ReplayTable.reach(on: connection, &ledger)
             }
         }
+        return true
     }
 
     /// - Returns: `nil` where the owner is taken for dead.
@@ -39,9 +45,15 @@ extension ReplayQueue {
         of identities: ReplayTable.Identities,
         by owner: Int64
     ) async throws(ReplayError) -> [ReplayTable.Claimed]? {
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else { return nil }
-            return try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger)
+        while true {
+            let claims = try await writer.write { (connection, ledger) throws(SQLiteError) in
+                guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else {
+                    return nil as (jobs: [ReplayTable.Claimed], isMore: Bool)?
+                }
+                return try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger)
+            }
+            guard let claims else { return nil }
+            if !claims.isMore { return claims.jobs }
         }
     }
 

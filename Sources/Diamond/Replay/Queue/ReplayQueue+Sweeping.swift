@@ -76,17 +76,17 @@ extension ReplayQueue {
         isTrial: Bool = false
     ) async throws(ReplayError) -> Int {
         try await sweep(hold, in: [.ready, .waiting], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
-            try ReplayTable.add(hold, reason: reason, on: connection, ledger)
+            // Once: whoever ends it meanwhile has the last word.
+            if ids.isEmpty || isTrial { try ReplayTable.add(hold, reason: reason, on: connection, ledger) }
             return try ReplayTable.hold(ids, on: connection, &ledger)
         }
     }
 
     /// - Returns: how many jobs nothing holds any more.
     package func end(_ hold: ReplayHold, isTrial: Bool = false) async throws(ReplayError) -> Int {
-        let isSignIn = if case .identity = hold { true } else { false }
         return try await sweep(hold, in: [.held], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
-            try ReplayTable.remove(hold, on: connection)
-            return try ReplayTable.release(ids, isSignIn: isSignIn, on: connection, &ledger)
+            if ids.isEmpty || isTrial { try ReplayTable.remove(hold, on: connection) }
+            return try ReplayTable.release(ids, on: connection, &ledger)
         }
     }
 
@@ -119,7 +119,7 @@ extension ReplayQueue {
             let ids = try read { (connection) throws(SQLiteError) in try ReplayTable.orphans(on: connection) }
             guard !ids.isEmpty else { return }
             let count = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                try ReplayTable.release(ids, isSignIn: false, on: connection, &ledger)
+                try ReplayTable.release(ids, on: connection, &ledger)
             }
             // Somebody else has seen to them.
             guard count > 0 else { return }

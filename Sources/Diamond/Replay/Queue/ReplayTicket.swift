@@ -91,11 +91,21 @@ extension ReplayQueue {
         let result: Result<(Int64?, ReplayTable.Claimed?), ReplayError>
         do throws(ReplayError) {
             result = try await writer.write { (connection, ledger) throws(SQLiteError) in
-                switch try ReplayTable.add(draft, limit: limit, owner: me, rules: rules, on: connection, &ledger) {
-                case .added(let id): .success((id, try ReplayTable.claimed(id, by: me, on: connection)))
-                case .kept(let id), .replaced(let id): .success((id, nil))
-                case .merged: .success((nil, nil))
-                case .refused(let error): .failure(error)
+                // What a dead owner claims nobody would ever rescue.
+                let owner = try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) ? me : nil
+                let before = ledger
+                return try connection.undoing { (connection) throws(SQLiteError) in
+                    switch try ReplayTable.add(draft, limit: limit, owner: owner, rules: rules, on: connection, &ledger)
+                    {
+                    case .added(let id):
+                        let job = try ReplayTable.claimed(id, by: me, on: connection)
+                        return (.success((id, job)), true)
+                    case .kept(let id), .replaced(let id): return (.success((id, nil)), true)
+                    case .merged: return (.success((nil, nil)), true)
+                    case .refused(let error):
+                        ledger = before
+                        return (.failure(error), false)
+                    }
                 }
             }
         } catch {

@@ -1,12 +1,12 @@
 import DiamondSQLite
-import Dispatch
+import Foundation
 
 /// Writes to the queue's file, what comes at the same time in one transaction: a commit waits for the disk, and a hundred
 /// can wait together.
 ///
-/// Where the disk is quick and they come one at a time, each writes on its own thread: to wake another one, and be woken by
-/// it, takes as long as the commit itself. Where the disk is slow, a thread of its own waits for it, and no task's; where
-/// many come, that gives the next time to join.
+/// Where the disk is quick and they come one at a time, each writes on the task's own thread, never an actor's: to wake
+/// another one, and be woken by it, takes as long as the commit itself. Where the disk is slow, or another process writes, a
+/// thread of its own waits for it, and no task's; where many come, that gives the next time to join.
 final class ReplayWriter: Sendable {
     /// What is done in a transaction. May be done twice, and must not do anything outside of it.
     typealias Body<Value> =
@@ -49,6 +49,7 @@ final class ReplayWriter: Sendable {
     }
 
     /// Returns when what was done is durable.
+    @concurrent
     func write<Value: Sendable>(_ body: @escaping Body<Value>) async throws(ReplayError) -> Value {
         let result = Guarded<Value?>(nil)
         let failure: ReplayError? = await withCheckedContinuation { continuation in
@@ -77,6 +78,10 @@ final class ReplayWriter: Sendable {
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value { try database.read(body) }
 
+    /// Where it is the only one, or waits for others itself, a thread of the tasks must not wait for the disk.
+    private static var mayHoldThread: Bool { hasSeveralProcessors && Task.currentPriority >= .medium }
+    private static let hasSeveralProcessors = ProcessInfo.processInfo.activeProcessorCount > 1
+
     private enum Turn { case wait, write, schedule }
 
     private func add(_ item: Item) -> Turn {
@@ -84,13 +89,18 @@ final class ReplayWriter: Sendable {
             state.waiting.append(item)
             guard !state.isScheduled else { return .wait }
             state.isScheduled = true
-            return state.singles >= Self.singles ? .write : .schedule
+            return state.singles >= Self.singles && Self.mayHoldThread ? .write : .schedule
         }
     }
 
-    /// One group; what has come meanwhile is for another thread.
+    /// One group; what has come meanwhile is for another thread, and so is waiting for another process.
     private func writeHere() {
-        if let group = nextGroup() { write(group) }
+        if let group = nextGroup(), !write(group, isPatient: false) {
+            state.withLock { state in
+                state.waiting = group + state.waiting
+                state.singles = 0
+            }
+        }
         let isMore = state.withLock { state in
             state.isScheduled = !state.waiting.isEmpty
             return state.isScheduled
@@ -112,18 +122,24 @@ final class ReplayWriter: Sendable {
     }
 
     // One that fails must not take the others along; where the disk fails, they would fail one by one.
-    private func write(_ group: [Item]) {
+    //
+    // - Returns: `false` where it would have to wait for another process, and must not.
+    @discardableResult
+    private func write(_ group: [Item], isPatient: Bool = true) -> Bool {
         do throws(ReplayError) {
-            try commit(group)
+            try commit(group, isPatient)
             for item in group { item.finish(nil) }
+        } catch  where error.code == .busy && !isPatient {
+            return false
         } catch  where group.count > 1 && !error.isPassing {
             for item in group { write([item]) }
         } catch {
             for item in group { item.finish(error) }
         }
+        return true
     }
 
-    private func commit(_ group: [Item]) throws(ReplayError) {
+    private func commit(_ group: [Item], _ isPatient: Bool) throws(ReplayError) {
         let start = DispatchTime.now().uptimeNanoseconds
         defer {
             let isQuick = DispatchTime.now().uptimeNanoseconds - start < Self.quick
@@ -131,7 +147,8 @@ final class ReplayWriter: Sendable {
                 state.singles = isQuick && group.count == 1 && state.waiting.isEmpty ? state.singles + 1 : 0
             }
         }
-        let transitions = try Self.commit(to: database, clock) { (connection, ledger) throws(SQLiteError) in
+        let transitions = try Self.commit(to: database, clock, isPatient: isPatient) {
+            (connection, ledger) throws(SQLiteError) in
             for item in group { try item.body(connection, &ledger) }
         }.transitions
         if !transitions.isEmpty { committed(transitions) }
@@ -141,10 +158,11 @@ final class ReplayWriter: Sendable {
     static func commit<Value>(
         to database: SQLiteDatabase,
         _ clock: ReplayClock,
+        isPatient: Bool = true,
         _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Value
     ) throws(ReplayError) -> (value: Value, transitions: [ReplayTransition]) {
         do throws(SQLiteError) {
-            return try database.write { (connection) throws(SQLiteError) in
+            return try database.write(isPatient: isPatient) { (connection) throws(SQLiteError) in
                 var ledger = ReplayLedger(now: clock.now(), uptime: clock.uptime())
                 let value = try body(connection, &ledger)
                 try ReplayTable.count(ledger, on: connection)

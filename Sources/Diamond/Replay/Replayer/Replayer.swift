@@ -124,19 +124,23 @@ public final class Replayer: Sendable {
         let (place, stops) = join(signal)
         let number = queue.listeners.add { _ in signal.wake() }
         let watch = QueueWatch(queue.store) { signal.wake() }
-        let network = watchNetwork()
+        let network = NetworkReturn()
+        let listener = listen(network, signal)
         let limit = watch.isWatching ? Self.longTick : Self.tick
         await withDiscardingTaskGroup { group in
             while !isDone(deadline, stops) {
                 do throws(ReplayError) {
                     let hasOthers = try await queue.owner.rescue()
                     try await queue.tidySometimes()
+                    try await reach(network)
                     // Before the claim: what ends during it may have made room, or another job ready.
                     let wasIdle = isIdle
                     let jobs = try await claim()
-                    for job in jobs { group.addTask { await self.carry(job, ledger) } }
+                    for job in jobs { group.addTask { await self.carry(job, ledger, network) } }
                     if jobs.isEmpty, deadline != nil, wasIdle, try !queue.mayPromote() { break }
-                    if jobs.isEmpty || isFull { await wait(signal, hasOthers ? limit : Self.longTick, deadline) }
+                    if jobs.isEmpty || isFull {
+                        await wait(signal, hasOthers ? limit : Self.longTick, deadline, network)
+                    }
                 } catch {
                     queue.report(error)
                     guard deadline == nil, error.isPassing else {
@@ -148,19 +152,27 @@ public final class Replayer: Sendable {
             }
             if let deadline, deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
         }
-        network.cancel()
+        listener.cancel()
         queue.listeners.remove(number)
         course.withLock { $0.signals[place] = nil }
         withExtendedLifetime(watch) {}
         return ledger.withLock { $0 }
     }
 
-    /// Sends what waits for the network as soon as it is back.
-    private func watchNetwork() -> Task<Void, Never> {
-        Task { [queue, changes = reachability.changes, reachability] in
-            for await _ in changes where reachability.isReachable {
-                do throws(ReplayError) { try await queue.reach() } catch { queue.report(error) }
+    /// Listens for as long as it is not canceled.
+    private func listen(_ network: NetworkReturn, _ signal: ReplaySignal) -> Task<Void, Never> {
+        Task { [changes = reachability.changes] in
+            for await _ in changes {
+                network.noteChange()
+                signal.wake()
             }
+        }
+    }
+
+    /// Sends what waits for the network as soon as it is back.
+    private func reach(_ network: NetworkReturn) async throws(ReplayError) {
+        try await network.handle(at: queue.clock.uptime(), isReachable: reachability.isReachable) {
+            () async throws(ReplayError) in try await queue.reach()
         }
     }
 
@@ -173,8 +185,9 @@ public final class Replayer: Sendable {
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
     /// Until somebody wakes, or something's time comes.
-    private func wait(_ signal: ReplaySignal, _ limit: Duration, _ deadline: Date?) async {
+    private func wait(_ signal: ReplaySignal, _ limit: Duration, _ deadline: Date?, _ network: NetworkReturn) async {
         var limit = limit
+        if let delay = network.delay(at: queue.clock.uptime()) { limit = min(limit, .milliseconds(max(1, delay))) }
         if !isFull, let next = try? queue.nextTime() {
             limit = min(limit, .milliseconds(max(1, next - queue.clock.now())))
         }
@@ -184,38 +197,42 @@ public final class Replayer: Sendable {
         await signal.wait(for: limit, by: queue.clock.sleep)
     }
 
-    private func claim() async throws(ReplayError) -> [ReplayTable.Claimed] {
+    private func claim(isAgain: Bool = false) async throws(ReplayError) -> [ReplayTable.Claimed] {
         let free = width - running.withLock { $0 }
         guard free > 0, try queue.mayHaveWork() else { return [] }
         let identities = await identities()
         let owner = try await queue.owner.enter()
+        let claimed: [ReplayTable.Claimed]?
         do throws(ReplayError) {
-            guard let jobs = try await queue.claim(free, of: identities, by: owner) else {
-                queue.owner.lose(owner)
-                queue.owner.leave()
-                // At once, as another owner.
-                wake()
-                return []
-            }
-            running.withLock { $0 += jobs.count }
-            // Each job is an owner's; the look itself is over.
-            for _ in jobs { queue.owner.stay() }
-            queue.owner.leave()
-            if !jobs.isEmpty { pass(.afterClaim) }
-            return jobs
+            claimed = try await queue.claim(free, of: identities, by: owner)
         } catch {
             queue.owner.leave()
             throw error
         }
+        guard let jobs = claimed else {
+            queue.owner.lose(owner)
+            queue.owner.leave()
+            // At once, as another owner, once: what takes that one for dead as well is not to be raced.
+            return isAgain ? [] : try await claim(isAgain: true)
+        }
+        running.withLock { $0 += jobs.count }
+        // Each job is an owner's; the look itself is over.
+        for _ in jobs { queue.owner.stay() }
+        queue.owner.leave()
+        if !jobs.isEmpty { pass(.afterClaim) }
+        return jobs
     }
 
     // MARK: A job
 
-    private func carry(_ job: ReplayTable.Claimed, _ ledger: Guarded<Summary>) async {
+    private func carry(_ job: ReplayTable.Claimed, _ ledger: Guarded<Summary>, _ network: NetworkReturn) async {
+        let changes = network.changes
         let sent = await sent(job)
         pass(.beforeFinish)
         let state = await queue.finish(job, sent.outcome)
         pass(.afterFinish)
+        // It came back before this one waited for it.
+        if sent.outcome.isOffline, network.changes > changes { network.noteChange() }
         await sent.tell(state)
         ledger.withLock { $0.count(state) }
         running.withLock { $0 -= 1 }
@@ -244,6 +261,8 @@ public final class Replayer: Sendable {
 }
 
 extension ReplayOutcome {
+    fileprivate var isOffline: Bool { if case .failed(.offline, _, _) = self { true } else { false } }
+
     static let notBegun = failed(.returned, code: "cancelled", message: "it was given back before it was sent")
 }
 

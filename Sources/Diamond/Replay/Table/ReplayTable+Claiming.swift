@@ -30,24 +30,27 @@ extension ReplayTable {
     }
 
     /// Takes up to `limit` jobs that may be sent now.
+    ///
+    /// - Returns: also whether there may be more though there are none: many were held, or are for a person to look at.
     static func claim(
         _ limit: Int,
         of identities: Identities,
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> [Claimed] {
+    ) throws(SQLiteError) -> (jobs: [Claimed], isMore: Bool) {
         try promote(on: connection, &ledger)
         try expire(on: connection, &ledger)
-        guard try !isQueueHeld(on: connection) else { return [] }
-        var claimed: [Claimed] = []
-        // Again where all that was found has to be looked into.
-        while claimed.isEmpty {
+        guard try !isQueueHeld(on: connection) else { return ([], false) }
+        var jobs: [Claimed] = []
+        var seen = 0
+        while jobs.isEmpty, seen < slice {
             let ids = try eligible(limit, of: identities, on: connection)
-            guard !ids.isEmpty else { break }
-            for id in ids { if let job = try take(id, by: owner, on: connection, &ledger) { claimed.append(job) } }
+            guard !ids.isEmpty else { return ([], false) }
+            seen += ids.count
+            for id in ids { if let job = try take(id, by: owner, on: connection, &ledger) { jobs.append(job) } }
         }
-        return claimed
+        return (jobs, jobs.isEmpty)
     }
 
     /// - Returns: `nil` where it is held, and where nobody may send it without having looked into it.

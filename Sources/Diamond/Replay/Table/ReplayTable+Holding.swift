@@ -23,7 +23,18 @@ extension ReplayTable {
         try statement.run()
     }
 
+    /// What waits for its identity to sign in waits no longer when that is released, and for nothing else then.
     static func remove(_ hold: ReplayHold, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        if case .identity(let name) = hold {
+            let signIn = try connection.statement(
+                """
+                UPDATE job SET is_held = 0, reason = 'held'
+                WHERE state = 3 AND reason = 'unauthorized' AND identity = ?
+                """
+            )
+            try signIn.bind(name, at: 1)
+            try signIn.run()
+        }
         let statement = try connection.statement("DELETE FROM hold WHERE kind = ? AND name = ?")
         try statement.bind(hold.kind, at: 1)
         try statement.bind(hold.name, at: 2)
@@ -61,18 +72,15 @@ extension ReplayTable {
 
     /// Releases those of the jobs that are held, but for what a hold or the job itself holds still.
     ///
-    /// - Parameter isSignIn: whether the login is there that some have waited for.
     /// - Returns: how many jobs it has changed.
     static func release(
         _ ids: [Int64],
-        isSignIn: Bool,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Int {
         var count = 0
         for id in ids {
             guard var row = try row(id, on: connection), row.state == .held else { continue }
-            if isSignIn, row.reason == .unauthorized { row.isHeld = false }
             try settle(&row, on: connection, ledger)
             guard row.state != .held else { continue }
             row.reason = .released

@@ -20,6 +20,12 @@ extension ReplayTable {
         }
     }
 
+    /// Whether a job waits for the network.
+    static func hasOffline(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try connection.integer(
+            "SELECT EXISTS (SELECT 1 FROM job INDEXED BY job_offline WHERE state = 1 AND reason = 'offline')") != 0
+    }
+
     /// Makes ready what waits for the network, which is back.
     ///
     /// - Returns: whether there may be more.

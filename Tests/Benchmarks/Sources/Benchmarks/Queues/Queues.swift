@@ -43,6 +43,13 @@ extension Benchmark {
             isLong: true,
             measure: { try await Queues.growth(small: .blocked(100), large: .blocked(100_000)) }
         ),
+        Benchmark(
+            name: "queue-idle",
+            method: "processor time of a replayer whose jobs wait for tomorrow, beside another process's queue",
+            unit: "ms/s",
+            target: .atMost(0.5),
+            measure: { try await Queues.idling(for: 10) }
+        ),
     ]
 }
 
@@ -139,6 +146,29 @@ private enum Queues {
                     _ = await queue.finish(job, .answered(status: 200, isTransient: false, pushBack: nil))
                 }
             }
+        }
+    }
+
+    // MARK: Waiting
+
+    static func idling(for seconds: Int) async throws -> Double {
+        try await Scratch.with { directory in
+            let (queue, other) = (
+                try ReplayQueue(Store(directory: directory)), try ReplayQueue(Store(directory: directory))
+            )
+            // An owner that lives has to be looked after.
+            _ = try await other.owner.enter()
+            try await queue.enqueue([request, request], after: .seconds(86_400))
+            let replayer = Replayer(queue, width: 8, reachability: SystemReachability()) { _ in
+                Replayer.Sent(outcome: .answered(status: 200, isTransient: false, pushBack: nil))
+            }
+            let run = Task { await replayer.run() }
+            try await Task.sleep(for: .seconds(1))
+            let effort = try await Effort.of { try await Task.sleep(for: .seconds(seconds)) }
+            replayer.stop()
+            await run.value
+            other.owner.leave()
+            return effort.processor * 1000 / Double(seconds)
         }
     }
 
