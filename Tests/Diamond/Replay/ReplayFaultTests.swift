@@ -30,7 +30,9 @@ import Testing
             var store = temporary.store
             store.vfs = disk.vfs
             let queue: ReplayQueue
-            do throws(ReplayError) { queue = try ReplayQueue(store) } catch { return refusals.append(error) }
+            do throws(ReplayError) { queue = try ReplayQueue(store, clock: .still) } catch {
+                return refusals.append(error)
+            }
             for number in 0..<4 { await add(["\(number)"], to: queue) }
             await add((4..<9).map(String.init), to: queue)
             await replay(queue)
@@ -83,7 +85,7 @@ import Testing
 
     /// Nothing that was acknowledged is missing or undone, and the queue goes on.
     private func checkAfterwards(_ life: Life, _ place: String) async throws {
-        let queue = try ReplayQueue(life.temporary.store)
+        let queue = try ReplayQueue(life.temporary.store, clock: .still)
         for (id, text) in life.added {
             #expect(try queue.request(of: id)?.body == .json(["text": .string(text)]), "job \(id), \(place)")
         }
@@ -142,4 +144,13 @@ import Testing
         let error = #expect(throws: ReplayError.self) { try ReplayQueue(temporary.store) }
         #expect(error?.code == .newerStore)
     }
+}
+
+extension ReplayClock {
+    /// No lease ends, however long a test waits for the machine.
+    fileprivate static let still: ReplayClock = {
+        var clock = ReplayClock.system
+        clock.uptime = { 0 }
+        return clock
+    }()
 }
