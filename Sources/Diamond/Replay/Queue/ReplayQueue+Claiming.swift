@@ -71,7 +71,7 @@ extension ReplayQueue {
     /// Takes note of an outcome; where the disk fails, again until it is on disk or the job is somebody else's.
     ///
     /// - Returns: the job's new state; `nil` where somebody else has it.
-    func finish(
+    package func finish(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
         unknownAt: Int64? = nil
