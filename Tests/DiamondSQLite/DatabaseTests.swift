@@ -6,6 +6,22 @@ import Testing
 @Suite struct `A database` {
     let file = TemporaryFile()
 
+    @Test func `waits for no other one where it must not, and does afterwards again`() throws {
+        let (database, other) = (try file.open(), try file.open())
+        try other.write { (_) throws(SQLiteError) in
+            let error = #expect(throws: SQLiteError.self) {
+                try database.write(isPatient: false) { (_) throws(SQLiteError) in }
+            }
+            #expect(error?.code.primary == .busy)
+        }
+        try database.write(isPatient: false) { (connection) throws(SQLiteError) in
+            #expect(try connection.integer("PRAGMA busy_timeout") == 0)
+        }
+        try database.write { (connection) throws(SQLiteError) in
+            #expect(try connection.integer("PRAGMA busy_timeout") > 0)
+        }
+    }
+
     @Test func `keeps every type of value`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in

@@ -124,6 +124,32 @@ import Testing
         #expect(job.id == error.jobID && job.state == .waiting && job.unknownSince == nil)
     }
 
+    @Test func `a durable request of a process that was taken for dead is kept, and sent by the replayer`() async throws
+    {
+        let engine = engine()
+        let queue = try engine.queue()
+        _ = try await queue.owner.enter()
+        try queue.database.write { (connection) throws(SQLiteError) in try connection.execute("DELETE FROM owner") }
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(.durable)) }
+        let id = try #require(error.jobID)
+        #expect(try queue.job(id)?.state == .ready && transport.requests.isEmpty)
+        queue.owner.leave()
+        #expect(try await engine.replayer().replay().finished == 1)
+    }
+
+    @Test func `a durable request that is refused leaves alone the one whose name it wanted`() async throws {
+        serve(Self.refused)
+        let engine = engine()
+        let queue = try engine.queue()
+        let old = ReplayPolicy(.durable, orderingKey: "a", unique: "note")
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(old)) }
+        queue.maximumCount = 0
+        let new = ReplayPolicy(.durable, orderingKey: "b", unique: "note", uniqueness: .replace)
+        await #expect(throws: ConnectionError.self) { try await engine.send(note(new)) }
+        #expect(try queue.jobs().map(\.id) == [try #require(error.jobID)])
+        #expect(try queue.jobs().map(\.state) == [.waiting])
+    }
+
     @Test func `a durable request behind another of its key waits for its turn`() async throws {
         serve(Self.refused)
         let engine = engine()

@@ -272,6 +272,37 @@ import Testing
         #expect(owners.count == 1)
     }
 
+    @Test func `an attempt ends before its lease does, though the renewal waits for the disk`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        let (isThere, hasEnded) = (Gate(), Gate())
+        let replayer = replayer(queue) { _ in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            hasEnded.open()
+            return .lost
+        }
+        let run = Task { await replayer.run() }
+        await isThere.wait()
+        // A write that does not come to its end.
+        let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
+        Thread {
+            try? queue.database.write { (_) throws(SQLiteError) in
+                isHeld.open()
+                mayEnd.wait()
+            }
+        }.start()
+        await isHeld.wait()
+        for _ in 0..<60 {
+            time.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        await hasEnded.wait()
+        mayEnd.signal()
+        replayer.stop()
+        _ = await run.value
+    }
+
     @Test func `a request that nobody can read is tried once more, and then dead`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())

@@ -10,8 +10,7 @@ extension ReplayQueue {
         package var refusals: [(id: ReplayJob.ID, error: ReplayError)] = []
     }
 
-    /// Jobs of one transaction: others want to write, too.
-    private static let slice = 500
+    private static let slice = Int(ReplayTable.slice)
 
     /// - Parameter isTrial: whether nothing is to stay of it.
     package func apply(
@@ -84,7 +83,7 @@ extension ReplayQueue {
 
     /// - Returns: how many jobs nothing holds any more.
     package func end(_ hold: ReplayHold, isTrial: Bool = false) async throws(ReplayError) -> Int {
-        return try await sweep(hold, in: [.held], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
+        try await sweep(hold, in: [.held], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
             if ids.isEmpty || isTrial { try ReplayTable.remove(hold, on: connection) }
             return try ReplayTable.release(ids, on: connection, &ledger)
         }

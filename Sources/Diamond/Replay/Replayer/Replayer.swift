@@ -54,12 +54,12 @@ public final class Replayer: Sendable {
 
     /// Jobs on their way at the same time, at most.
     public let width: Int
-    private let queue: ReplayQueue
+    let queue: ReplayQueue
     private let reachability: any Reachability
     private let identities: @Sendable () async -> ReplayTable.Identities
-    private let send: Send
-    private let pass: @Sendable (ReplayFaultPoint) -> Void
-    private let running = Guarded(0)
+    let send: Send
+    let pass: @Sendable (ReplayFaultPoint) -> Void
+    let running = Guarded(0)
     private let course = Guarded(Course())
 
     /// The loops that go on, each with its own signal.
@@ -107,7 +107,7 @@ public final class Replayer: Sendable {
         wake()
     }
 
-    private func wake() { for signal in course.withLock({ Array($0.signals.values) }) { signal.wake() } }
+    func wake() { for signal in course.withLock({ Array($0.signals.values) }) { signal.wake() } }
 
     private func join(_ signal: ReplaySignal) -> (number: Int, stops: Int) {
         course.withLock { course in
@@ -221,59 +221,5 @@ public final class Replayer: Sendable {
         queue.owner.leave()
         if !jobs.isEmpty { pass(.afterClaim) }
         return jobs
-    }
-
-    // MARK: A job
-
-    private func carry(_ job: ReplayTable.Claimed, _ ledger: Guarded<Summary>, _ network: NetworkReturn) async {
-        let changes = network.changes
-        let sent = await sent(job)
-        pass(.beforeFinish)
-        let state = await queue.finish(job, sent.outcome)
-        pass(.afterFinish)
-        // It came back before this one waited for it.
-        if sent.outcome.isOffline, network.changes > changes { network.noteChange() }
-        await sent.tell(state)
-        ledger.withLock { $0.count(state) }
-        running.withLock { $0 -= 1 }
-        queue.owner.leave()
-        wake()
-    }
-
-    private func sent(_ job: ReplayTable.Claimed) async -> Sent {
-        let request: Request
-        do throws(RequestError) { request = try Request(json: job.request) } catch {
-            return Sent(outcome: .failed(.undecodable, code: "undecodable", message: error.message))
-        }
-        guard !Task.isCancelled, queue.owner.mayBegin else { return Sent(outcome: .notBegun) }
-        let begun = Guarded(0)
-        let sending = Sending(id: job.id, request: request) { [queue, pass] in
-            guard await queue.begin(job) else { return false }
-            begun.withLock { $0 += 1 }
-            pass(.beforeSend)
-            return true
-        }
-        let sent = await queue.owner.attempt { [send] in await send(sending) }
-        pass(.afterSend)
-        let isWanted = !Task.isCancelled && queue.owner.mayBegin
-        return Sent(outcome: sent.outcome.known(exchanges: begun.withLock { $0 }, isWanted: isWanted), tell: sent.tell)
-    }
-}
-
-extension ReplayOutcome {
-    fileprivate var isOffline: Bool { if case .failed(.offline, _, _) = self { true } else { false } }
-
-    static let notBegun = failed(.returned, code: "cancelled", message: "it was given back before it was sent")
-}
-
-extension Replayer.Summary {
-    fileprivate mutating func count(_ state: ReplayState?) {
-        switch state {
-        case .done: finished += 1
-        case .dead: dead += 1
-        case .needsReview: needsReview += 1
-        case .waiting, .held, .ready: postponed += 1
-        case .running, nil: break
-        }
     }
 }

@@ -2,10 +2,8 @@ import Foundation
 
 #if canImport(Glibc)
 /// Is told by the kernel when links or routes change (rtnetlink(7)).
-///
-/// `@unchecked Sendable`: a source of Dispatch may be canceled from any thread, and nothing else is done with it.
-final class RouteWatch: @unchecked Sendable {
-    private let source: (any DispatchSourceProtocol)?
+final class RouteWatch: Sendable {
+    private let watch: DescriptorWatch?
 
     /// `struct sockaddr_nl`, of which Glibc's module knows nothing.
     private struct Address {
@@ -25,7 +23,7 @@ final class RouteWatch: @unchecked Sendable {
         // NETLINK_ROUTE is 0.
         let descriptor = socket(Int32(family), type, 0)
         guard descriptor >= 0 else {
-            source = nil
+            watch = nil
             return
         }
         let address = Address(family: family, groups: Self.groups)
@@ -36,22 +34,12 @@ final class RouteWatch: @unchecked Sendable {
         }
         guard isBound == true else {
             close(descriptor)
-            source = nil
+            watch = nil
             return
         }
-        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
-        source.setEventHandler {
-            var notes = [UInt8](repeating: 0, count: 8192)
-            // One that was too many for the socket says so once (ENOBUFS): that is a change, too.
-            while read(descriptor, &notes, notes.count) > 0 {}
-            tell()
-        }
-        source.setCancelHandler { close(descriptor) }
-        source.activate()
-        self.source = source
+        // Notes that were too many for the socket are told of once (ENOBUFS).
+        watch = DescriptorWatch(reading: descriptor, tell: tell)
     }
-
-    deinit { source?.cancel() }
 }
 #elseif !canImport(Network)
 /// Nobody tells of changes here.

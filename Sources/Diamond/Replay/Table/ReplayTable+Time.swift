@@ -2,9 +2,6 @@ import DiamondSQLite
 
 /// What time does to jobs by itself.
 extension ReplayTable {
-    /// Rows that one transaction brings along beside what it is for, so that it stays short.
-    static let slice: Int64 = 500
-
     /// Makes ready whose time has come.
     static func promote(
         on connection: borrowing SQLiteConnection,

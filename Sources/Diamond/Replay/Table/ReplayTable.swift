@@ -3,6 +3,9 @@ import Foundation
 
 /// All the SQL of the queue's tables: here reading and writing single jobs, and their lines.
 package enum ReplayTable {
+    /// Rows of one transaction, where there may be many: others want to write, too.
+    static let slice: Int64 = 500
+
     static func row(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
         let statement = try connection.statement(
             """

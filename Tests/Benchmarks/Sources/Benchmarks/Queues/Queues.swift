@@ -163,6 +163,7 @@ private enum Queues {
                 Replayer.Sent(outcome: .answered(status: 200, isTransient: false, pushBack: nil))
             }
             let run = Task { await replayer.run() }
+            // What it spends while nothing happens is what is measured: there is nothing to wait for but time.
             try await Task.sleep(for: .seconds(1))
             let effort = try await Effort.of { try await Task.sleep(for: .seconds(seconds)) }
             replayer.stop()

@@ -1,0 +1,57 @@
+import DiamondSQLite
+
+/// Taking one job to its end.
+extension Replayer {
+    /// Sends it where it is still this one's, and takes note of what came of it.
+    func carry(_ job: ReplayTable.Claimed, _ ledger: Guarded<Summary>, _ network: NetworkReturn) async {
+        let changes = network.changes
+        let sent = await sent(job)
+        pass(.beforeFinish)
+        let state = await queue.finish(job, sent.outcome)
+        pass(.afterFinish)
+        // It came back before this one waited for it.
+        if sent.outcome.isOffline, network.changes > changes { network.noteChange() }
+        await sent.tell(state)
+        ledger.withLock { $0.count(state) }
+        running.withLock { $0 -= 1 }
+        queue.owner.leave()
+        wake()
+    }
+
+    private func sent(_ job: ReplayTable.Claimed) async -> Sent {
+        let request: Request
+        do throws(RequestError) { request = try Request(json: job.request) } catch {
+            return Sent(outcome: .failed(.undecodable, code: "undecodable", message: error.message))
+        }
+        guard !Task.isCancelled, queue.owner.mayBegin else { return Sent(outcome: .notBegun) }
+        let begun = Guarded(0)
+        let sending = Sending(id: job.id, request: request) { [queue, pass] in
+            guard await queue.begin(job) else { return false }
+            begun.withLock { $0 += 1 }
+            pass(.beforeSend)
+            return true
+        }
+        let sent = await queue.owner.attempt { [send] in await send(sending) }
+        pass(.afterSend)
+        let isWanted = !Task.isCancelled && queue.owner.mayBegin
+        return Sent(outcome: sent.outcome.known(exchanges: begun.withLock { $0 }, isWanted: isWanted), tell: sent.tell)
+    }
+}
+
+extension ReplayOutcome {
+    fileprivate var isOffline: Bool { if case .failed(.offline, _, _) = self { true } else { false } }
+
+    static let notBegun = failed(.returned, code: "cancelled", message: "it was given back before it was sent")
+}
+
+extension Replayer.Summary {
+    fileprivate mutating func count(_ state: ReplayState?) {
+        switch state {
+        case .done: finished += 1
+        case .dead: dead += 1
+        case .needsReview: needsReview += 1
+        case .waiting, .held, .ready: postponed += 1
+        case .running, nil: break
+        }
+    }
+}
