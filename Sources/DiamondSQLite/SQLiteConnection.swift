@@ -8,7 +8,8 @@ package struct SQLiteConnection: ~Copyable {
 
     /// The statement for a literal, prepared once per connection and reused.
     package func statement(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
-        SQLiteStatement(handle: handle, pointer: try handle.statement(for: sql), literal: sql)
+        let (pointer, place) = try handle.statement(for: sql)
+        return SQLiteStatement(handle: handle, pointer: pointer, place: place)
     }
 
     /// A statement made at run time, prepared for this one use. Build it from literals only; values are bound.
@@ -17,7 +18,7 @@ package struct SQLiteConnection: ~Copyable {
         let pointer = try text.withUnsafeBufferPointer { (text) throws(SQLiteError) in
             try handle.prepare(text, persistent: false)
         }
-        return SQLiteStatement(handle: handle, pointer: pointer, literal: nil)
+        return SQLiteStatement(handle: handle, pointer: pointer, place: nil)
     }
 
     /// Runs SQL that takes and returns nothing.

@@ -36,7 +36,8 @@ package final class SQLiteDatabase: Sendable {
         return try body(SQLiteConnection(handle: handle))
     }
 
-    /// Runs `body` in one `BEGIN IMMEDIATE` transaction: all of it happens, or, when it throws, nothing.
+    /// Runs `body` in one `BEGIN IMMEDIATE` transaction: all of it happens, or, when it throws, nothing. A file that a newer
+    /// program has migrated in the meantime is not written any more.
     ///
     /// - Parameter isPatient: whether it waits for another process that writes; where not, that is the error `busy` at once.
     package func write<Result>(
@@ -47,7 +48,11 @@ package final class SQLiteDatabase: Sendable {
         return try writer.withLock { (handle) throws(SQLiteError) in
             if !isPatient { sqlite3_busy_timeout(handle.pointer, 0) }
             defer { if !isPatient { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) } }
-            let result = try Self.transaction(on: handle, body)
+            let result = try Self.transaction(on: handle) { (connection) throws(SQLiteError) in
+                // A newer program may have migrated the file since this one opened it.
+                try configuration.refuseNewer(connection, path)
+                return try body(connection)
+            }
             if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }
             return result
         }

@@ -7,9 +7,7 @@ import CDiamondSQLite
 final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let path: String
-    /// Prepared statements not in use, by the address of their SQL. An array: they are some twenty, and looking through
-    /// them takes less than hashing an address.
-    private var idleStatements: [(sql: UnsafePointer<UInt8>, statement: OpaquePointer)] = []
+    private var statements = SQLiteStatementCache()
     /// Length of the write-ahead log in pages after this handle's last commit.
     private(set) var logLength: Int32 = 0
 
@@ -29,7 +27,7 @@ final class SQLiteHandle: @unchecked Sendable {
     }
 
     deinit {
-        for idle in idleStatements { sqlite3_finalize(idle.statement) }
+        for statement in statements.all { sqlite3_finalize(statement) }
         sqlite3_close_v2(pointer)
     }
 
@@ -54,24 +52,23 @@ final class SQLiteHandle: @unchecked Sendable {
         return statement
     }
 
-    /// Takes the statement for `sql` out of the cache, or prepares it.
-    func statement(for sql: StaticString) throws(SQLiteError) -> OpaquePointer {
-        if let index = idleStatements.lastIndex(where: { $0.sql == sql.utf8Start }) {
-            idleStatements.swapAt(index, idleStatements.endIndex - 1)
-            return idleStatements.removeLast().statement
-        }
+    /// The statement for `sql`, from the cache or prepared, and its place there; no place for one that is used inside of
+    /// itself.
+    func statement(for sql: StaticString) throws(SQLiteError) -> (OpaquePointer, place: Int?) {
+        let lookup = statements.take(sql.utf8Start)
+        if case .found(let statement, let place) = lookup { return (statement, place) }
         let start = UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
-        return try prepare(UnsafeBufferPointer(start: start, count: sql.utf8CodeUnitCount), persistent: true)
+        let text = UnsafeBufferPointer(start: start, count: sql.utf8CodeUnitCount)
+        guard case .missing = lookup else { return (try prepare(text, persistent: false), nil) }
+        let statement = try prepare(text, persistent: true)
+        return (statement, statements.add(statement, for: sql.utf8Start))
     }
 
-    /// Gives a statement back; a second one for the same SQL (nested use) is closed.
-    func recycle(_ statement: OpaquePointer, for sql: StaticString) {
+    /// Gives a statement back to its place in the cache.
+    func recycle(_ statement: OpaquePointer, at place: Int) {
         sqlite3_reset(statement)
         sqlite3_clear_bindings(statement)
-        guard !idleStatements.contains(where: { $0.sql == sql.utf8Start }) else {
-            return _ = sqlite3_finalize(statement)
-        }
-        idleStatements.append((sql.utf8Start, statement))
+        statements.giveBack(place)
     }
 
     /// Keeps ``logLength`` up to date. With automatic checkpoints off the hook is free.

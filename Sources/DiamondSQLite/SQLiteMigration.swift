@@ -28,12 +28,7 @@ struct SQLiteMigration {
     }
 
     private func version(_ connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
-        let version = try connection.integer("PRAGMA user_version")
-        guard version >= 0 else { throw SQLiteError(.corrupt, "has schema version \(version)", path: path) }
-        guard version <= newest else {
-            throw SQLiteError(.newerSchema, "has schema version \(version), this program knows \(newest)", path: path)
-        }
-        return version
+        try configuration.refuseNewer(connection, path)
     }
 
     private func migrate(from version: Int64, on handle: SQLiteHandle) throws(SQLiteError) {
@@ -41,5 +36,18 @@ struct SQLiteMigration {
         try handle.execute(
             "PRAGMA application_id = \(configuration.applicationID); PRAGMA user_version = \(newest)"
         )
+    }
+}
+
+extension SQLiteConfiguration {
+    /// Throws where the file's schema is of a version that these migrations do not know, and returns it otherwise.
+    @discardableResult
+    func refuseNewer(_ connection: borrowing SQLiteConnection, _ path: String) throws(SQLiteError) -> Int64 {
+        let (version, newest) = (try connection.integer("PRAGMA user_version"), migrations.count)
+        guard version >= 0 else { throw SQLiteError(.corrupt, "has schema version \(version)", path: path) }
+        guard version <= newest else {
+            throw SQLiteError(.newerSchema, "has schema version \(version), this program knows \(newest)", path: path)
+        }
+        return version
     }
 }

@@ -6,16 +6,17 @@ package import Foundation
 package struct SQLiteStatement: ~Copyable {
     private let handle: SQLiteHandle
     private let pointer: OpaquePointer
-    private let literal: StaticString?
+    /// In the connection's cache; none for one that ends with its use.
+    private let place: Int?
 
-    init(handle: SQLiteHandle, pointer: OpaquePointer, literal: StaticString?) {
+    init(handle: SQLiteHandle, pointer: OpaquePointer, place: Int?) {
         self.handle = handle
         self.pointer = pointer
-        self.literal = literal
+        self.place = place
     }
 
     deinit {
-        if let literal { handle.recycle(pointer, for: literal) } else { sqlite3_finalize(pointer) }
+        if let place { handle.recycle(pointer, at: place) } else { sqlite3_finalize(pointer) }
     }
 
     // MARK: Binding

@@ -27,6 +27,17 @@ import Testing
         _ = try file.open(TemporaryFile.configuration(versions: 3))
     }
 
+    @Test func `that a newer program migrates meanwhile is still read, and not written`() throws {
+        let old = try file.open(TemporaryFile.configuration(versions: 2))
+        try old.insert(7)
+        let new = try file.open(TemporaryFile.configuration(versions: 3))
+        let error = #expect(throws: SQLiteError.self) { try old.insert(8) }
+        #expect(error?.code == .newerSchema && error?.remedy?.contains("update this program") == true)
+        #expect(try old.count() == 1)
+        try new.insert(9)
+        #expect(try old.count() == 2)
+    }
+
     @Test func `of another program is refused`() throws {
         var other = TemporaryFile.configuration()
         other.applicationID = 43

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct ReplaySimulationTests {
-    /// Many that are short: 200,000 steps in all, and ten millions in the long form. A million takes a minute of two
-    /// processors, in which others of the quick tier wait for longer than they have.
-    static let (seeds, steps) = (Effort.rounds(2, soaking: 100), 5_000)
+/// One after the other: two at once take turns at SQLite's one lock of its memory, and leave others no thread.
+@Suite(.serialized) struct ReplaySimulationTests {
+    /// Many that are short: a million steps in all, and ten millions in the long form.
+    static let (seeds, steps) = (Effort.rounds(10, soaking: 100), 5_000)
 
     @Test(arguments: 0..<20)
     func `nothing is lost, done twice or out of order, whatever fails`(_ part: Int) async throws {

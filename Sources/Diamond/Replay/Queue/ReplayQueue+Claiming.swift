@@ -85,6 +85,8 @@ extension ReplayQueue {
                 }
             } catch {
                 report(error)
+                // A newer program has migrated the file: it takes the job over with the lock.
+                if error.code == .newerStore, let id = owner.id { owner.lose(id) }
                 guard owner.mayBegin else { return nil }
                 // Not by this task, which may be canceled: the outcome has to get to the disk.
                 _ = await Task { [clock] in try? await clock.sleep.sleep(for: .seconds(1)) }.value

@@ -6,7 +6,7 @@ final class NetworkReturn: Sendable {
         /// The beginning is the first.
         var changes = 1
         var handled = 0
-        var notBefore = Int64.min
+        var notBefore: Int64 = 0
     }
 
     /// Milliseconds between two tries: where routes change all the time, a name that nobody knows is not asked for each time.
