@@ -133,6 +133,8 @@ import Testing
         let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(.durable)) }
         let id = try #require(error.jobID)
         #expect(try queue.job(id)?.state == .ready && transport.requests.isEmpty)
+        // The next one goes out at once, as another owner's.
+        _ = try await engine.send(note(.durable))
         queue.owner.leave()
         #expect(try await engine.replayer().replay().finished == 1)
     }

@@ -88,13 +88,15 @@ extension ReplayQueue {
     fileprivate func addClaimed(_ draft: ReplayDraft) async throws(ReplayError) -> ReplayTicket.Place {
         let (limit, rules) = (maximumCount, rules)
         let me = try await owner.enter()
-        let result: Result<(Int64?, ReplayTable.Claimed?), ReplayError>
+        typealias Added = Result<(Int64?, ReplayTable.Claimed?), ReplayError>
+        let (result, isAlive): (Added, Bool)
         do throws(ReplayError) {
-            result = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            (result, isAlive) = try await writer.write { (connection, ledger) throws(SQLiteError) -> (Added, Bool) in
                 // What a dead owner claims nobody would ever rescue.
-                let owner = try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) ? me : nil
+                let isAlive = try ReplayTable.isAlive(me, at: ledger.uptime, on: connection)
+                let owner = isAlive ? me : nil
                 let before = ledger
-                return try connection.undoing { (connection) throws(SQLiteError) in
+                let result = try connection.undoing { (connection) throws(SQLiteError) -> (Added, Bool) in
                     switch try ReplayTable.add(draft, limit: limit, owner: owner, rules: rules, on: connection, &ledger)
                     {
                     case .added(let id):
@@ -107,11 +109,14 @@ extension ReplayQueue {
                         return (.failure(error), false)
                     }
                 }
+                return (result, isAlive)
             }
         } catch {
             owner.leave()
             throw error
         }
+        // The next request is another owner's.
+        if !isAlive { owner.lose(me) }
         do throws(ReplayError) {
             let (id, job) = try result.get()
             if let job { return .claimed(job) }
