@@ -135,3 +135,12 @@ extension ReplayOutcome {
     static let lost = failed(.unknown, code: "connectionLost", message: "the connection broke")
     static let unsent = failed(.unsent, code: "cannotConnect", message: "refused")
 }
+
+extension ReplayClock {
+    /// No lease ends, however long a test waits for the machine.
+    static let still: ReplayClock = {
+        var clock = ReplayClock.system
+        clock.uptime = { 0 }
+        return clock
+    }()
+}

@@ -145,12 +145,3 @@ import Testing
         #expect(error?.code == .newerStore)
     }
 }
-
-extension ReplayClock {
-    /// No lease ends, however long a test waits for the machine.
-    fileprivate static let still: ReplayClock = {
-        var clock = ReplayClock.system
-        clock.uptime = { 0 }
-        return clock
-    }()
-}

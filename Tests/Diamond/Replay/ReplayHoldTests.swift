@@ -17,7 +17,7 @@ import Testing
 
     @Test(arguments: [ReplayHold.lane(.default), .key("a"), .identity("anna")])
     func `takes short transactions, and leaves none out`(hold: ReplayHold) async throws {
-        let queue = try ReplayQueue(temporary.store)
+        let queue = try ReplayQueue(temporary.store, clock: .still)
         let others = requests(3)
         let held = requests(1_201).map { request in
             var request = request
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `that was cut short at its beginning keeps from being sent what it had not come to`() async throws {
-        let queue = try ReplayQueue(temporary.store)
+        let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(requests(2))
         // All that is on disk when it dies after its first transaction.
         try queue.database.write { (connection) throws(SQLiteError) in
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `that was cut short at its end holds nothing for long`() async throws {
-        let queue = try ReplayQueue(temporary.store)
+        let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(requests(3))
         try await queue.hold(.lane(.default))
         try await queue.release(.lane(.default))
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `is ended for good by a release that comes while it goes on, and so the other way`() async throws {
-        let queue = try ReplayQueue(temporary.store)
+        let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(requests(1_201))
         // In the middle of each, when it has written a slice, the other one runs from its beginning to its end.
         let slices = Guarded(0)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test func `of those who have to sign in lets go of them though their lane is held, too`() async throws {
-        let queue = try ReplayQueue(temporary.store)
+        let queue = try ReplayQueue(temporary.store, clock: .still)
         var request = requests(1)[0]
         request.identity = "anna"
         try await queue.enqueue([request])
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func `many that are held are passed over by a claim in short transactions`() async throws {
-        let queue = try ReplayQueue(temporary.store)
+        let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.enqueue(
             requests(1_201).map { request in
                 var request = request
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `a suspended process says so from the first`() async throws {
-        let queue = try ReplayQueue(temporary.store)
+        let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.suspend(true)
         _ = try await queue.owner.enter()
         let owners = try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `keeps the idempotency key that a request brings`() async throws {
-        let queue = try ReplayQueue(files.store)
+        let queue = try ReplayQueue(files.store, clock: .still)
         var request = request()
         request.headers[try #require(.idempotencyKey)] = "order-7"
         let id = try #require(try await queue.enqueue(request))
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `merges a change into a creation that has got its key`() async throws {
-        let queue = try ReplayQueue(files.store)
+        let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
         let id = try await queue.enqueue(request(policy))
         var change = request(policy, body: 2)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `an edit of what may have been sent adds another job, whatever its unique name`() async throws {
-        let queue = try ReplayQueue(files.store)
+        let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note")
         let copy = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
         let id = try #require(try await queue.enqueue([copy])[0])
@@ -56,7 +56,7 @@ import Testing
     @Test(arguments: moves.indices) func `an edit moves no job to another identity, lane or line`(
         index: Int
     ) async throws {
-        let queue = try ReplayQueue(files.store)
+        let queue = try ReplayQueue(files.store, clock: .still)
         let id = try #require(try await queue.enqueue(request(ReplayPolicy(.durable, orderingKey: "cart"))))
         let before = try queue.request(of: id)
         await #expect { try await queue.edit(id, Self.moves[index]) } throws: { error in
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [1, 499, 1203]) func `does something to many, and nothing in a trial`(count: Int) async throws {
-        let queue = try ReplayQueue(files.store)
+        let queue = try ReplayQueue(files.store, clock: .still)
         let ids = try await queue.enqueue(Array(repeating: request(), count: count)).compactMap(\.self)
         #expect(try await queue.apply(.hold, to: ReplayFilter(), isTrial: true).done == ids)
         #expect(try queue.counts()[.ready] == count)
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `rehearses a claim, and nothing stays of it`() async throws {
-        let queue = try ReplayQueue(files.store)
+        let queue = try ReplayQueue(files.store, clock: .still)
         let ids = try await queue.enqueue(
             [
                 ReplayPolicy(.durable), ReplayPolicy(.durable, priority: 2), ReplayPolicy(.durable, orderingKey: "a"),
@@ -96,7 +96,7 @@ import Testing
     @Test func `opens no queue where there is none, and makes nothing beside one that there is`() async throws {
         #expect { try ReplayQueue(existing: files.store) } throws: { ($0 as? ReplayError)?.code == .noStore }
         #expect(!FileManager.default.fileExists(atPath: files.directory.path))
-        _ = try await ReplayQueue(files.store).enqueue(request())
+        _ = try await ReplayQueue(files.store, clock: .still).enqueue(request())
         for name in ["replay.wake", "replay.owners"] {
             try FileManager.default.removeItem(at: files.directory.appending(path: name))
         }
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `a follower tells each change once, and none from before`() async throws {
-        let queue = try ReplayQueue(files.store)
+        let queue = try ReplayQueue(files.store, clock: .still)
         let first = try #require(try await queue.enqueue(request()))
         var follower = try ReplayFollower(try ReplayQueue(existing: files.store))
         #expect(try follower.next().isEmpty)
