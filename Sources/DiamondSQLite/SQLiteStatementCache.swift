@@ -9,7 +9,7 @@ struct SQLiteStatementCache {
         var isTaken: Bool
     }
 
-    enum Lookup {
+    enum Lookup: Equatable {
         case found(OpaquePointer, place: Int)
         /// Somebody uses it: the same SQL inside of itself.
         case taken

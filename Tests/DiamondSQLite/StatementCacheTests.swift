@@ -1,0 +1,47 @@
+import Testing
+
+@testable import DiamondSQLite
+
+@Suite struct `Prepared statements` {
+    let file = TemporaryFile()
+
+    @Test func `are found again by the thousand, and not while they are used`() throws {
+        var cache = SQLiteStatementCache()
+        // Addresses that nobody reads, as far apart as literals are.
+        let texts = (0..<1_000).compactMap { UnsafePointer<UInt8>(bitPattern: 0x1000 + $0 * 24) }
+        for (index, text) in texts.enumerated() {
+            try #require(cache.take(text) == .missing)
+            let statement = try #require(OpaquePointer(bitPattern: index + 1))
+            #expect(cache.add(statement, for: text) == index)
+        }
+        for text in texts { try #require(cache.take(text) == .taken) }
+        for place in texts.indices { cache.giveBack(place) }
+        for (index, text) in texts.enumerated().reversed() {
+            let statement = try #require(OpaquePointer(bitPattern: index + 1))
+            try #require(cache.take(text) == .found(statement, place: index))
+        }
+        #expect(Array(cache.all).count == texts.count)
+    }
+
+    @Test func `may be used inside of themselves, each with rows of its own`() throws {
+        let database = try file.open()
+        for value in 1...3 { try database.insert(Int64(value)) }
+        try database.read { (connection) throws(SQLiteError) in
+            // Twice: it is as good as before.
+            for _ in 0..<2 {
+                let rows = try rows(connection, depth: 1)
+                #expect(rows == [1, 1, 2, 3, 2, 1, 2, 3, 3, 1, 2, 3])
+            }
+        }
+    }
+
+    private func rows(_ connection: borrowing SQLiteConnection, depth: Int) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement("SELECT a FROM item ORDER BY a")
+        var found: [Int64] = []
+        while try statement.step() {
+            found.append(statement.int64(0))
+            if depth > 0 { found += try rows(connection, depth: depth - 1) }
+        }
+        return found
+    }
+}
