@@ -50,7 +50,7 @@ package final class SQLiteDatabase: Sendable {
             defer { if !isPatient { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) } }
             let result = try Self.transaction(on: handle) { (connection) throws(SQLiteError) in
                 // A newer program may have migrated the file since this one opened it.
-                try configuration.refuseNewer(connection, path)
+                try configuration.version(of: connection, path)
                 return try body(connection)
             }
             if handle.logLength >= configuration.checkpointLength { try? checkpoint(behind: handle) }

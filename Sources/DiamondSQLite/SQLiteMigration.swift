@@ -9,26 +9,22 @@ struct SQLiteMigration {
     func check(_ handle: SQLiteHandle) throws(SQLiteError) {
         // A name of its own: lent as a temporary, it crashes the optimizer of Swift 6.3.
         let connection = SQLiteConnection(handle: handle)
-        _ = try version(connection)
+        try configuration.version(of: connection, path)
     }
 
     /// Runs the missing scripts in one transaction; a newer file is refused untouched.
     func run(on handle: SQLiteHandle) throws(SQLiteError) {
         let connection = SQLiteConnection(handle: handle)
-        guard try version(connection) < newest else { return }
+        guard try configuration.version(of: connection, path) < newest else { return }
         try handle.execute("BEGIN IMMEDIATE")
         do {
             // Read again: another process may have migrated while this one waited for the lock.
-            try migrate(from: version(connection), on: handle)
+            try migrate(from: configuration.version(of: connection, path), on: handle)
             try handle.execute("COMMIT")
         } catch {
             try? handle.execute("ROLLBACK")
             throw error
         }
-    }
-
-    private func version(_ connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
-        try configuration.refuseNewer(connection, path)
     }
 
     private func migrate(from version: Int64, on handle: SQLiteHandle) throws(SQLiteError) {
@@ -40,14 +36,19 @@ struct SQLiteMigration {
 }
 
 extension SQLiteConfiguration {
-    /// Throws where the file's schema is of a version that these migrations do not know, and returns it otherwise.
+    /// Why a file of this version cannot be used: these migrations do not know it. `nil` where they do.
+    package func refusal(of version: Int64, _ path: String) -> SQLiteError? {
+        guard version > migrations.count else { return nil }
+        let message = "has schema version \(version), this program knows \(migrations.count)"
+        return SQLiteError(.newerSchema, message, path: path)
+    }
+
+    /// The version of the file's schema; throws where these migrations do not know it.
     @discardableResult
-    func refuseNewer(_ connection: borrowing SQLiteConnection, _ path: String) throws(SQLiteError) -> Int64 {
-        let (version, newest) = (try connection.integer("PRAGMA user_version"), migrations.count)
+    func version(of connection: borrowing SQLiteConnection, _ path: String) throws(SQLiteError) -> Int64 {
+        let version = try connection.integer("PRAGMA user_version")
         guard version >= 0 else { throw SQLiteError(.corrupt, "has schema version \(version)", path: path) }
-        guard version <= newest else {
-            throw SQLiteError(.newerSchema, "has schema version \(version), this program knows \(newest)", path: path)
-        }
+        if let refusal = refusal(of: version, path) { throw refusal }
         return version
     }
 }

@@ -123,12 +123,9 @@ extension CacheDiagnosis.Settings {
         if let mistake {
             return CacheError(.other, "\(store.cachePath): \(mistake): 'cachectl verify --repair' sets it")
         }
-        let newest = DiamondSchema.cache.migrations.count
         if applicationID != DiamondSchema.cache.applicationID, applicationID != 0 || pages > 1 {
             return CacheError(SQLiteError(.foreignFile, "belongs to another program", path: store.cachePath))
         }
-        guard schemaVersion > newest else { return nil }
-        let message = "has schema version \(schemaVersion), this program knows \(newest)"
-        return CacheError(SQLiteError(.newerSchema, message, path: store.cachePath))
+        return DiamondSchema.cache.refusal(of: schemaVersion, store.cachePath).map { CacheError($0) }
     }
 }

@@ -75,9 +75,7 @@ extension ReplayDiagnosis.Settings {
         guard applicationID == schema.applicationID else {
             return ReplayError(SQLiteError(.foreignFile, "belongs to another program", path: path))
         }
-        guard schemaVersion > schema.migrations.count else { return nil }
-        let message = "has schema version \(schemaVersion), this program knows \(schema.migrations.count)"
-        return ReplayError(SQLiteError(.newerSchema, message, path: path))
+        return schema.refusal(of: schemaVersion, path).map { ReplayError($0) }
     }
 }
 
