@@ -61,9 +61,3 @@ extension Transfer {
         }
     }
 }
-
-extension Result {
-    fileprivate init(_ body: () async throws(Failure) -> Success) async {
-        do throws(Failure) { self = .success(try await body()) } catch { self = .failure(error) }
-    }
-}

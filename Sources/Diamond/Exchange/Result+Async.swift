@@ -1,0 +1,6 @@
+extension Result {
+    /// What an asynchronous body comes to.
+    init(_ body: () async throws(Failure) -> Success) async {
+        do throws(Failure) { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
