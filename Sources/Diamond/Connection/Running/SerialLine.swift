@@ -2,8 +2,10 @@
 /// callbacks have returned.
 struct SerialLine {
     private var first: ObjectIdentifier?
-    private var others = FirstInFirstOut<ObjectIdentifier>()
-    private var holds: [ObjectIdentifier: Dependency] = [:]
+    // By number: one that has left may be freed, and another get its address.
+    private var others = FirstInFirstOut<(connection: ObjectIdentifier, number: Int)>()
+    private var holds: [ObjectIdentifier: (number: Int, hold: Dependency)] = [:]
+    private var count = 0
 
     var isEmpty: Bool { first == nil }
 
@@ -16,8 +18,9 @@ struct SerialLine {
     mutating func append(_ connection: Connection, hold: (Connection) -> Dependency) {
         let number = ObjectIdentifier(connection)
         guard first != nil else { return first = number }
-        others.append(number)
-        holds[number] = hold(connection)
+        count += 1
+        others.append((number, count))
+        holds[number] = (count, hold(connection))
     }
 
     /// - Returns: the hold of the one whose turn it is now, where that has changed.
@@ -26,9 +29,10 @@ struct SerialLine {
         guard first == number else { return nil }
         first = nil
         while let next = others.popFirst() {
-            guard let hold = holds.removeValue(forKey: next) else { continue }
-            first = next
-            return hold
+            guard let waiting = holds[next.connection], waiting.number == next.number else { continue }
+            holds[next.connection] = nil
+            first = next.connection
+            return waiting.hold
         }
         return nil
     }
