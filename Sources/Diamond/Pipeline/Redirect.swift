@@ -6,7 +6,7 @@ enum Redirect {
     /// `nil` when the response is no redirect, or its `Location` leads nowhere.
     ///
     /// 303 becomes a GET without body, and so do 301 and 302 after a POST, as every browser does; 307 and 308 repeat
-    /// method and body. To another origin, credentials do not go along.
+    /// method and body. To another origin, credentials and `Host` do not go along.
     static func next(
         after request: WireRequest,
         rules: KeyRules,
@@ -30,7 +30,7 @@ enum Redirect {
                 next.headers[name] = nil
             }
         }
-        if !isSameOrigin { next.headers.removeCredentials(rules.adding(request)) }
+        if !isSameOrigin { next.headers.removeWhatIsForOneOrigin(rules.adding(request)) }
         return next
     }
 
@@ -63,7 +63,7 @@ enum Redirect {
 }
 
 extension HTTPFields {
-    fileprivate mutating func removeCredentials(_ rules: KeyRules) {
-        for name in Set(map(\.name)) where rules.isCredential(name) { self[name] = nil }
+    fileprivate mutating func removeWhatIsForOneOrigin(_ rules: KeyRules) {
+        for name in Set(map(\.name)) where rules.isCredential(name) || name.canonicalName == "host" { self[name] = nil }
     }
 }

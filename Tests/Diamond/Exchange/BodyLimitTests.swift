@@ -47,12 +47,18 @@ import Testing
         }
     }
 
-    @Test func `does not count for an answer without a body, whatever its head says`() async throws {
-        let transport = StubTransport(headers: [.contentLength: "1000"], body: "")
+    @Test(arguments: [(HTTPRequest.Method.head, 200), (.get, 304), (.get, 204)])
+    func `does not count for an answer without a body, whatever its head says`(
+        method: HTTPRequest.Method,
+        status: Int
+    ) async throws {
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(status: status, headers: [.contentLength: "1000"])
+        }
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = transport
         configuration.bodyLimit = 10
-        let request = Request("http://h/", method: .head)
+        let request = Request("http://h/", method: method)
         #expect(try await Engine(configuration).send(request).headers[.contentLength] == "1000")
     }
 

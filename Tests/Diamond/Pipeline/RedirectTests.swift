@@ -61,11 +61,14 @@ import Testing
         let (engine, transport) = engine(307, to: location)
         var request = Request("http://h/start", headers: [.authorization: "s", .cookie: "s", .accept: "x"])
         request.headers.append(try HTTPField(checking: "X-API-Key", "s"))
+        request.headers.append(try HTTPField(checking: "Host", "internal"))
         _ = try await engine.send(request)
         let headers = try #require(transport.requests.last?.headers)
         #expect((headers[.authorization] != nil) == keeps)
         #expect((headers[.cookie] != nil) == keeps)
         #expect(headers.contains { $0.name.canonicalName == "x-api-key" } == keeps)
+        // The name of the server that it was for.
+        #expect(headers.contains { $0.name.canonicalName == "host" } == keeps)
         #expect(headers[.accept] == "x")
     }
 

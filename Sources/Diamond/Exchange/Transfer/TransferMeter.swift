@@ -38,8 +38,9 @@ final class TransferMeter: Sendable {
     func arrive(_ response: TransportResponse, to request: TransportRequest) {
         update { progress in
             if case .bytes(let data) = request.body { progress.sent = Int64(data.count) }
-            let isWhole = request.method != .head && response.status != .partialContent
-            if isWhole, !response.headers.contains(.contentEncoding) {
+            // Of these the field tells something else (RFC 9110 section 8.6).
+            let isOther = [.partialContent, .noContent, .notModified].contains(response.status)
+            if request.method != .head, !isOther, !response.headers.contains(.contentEncoding) {
                 progress.expectedToReceive = response.headers.value(of: .contentLength).flatMap { Int64($0) }
             }
         }
