@@ -19,7 +19,6 @@ extension Engine {
         pipeline.refreshes.cancel()
         pipeline.streams.cancel()
         await transport.close()
-        await pipeline.holders.settle()
         lanes.open()
         // By a clock that goes: who has canceled waits for no other.
         await rest(for: .seconds(5), by: ExchangeClock(ContinuousClock()))
@@ -27,8 +26,11 @@ extension Engine {
         await cache?.flush()
     }
 
-    /// Waits until nothing is under way.
+    /// Waits until nothing is under way, and what was canceled has kept what it had.
     private func rest(for limit: Duration, by clock: ExchangeClock) async {
-        _ = await clock.limit(limit) { [activity] in await activity.idle() }
+        _ = await clock.limit(limit) { [activity, holders = pipeline.holders] in
+            await activity.idle()
+            await holders.settle()
+        }
     }
 }

@@ -20,6 +20,21 @@ import Testing
         #expect(second.enter() && !first.enter())
     }
 
+    @Test func `are not waited for by who is canceled`() async {
+        let first = hold()
+        #expect(first.enter())
+        first.leave()
+        let all = Task { [holders] in await holders.settle() }
+        let one = Task { [holders, owner] in await holders.settle(owner) }
+        for _ in 0..<100 { await Task.yield() }
+        all.cancel()
+        one.cancel()
+        await all.value
+        #expect(await !one.value)
+        first.end()
+        #expect(hold().enter())
+    }
+
     @Test func `are none where they were canceled before`() async {
         let (first, second) = (hold(), hold())
         first.leave()

@@ -14,7 +14,7 @@ final class PartialHolders: Sendable {
     private struct Holder {
         let number: Int
         var isLeaving = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [Awaited<Void>] = []
     }
 
     private struct State {
@@ -26,31 +26,30 @@ final class PartialHolders: Sendable {
 
     /// Waits for one that is leaving.
     ///
-    /// - Returns: `false` where another is at work, and will be for a while.
+    /// - Returns: `false` where another is at work, and will be for a while, and where the waiting task is canceled.
     func settle(_ owner: Owner) async -> Bool {
         while let holder = state.withLock({ $0.holders[owner] }) {
-            guard holder.isLeaving else { return false }
+            guard holder.isLeaving, !Task.isCancelled else { return false }
             await wait(for: owner, holder.number)
         }
         return true
     }
 
-    /// Waits for all that are leaving.
+    /// Waits for all that are leaving, or until the waiting task is canceled.
     func settle() async {
-        while let (owner, holder) = state.withLock({ $0.holders.first { $0.value.isLeaving } }) {
+        while !Task.isCancelled, let (owner, holder) = state.withLock({ $0.holders.first { $0.value.isLeaving } }) {
             await wait(for: owner, holder.number)
         }
     }
 
     private func wait(for owner: Owner, _ number: Int) async {
-        await withCheckedContinuation { waiter in
-            let isThere = state.withLock { state in
-                guard state.holders[owner]?.number == number else { return false }
-                state.holders[owner]?.waiters.append(waiter)
-                return true
-            }
-            if !isThere { waiter.resume() }
+        let end = Awaited<Void>()
+        let isThere = state.withLock { state in
+            guard state.holders[owner]?.number == number else { return false }
+            state.holders[owner]?.waiters.append(end)
+            return true
         }
+        if isThere { await end.value {} }
     }
 
     /// - Returns: the number for the others; `nil` where another is at work.
@@ -72,11 +71,11 @@ final class PartialHolders: Sendable {
 
     /// It has kept what it has. Without effect where it has ended.
     func end(_ owner: Owner, _ number: Int) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        let waiters = state.withLock { state -> [Awaited<Void>] in
             guard let holder = state.holders[owner], holder.number == number else { return [] }
             state.holders[owner] = nil
             return holder.waiters
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.tell(()) }
     }
 }
