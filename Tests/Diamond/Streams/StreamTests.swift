@@ -132,7 +132,10 @@ import Testing
             isLeft.open()
         }
         let engine = engine { $0.transport = kind.make() }
-        let response = try await engine.stream(Request(server.base))
+        var request = Request(server.base)
+        // Nothing moves while the reader waits for the machine.
+        request.timeout = .seconds(600)
+        let response = try await engine.stream(request)
         let reader = Task {
             for try await _ in response.bytes { isReading.open() }
         }
