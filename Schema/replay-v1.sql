@@ -113,10 +113,11 @@ CREATE TABLE owner (
     is_suspended    INTEGER NOT NULL DEFAULT 0 CHECK (is_suspended IN (0, 1))  -- the system may end it at any time
 ) STRICT;
 
--- What is not to be sent for now. Jobs that one of them names are in the state held; a hold of the queue changes none.
+-- What is not to be sent for now. Jobs that one of them names are in the state held; holds of the queue and of the engines
+-- change none. Those of lanes and of the engines are for what engines send beside jobs, too.
 CREATE TABLE hold (
-    kind            TEXT    NOT NULL CHECK (kind IN ('queue', 'key', 'identity', 'lane')),
-    name            TEXT    NOT NULL,     -- empty for the queue
+    kind            TEXT    NOT NULL CHECK (kind IN ('engine', 'queue', 'key', 'identity', 'lane')),
+    name            TEXT    NOT NULL,     -- empty for the queue and the engines
     reason          TEXT    NOT NULL,
     since           INTEGER NOT NULL,
     PRIMARY KEY (kind, name)

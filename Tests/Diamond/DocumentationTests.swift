@@ -93,6 +93,12 @@ import AsyncHTTPClient
         engine.enqueue(request)
     }
 
+    private func holding(_ engine: Engine) async throws {
+        try await engine.queue().hold(.engine, reason: "the user is offline")  // jobs of the queue included
+        try await engine.queue().hold(.lane(.images), reason: "roaming")
+        try await engine.queue().release(.engine)  // all but images is sent again
+    }
+
     private func pausing(_ engine: Engine) async {
         let report = engine.enqueue(Request("https://api.example.com/report"))
         report.pause()

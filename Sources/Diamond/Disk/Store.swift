@@ -34,6 +34,9 @@ public struct Store: Hashable, Sendable {
     /// Touched when there is something to do.
     var wakePath: String { replayDirectory.appendingPathComponent("replay.wake").path }
 
+    /// Touched when engines may send something again, or no longer.
+    var holdsPath: String { replayDirectory.appendingPathComponent("replay.holds").path }
+
     package var cachePath: String { directory.appendingPathComponent("cache.sqlite").path }
 
     /// Locked while the file is set aside.

@@ -52,6 +52,13 @@ extension Engine {
         }
     }
 
+    /// From its first request on. A queue that cannot be opened keeps none from being sent.
+    func keepToHolds() {
+        do throws(ReplayError) { _ = try pipeline.replays?.takeIfThere() } catch {
+            activity.report(.queueFailed(reason: error.message))
+        }
+    }
+
     /// For a logout.
     func holdJobs(of identity: String) async {
         do throws(ReplayError) {

@@ -45,6 +45,7 @@ public final class Engine: Sendable {
         )
         self.activity = activity
         decoder = configuration.decoder
+        keepToHolds()
     }
 
     private static func openCache(_ configuration: Configuration, _ activity: Activity) -> (Cache?, CacheError?) {

@@ -30,7 +30,7 @@ extension Pipeline {
             retry: configuration.retry,
             credentialRefreshes: provider.map { CredentialRefreshes($0, repetitions.clock) },
             redirectLimit: max(0, configuration.redirectLimit),
-            replays: configuration.store.map { Self.queuePlace($0, configuration, environment, activity) },
+            replays: configuration.store.map { Self.queuePlace($0, configuration, environment, activity, lanes) },
             reachability: configuration.reachability ?? SystemReachability.shared
         )
     }
@@ -39,16 +39,19 @@ extension Pipeline {
         _ store: Store,
         _ configuration: Engine.Configuration,
         _ environment: Environment,
-        _ activity: Activity
+        _ activity: Activity,
+        _ lanes: Lanes
     ) -> QueuePlace {
         let (now, draw) = (configuration.now, configuration.draw)
         var clock = ReplayClock.system
         clock.now = { now().milliseconds }
         (clock.uptime, clock.sleep, clock.draw) = (configuration.uptime, configuration.clock, draw)
         return QueuePlace(store.replayPath) { [clock] () throws(ReplayError) in
-            try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
+            let queue = try ReplayQueue(store, clock: clock, activity: activity, rules: environment.rules) {
                 try await environment.resolve($0)
             }
+            queue.watchHolds { lanes.keep(to: LanePauses($0)) }
+            return queue
         }
     }
 }

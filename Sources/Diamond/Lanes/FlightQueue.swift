@@ -6,10 +6,14 @@ struct FlightQueue {
     /// Flights to one origin at the same time.
     var originWidth: Int
     var limits: [Lane: LaneLimits]
-    /// Lanes in which nothing begins.
-    var paused: Set<Lane> = []
-    /// Whether nothing begins in any.
-    var isPaused = false
+    /// By the app's word to the engine.
+    var paused = LanePauses() { didSet { addUp() } }
+    /// By what is held in the store, for every process.
+    var held = LanePauses() { didSet { addUp() } }
+    /// Whether no pause counts any more.
+    var isOpen = false { didSet { addUp() } }
+    /// All that count.
+    private(set) var pauses = LanePauses()
 
     private(set) var running = 0
     private var runningByLane = FlightTally<Lane>()
@@ -26,6 +30,8 @@ struct FlightQueue {
         self.limits = limits
     }
 
+    private mutating func addUp() { pauses = isOpen ? LanePauses() : paused.union(held) }
+
     var waiting: Int { waiters.count }
 
     func isWaiting(_ number: Int) -> Bool { waiters[number] != nil }
@@ -34,7 +40,7 @@ struct FlightQueue {
     ///
     /// Whoever waits already waits for want of room at its place, and is not passed by this.
     mutating func begins(_ place: FlightPlace) -> Bool {
-        guard running < width, !isPaused, hasRoom(place) else { return false }
+        guard running < width, hasRoom(place) else { return false }
         begin(place)
         return true
     }
@@ -80,7 +86,7 @@ struct FlightQueue {
     /// Who begins now. Costs a look at every place in which somebody waits, where there is room for anybody.
     mutating func admit() -> [Int] {
         var admitted: [Int] = []
-        while !waiters.isEmpty, running < width, !isPaused, let next = next() {
+        while !waiters.isEmpty, running < width, !pauses.isWhole, let next = next() {
             remove(next.number)
             begin(next.place)
             admitted.append(next.number)
@@ -96,9 +102,9 @@ struct FlightQueue {
     }
 
     private func hasRoom(_ place: FlightPlace) -> Bool {
-        let isPaused = !paused.isEmpty && paused.contains(place.lane)
         let laneWidth = limits.isEmpty ? width : limits[place.lane]?.width ?? width
-        return !isPaused && runningByOrigin[place.origin] < originWidth && runningByLane[place.lane] < laneWidth
+        return !pauses.contains(place.lane) && runningByOrigin[place.origin] < originWidth
+            && runningByLane[place.lane] < laneWidth
     }
 
     private mutating func begin(_ place: FlightPlace) {

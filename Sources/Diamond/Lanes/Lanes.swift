@@ -55,31 +55,32 @@ public final class Lanes: Sendable {
     }
 
     /// Lets nothing begin in a lane until it is resumed. What is answered from the cache still is.
-    public func pause(_ lane: Lane) { change { $0.paused.insert(lane) } }
+    ///
+    /// It ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/lane(_:)`` lasts, for every process.
+    public func pause(_ lane: Lane) { change { $0.paused.lanes.insert(lane) } }
 
-    public func resume(_ lane: Lane) { change { $0.paused.remove(lane) } }
+    /// Ends ``pause(_:)``; a lane that is held in the store stays so.
+    public func resume(_ lane: Lane) { change { $0.paused.lanes.remove(lane) } }
 
     /// Lets nothing begin in any lane until they are resumed. What is answered from the cache still is.
-    public func pauseAll() { change { $0.isPaused = true } }
+    ///
+    /// It ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/engine`` lasts, for every process.
+    public func pauseAll() { change { $0.paused.isWhole = true } }
 
     /// Ends ``pauseAll()``; a lane that was paused by itself stays paused.
-    public func resumeAll() { change { $0.isPaused = false } }
+    public func resumeAll() { change { $0.paused.isWhole = false } }
 
-    /// Ends every pause: what waits goes on to find that the transport is closed.
-    func open() {
-        change { queue in
-            queue.isPaused = false
-            queue.paused = []
-        }
-    }
+    /// Lets nothing begin in what is held in the store, and in nothing else by its word.
+    func keep(to holds: LanePauses) { change { $0.held = holds } }
 
-    /// Whether nothing begins in a lane.
-    public func isPaused(_ lane: Lane) -> Bool {
-        state.withLock { $0.queue.isPaused || $0.queue.paused.contains(lane) }
-    }
+    /// Ends every pause, for good: what waits goes on to find that the transport is closed.
+    func open() { change { $0.isOpen = true } }
+
+    /// Whether nothing begins in a lane: it is paused, or held in the store.
+    public func isPaused(_ lane: Lane) -> Bool { state.withLock { $0.queue.pauses.contains(lane) } }
 
     /// Whether nothing begins in some lane.
-    var areAnyPaused: Bool { state.withLock { $0.queue.isPaused || !$0.queue.paused.isEmpty } }
+    var areAnyPaused: Bool { state.withLock { !$0.queue.pauses.isEmpty } }
 
     /// How many wait for a place, in all lanes.
     public var waiting: Int { state.withLock { $0.queue.waiting } }

@@ -6,10 +6,13 @@ import Diamond
 struct HoldOptions: ParsableArguments {
     @OptionGroup var jobs: JobSelectionOptions
 
+    @Flag(help: "All that the store's engines send, jobs or not.")
+    var engine = false
+
     @Flag(help: "The whole queue.")
     var queue = false
 
-    @Option(help: ArgumentHelp("A lane.", valueName: "NAME"))
+    @Option(help: ArgumentHelp("A lane: its jobs, and what engines send in it beside.", valueName: "NAME"))
     var lane: String?
 
     @Flag(
@@ -19,6 +22,7 @@ struct HoldOptions: ParsableArguments {
 
     /// `nil` where jobs are meant.
     var hold: ReplayHold? {
+        if engine { return .engine }
         if queue { return .queue }
         if let lane { return .lane(Lane(lane)) }
         guard !meansJobs, jobs.ids.isEmpty, !jobs.all, hasOnlyName else { return nil }
@@ -32,7 +36,7 @@ struct HoldOptions: ParsableArguments {
 
     func check() throws {
         guard lane != "" else { throw ValidationError("an empty name selects nothing: name the lane") }
-        let names = (queue ? 1 : 0) + (lane == nil ? 0 : 1)
+        let names = (engine ? 1 : 0) + (queue ? 1 : 0) + (lane == nil ? 0 : 1)
         guard names > 0 else {
             guard hold == nil else {
                 guard jobs.filter.key == nil || jobs.filter.identity == nil else {
@@ -43,7 +47,7 @@ struct HoldOptions: ParsableArguments {
             return try jobs.check()
         }
         guard names == 1, jobs.ways == 0 else {
-            throw ValidationError("say what in one way: --queue, --lane, --key, --identity, or jobs")
+            throw ValidationError("say what in one way: --engine, --queue, --lane, --key, --identity, or jobs")
         }
     }
 

@@ -68,23 +68,23 @@ struct CountsForm: Encodable {
 
 /// What is held by name.
 struct HoldForm: Encodable {
-    /// `queue`, `key`, `identity` or `lane`.
+    /// `engine`, `queue`, `key`, `identity` or `lane`.
     var kind: String
-    /// Absent of the queue.
+    /// Absent of the queue and the engines.
     var name: String?
     var reason: String?
     var since: String?
 
     init(_ hold: ReplayHold, reason: String = "", since: Date? = nil) {
         kind = hold.kind
-        name = hold == .queue ? nil : hold.name
+        name = hold.isWhole ? nil : hold.name
         self.reason = reason.isEmpty ? nil : reason
         self.since = since.map(Quantity.instant)
     }
 
     /// `the ordering key 'cart-7'`.
     var title: String {
-        let noun = kind == "key" ? "ordering key" : kind
+        let noun = ["key": "ordering key", "engine": "store's engines"][kind] ?? kind
         return name.map { "the \(noun) '\($0)'" } ?? "the \(noun)"
     }
 

@@ -57,14 +57,14 @@ import Testing
 
     @Test func `keeps what is paused waiting, and nothing else`() {
         var queue = queue()
-        queue.paused = ["images"]
+        queue.paused.lanes = ["images"]
         let (image, other) = (queue.add(place("a", "images"), .veryHigh), queue.add(place("a"), .normal))
         #expect(queue.admit() == [other])
-        queue.isPaused = true
+        queue.paused.isWhole = true
         let third = queue.add(place("b"), .normal)
         #expect(queue.admit() == [])
-        queue.isPaused = false
-        queue.paused = []
+        queue.paused.isWhole = false
+        queue.paused.lanes = []
         #expect(queue.admit() == [image, third])
     }
 

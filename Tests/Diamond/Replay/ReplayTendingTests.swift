@@ -97,7 +97,7 @@ import Testing
         #expect { try ReplayQueue(existing: files.store) } throws: { ($0 as? ReplayError)?.code == .noStore }
         #expect(!FileManager.default.fileExists(atPath: files.directory.path))
         _ = try await ReplayQueue(files.store, clock: .still).enqueue(request())
-        for name in ["replay.wake", "replay.owners"] {
+        for name in ["replay.wake", "replay.holds", "replay.owners"] {
             try FileManager.default.removeItem(at: files.directory.appending(path: name))
         }
         let queue = try ReplayQueue(existing: files.store)

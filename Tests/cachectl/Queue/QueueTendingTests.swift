@@ -36,6 +36,7 @@ import Testing
                 "would hold the ordering key 'k', 3 jobs of it\n3 ready, 1 waiting, 1 dead\n"
             ),
             (["hold", "--queue"], "held the queue, 0 jobs of it\n3 ready, 1 waiting, 1 dead\n"),
+            (["hold", "--engine"], "held the store's engines, 0 jobs of it\n3 ready, 1 waiting, 1 dead\n"),
             (["hold", "--lane", "default"], "held the lane 'default', 4 jobs of it\n4 held, 1 dead\n"),
         ] as [([String], String)])
     func `does to jobs what it is told, and says how many there were and are`(

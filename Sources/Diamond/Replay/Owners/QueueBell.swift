@@ -1,12 +1,12 @@
 import Foundation
 
-/// Tells other processes that there is something to do.
+/// Tells other processes by a file of which they are told: that there is something to do, or that a hold has changed.
 final class QueueBell: Sendable {
     private let descriptor: Int32
 
-    /// - Parameter create: whether what is rung may be made. Where it is not there, nobody listens.
-    init(_ store: Store, create: Bool = true) {
-        descriptor = open(store.wakePath, (create ? O_CREAT : 0) | O_CLOEXEC | O_WRONLY, 0o600)
+    /// - Parameter create: whether the file may be made. Where it is not there, nobody listens.
+    init(_ path: String, create: Bool) {
+        descriptor = open(path, (create ? O_CREAT : 0) | O_CLOEXEC | O_WRONLY, 0o600)
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -14,7 +14,7 @@ final class QueueBell: Sendable {
     func ring() {
         guard descriptor >= 0 else { return }
         var byte: UInt8 = 1
-        // What cannot be written is found a second later.
+        // What cannot be written is found at the next look.
         _ = pwrite(descriptor, &byte, 1, 0)
     }
 }

@@ -1,9 +1,23 @@
-/// What is not to be sent for now, by name.
+/// What is not to be sent for now, by name, in no process and after no restart, until it is released.
 public enum ReplayHold: Hashable, Sendable {
-    /// Everything.
+    /// All that the engines of the store send: jobs, connections and calls. What the cache can answer, it does.
+    case engine
+    /// All jobs.
     case queue
     /// An ordering key.
     case key(String)
     case identity(String)
+    /// The jobs of a lane, and in the engines of the store its connections and calls. What the cache can answer, it does.
     case lane(Lane)
+
+    /// Whether it names nothing, and so changes no job: none goes out while it lasts.
+    package var isWhole: Bool { self == .engine || self == .queue }
+
+    /// Whether it is about more than jobs.
+    var isForEngines: Bool {
+        switch self {
+        case .engine, .lane: true
+        case .queue, .key, .identity: false
+        }
+    }
 }

@@ -105,6 +105,7 @@ extension ReplayQueue {
             count += try await attempt(isTrial) { (connection, ledger) throws(SQLiteError) in
                 try body(slice, connection, &ledger)
             }
+            if slice.isEmpty, !isTrial { tell(of: hold) }
             ids = try read { (connection) throws(SQLiteError) in
                 try ReplayTable.ids(of: hold, in: states, after: last, on: connection)
             }

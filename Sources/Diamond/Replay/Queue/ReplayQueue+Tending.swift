@@ -110,7 +110,8 @@ extension ReplayQueue {
     // MARK: Holds
 
     /// Sends nothing of it until it is released: what is there, and what is added. What is being sent comes to its end. It
-    /// holds for every process, and after a restart.
+    /// holds for every process, and after a restart. Other processes' engines keep to it a moment later; an engine that
+    /// began before its store had a queue, from its first use of that on.
     ///
     /// - Parameters:
     ///   - hold: what is not to be sent.
@@ -127,8 +128,8 @@ extension ReplayQueue {
     @discardableResult
     public func release(_ hold: ReplayHold) async throws(ReplayError) -> Int {
         let count = try await end(hold)
-        // That of the queue changes no job, of which others would be told.
-        if hold == .queue {
+        // That of the whole changes no job, of which others would be told.
+        if hold.isWhole {
             listeners.tell([])
             bell.ring()
         }

@@ -22,6 +22,8 @@ public final class ReplayQueue: Sendable {
     let writer: ReplayWriter
     let listeners = ReplayListeners()
     let bell: QueueBell
+    private let holdBell: QueueBell
+    private let holdWatch = Guarded<HoldWatch?>(nil)
     let owner: ReplayOwner
     let rules: KeyRules
     let resolve: Resolve
@@ -62,8 +64,9 @@ public final class ReplayQueue: Sendable {
     ) throws(ReplayError) {
         database = try Self.open(store, create: create)
         (self.store, self.clock, self.rules, self.resolve, self.activity) = (store, clock, rules, resolve, activity)
-        let bell = QueueBell(store, create: create)
+        let bell = QueueBell(store.wakePath, create: create)
         self.bell = bell
+        holdBell = QueueBell(store.holdsPath, create: create)
         writer = ReplayWriter(database, clock) { [listeners] transitions in
             for transition in transitions { activity?.report(.job(transition)) }
             listeners.tell(transitions)
@@ -121,6 +124,28 @@ public final class ReplayQueue: Sendable {
                 try ReplayTable.forget(retention, on: connection, &ledger)
             }
         }
+    }
+
+    /// Keeps an engine to what is held beside jobs, here and by other processes.
+    ///
+    /// - Parameter tell: called at once, and whenever that changes; be short.
+    func watchHolds(_ tell: @escaping @Sendable (Set<ReplayHold>) -> Void) {
+        let watch = HoldWatch(store, read: { [weak self] in self?.holdsOfEngines() }, tell: tell)
+        holdWatch.withLock { $0 = watch }
+    }
+
+    private func holdsOfEngines() -> Set<ReplayHold>? {
+        do throws(ReplayError) { return Set(try holds().map(\.hold).filter(\.isForEngines)) } catch {
+            report(error)
+            return nil
+        }
+    }
+
+    /// Tells whom no transition of a job tells.
+    func tell(of hold: ReplayHold) {
+        guard hold.isForEngines else { return }
+        holdWatch.withLock { $0 }?.look()
+        holdBell.ring()
     }
 
     func report(_ error: ReplayError) { activity?.report(.queueFailed(reason: error.message)) }

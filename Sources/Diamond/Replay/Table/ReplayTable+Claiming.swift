@@ -102,7 +102,7 @@ extension ReplayTable {
     }
 
     static func isQueueHeld(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        try connection.integer("SELECT EXISTS (SELECT 1 FROM hold WHERE kind = 'queue')") != 0
+        try connection.integer("SELECT EXISTS (SELECT 1 FROM hold WHERE kind IN ('queue', 'engine'))") != 0
     }
 
     // SQLite takes an index over a state for better than a partial one of that state alone, reads all that are in it, and

@@ -100,6 +100,7 @@ extension ReplayTable {
                 case "key": .key(name)
                 case "identity": .identity(name)
                 case "lane": ReplayHold.lane(Lane(name))
+                case "engine": .engine
                 default: .queue
                 }
             holds.append((hold, statement.text(2), statement.int64(3)))
@@ -114,8 +115,7 @@ extension ReplayTable {
         after last: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
-        // No hold of the queue changes a job.
-        guard hold != .queue else { return [] }
+        guard !hold.isWhole else { return [] }
         // Along the ids: those of an index over states would have to be sorted for each slice.
         let statement = try connection.statement(
             """
@@ -152,6 +152,7 @@ extension ReplayHold {
     /// As it stands in the table.
     package var kind: String {
         switch self {
+        case .engine: "engine"
         case .queue: "queue"
         case .key: "key"
         case .identity: "identity"
@@ -159,10 +160,10 @@ extension ReplayHold {
         }
     }
 
-    /// Empty for the queue.
+    /// Empty for the queue and the engines.
     package var name: String {
         switch self {
-        case .queue: ""
+        case .engine, .queue: ""
         case .key(let name), .identity(let name): name
         case .lane(let lane): lane.name
         }

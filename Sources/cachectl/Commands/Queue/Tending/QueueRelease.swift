@@ -5,7 +5,7 @@ import Diamond
 struct QueueRelease: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
-        abstract: "Lets what is held be sent again: an ordering key, an identity, a lane, the queue, or jobs.",
+        abstract: "Lets what is held be sent again: a key, an identity, a lane, the queue, jobs, or all.",
         discussion: """
             Says what as hold does. A job that is held in more than one way stays so until each has ended. With an identity, \
             its jobs are released that have waited for it to sign in.

@@ -1,0 +1,12 @@
+extension LanePauses {
+    /// What is held in a store.
+    init(_ holds: Set<ReplayHold>) {
+        for hold in holds {
+            switch hold {
+            case .engine: isWhole = true
+            case .lane(let lane): lanes.insert(lane)
+            case .queue, .key, .identity: break
+            }
+        }
+    }
+}

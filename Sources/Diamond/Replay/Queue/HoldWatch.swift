@@ -1,0 +1,30 @@
+import DiamondSQLite
+
+/// Tells an engine what it may not send for now: at the beginning, and at every change, be it by another process.
+final class HoldWatch: Sendable {
+    let look: @Sendable () -> Void
+    private let watch: QueueWatch
+
+    /// - Parameters:
+    ///   - read: what is held; `nil` where that cannot be told.
+    ///   - tell: called by one thread at a time, with what was read last; be short.
+    init(
+        _ store: Store,
+        read: @escaping @Sendable () -> Set<ReplayHold>?,
+        tell: @escaping @Sendable (Set<ReplayHold>) -> Void
+    ) {
+        // One who has read before must not tell after another.
+        let turn = Guarded<Set<ReplayHold>>([])
+        let look: @Sendable () -> Void = {
+            turn.withLock { known in
+                guard let holds = read(), holds != known else { return }
+                known = holds
+                tell(holds)
+            }
+        }
+        self.look = look
+        // Before the first look: what is held between the two is not missed.
+        watch = QueueWatch(bell: store.holdsPath, tell: look)
+        look()
+    }
+}

@@ -1,0 +1,125 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// What is held in a store, its engines do not send: neither those of this process nor others', nor any after a restart.
+@Suite(.timeLimit(.minutes(5))) struct `Lanes that are held in a store` {
+    private let airport = Airport()
+    private let temporary = TemporaryStore()
+
+    private func engine() -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = airport.transport
+        return Engine(configuration)
+    }
+
+    private func request(_ url: String, _ lane: Lane = .default) -> Request {
+        var request = Request(url)
+        request.lane = lane
+        return request
+    }
+
+    private func land(_ url: String) async {
+        await untilTrue { airport.flying == [url] }
+        airport.land(url)
+    }
+
+    @Test(arguments: [ReplayHold.lane("images"), .engine])
+    func `let nothing begin at once and after a restart, and still answer from the cache`(
+        _ hold: ReplayHold
+    ) async throws {
+        let first = engine()
+        let stored = first.enqueue(request("http://h/1", "images"))
+        await land("http://h/1")
+        _ = try await stored.response
+        _ = try await first.queue().hold(hold, reason: "roaming")
+        #expect(first.lanes.isPaused("images"))
+        #expect(first.lanes.isPaused(.default) == (hold == .engine))
+        await first.close()
+
+        let second = engine()
+        #expect(second.lanes.isPaused("images"))
+        let waiting = second.enqueue(request("http://h/2", "images"))
+        await untilTrue { second.lanes.waiting == 1 }
+        #expect(try await second.send(request("http://h/1", "images")).source == .cache)
+        // A pause of its own is another one.
+        second.lanes.pause("images")
+        second.lanes.resume("images")
+        second.lanes.pauseAll()
+        second.lanes.resumeAll()
+        #expect(airport.flying.isEmpty && second.lanes.waiting == 1)
+        _ = try await second.queue().release(hold)
+        await land("http://h/2")
+        #expect(try await waiting.response.status == .ok)
+        #expect(!second.lanes.isPaused("images"))
+        await second.close()
+    }
+
+    @Test func `hold and release by the word of another process`() async throws {
+        let other = try ReplayQueue(temporary.store)
+        let engine = engine()
+        try await other.hold(.lane("images"))
+        await untilTrue { engine.lanes.isPaused("images") }
+        let waiting = engine.enqueue(request("http://h/1", "images"))
+        let free = engine.enqueue(request("http://h/2"))
+        await land("http://h/2")
+        _ = try await free.response
+        try await other.hold(.engine)
+        await untilTrue { engine.lanes.isPaused(.default) }
+        try await other.release(.lane("images"))
+        try await other.release(.engine)
+        await land("http://h/1")
+        #expect(try await waiting.response.status == .ok)
+        await engine.close()
+    }
+
+    @Test func `send no job either, and keep what is durable`() async throws {
+        let engine = engine()
+        let queue = try engine.queue()
+        try await queue.hold(.engine)
+        var request = Request("http://h/1", method: .put, body: .json(["text": "a"]))
+        request.replay = .durable
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+        #expect(error?.code == .queued)
+        let replayer = try engine.replayer()
+        #expect(await replayer.replay() == Replayer.Summary())
+        #expect(try queue.jobs().map(\.state) == [.ready])
+        let running = Task { await replayer.run() }
+        try await queue.release(.engine)
+        await land("http://h/1")
+        let id = try #require(error?.jobID)
+        #expect(try await queue.end(of: id).state == .done)
+        replayer.stop()
+        _ = await running.value
+        await engine.close()
+    }
+
+    @Test func `hold nobody back when the engine is closed`() async throws {
+        let engine = engine()
+        let queue = try engine.queue()
+        try await queue.hold(.lane("images"))
+        let waiting = engine.enqueue(request("http://h/1", "images"))
+        await untilTrue { engine.lanes.waiting == 1 }
+        await engine.close()
+        let error = await #expect(throws: ConnectionError.self) { try await waiting.response }
+        #expect(error?.code == .cancelled)
+        // Nor by a later word.
+        try await queue.hold(.engine)
+        #expect(!engine.lanes.isPaused("images"))
+    }
+
+    @Test func `let an engine go on whose queue is damaged`() async throws {
+        try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
+        try Data("no database, and longer than nothing".utf8).write(to: URL(filePath: temporary.store.replayPath))
+        let engine = engine()
+        let connection = engine.enqueue(request("http://h/1"))
+        await land("http://h/1")
+        #expect(try await connection.response.status == .ok)
+        await engine.close()
+    }
+}
