@@ -12,7 +12,7 @@ extension Connection {
         claim.step(aside: true)
         defer { claim.step(aside: false) }
         var prepared = request
-        do { try await prepare(&prepared) } catch {
+        do { try await Hook.run { try await prepare(&prepared) } } catch {
             throw ConnectionError(.preparationFailed, "\(request) could not be prepared: see the cause", cause: error)
         }
         core.withLock { [prepared] in ($0.handed, $0.isPrepared) = (.some(prepared), true) }

@@ -30,6 +30,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var observers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
         var nextObserver = 0
         var isEnqueued = false
+        /// Whether an exchange waits for it that others may share.
+        var isInFlight = false
         var callbacks = ConnectionCallbacks()
         /// Whether the operation has finished: its life has, and the callbacks are with their executors.
         var hasFinished = false

@@ -19,6 +19,8 @@ struct Asker: Sendable {
     var gate: SendGate?
     /// The job of a request that is kept, over all runs of a connection.
     var ticket: ReplayTicket?
+    /// Whether an exchange waits for it that others may share, and so possibly itself.
+    let isInFlight = Hook.isInFlight
     /// What its exchanges belong to, once that has begun.
     var request: ActivityInterval.ID?
 

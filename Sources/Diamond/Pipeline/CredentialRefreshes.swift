@@ -95,7 +95,7 @@ final class CredentialRefreshes: Sendable {
         let run = Run.detached { [self] in
             do {
                 try await Self.$making.withValue(making) {
-                    try await provider.refreshSecrets(Set(due.map(\.name)), for: identity)
+                    try await Hook.run { try await provider.refreshSecrets(Set(due.map(\.name)), for: identity) }
                 }
             } catch {
                 end(due, isNew: false)

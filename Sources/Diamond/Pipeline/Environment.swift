@@ -47,7 +47,8 @@ struct Environment: Sendable {
 
     private func identity(of request: Request) async throws(ConnectionError) -> String? {
         do {
-            return try await provider?.identity(for: request)
+            guard let provider else { return nil }
+            return try await Hook.run { try await provider.identity(for: request) }
         } catch {
             let message = "the credential provider could not say for whom the request is: see the cause"
             throw ConnectionError(.noCredential, message, cause: error)
@@ -67,7 +68,7 @@ struct Environment: Sendable {
     private func value(of name: String, for identity: String?) async throws(ConnectionError) -> String {
         let value: String?
         do {
-            value = try await provider?.secret(name, for: identity)
+            value = try await Hook.run { try await provider?.secret(name, for: identity) }
         } catch {
             let message = "the credential provider failed on the secret '\(name)': see the cause"
             throw ConnectionError(.noCredential, message.printable, cause: error)

@@ -9,12 +9,13 @@ extension Pipeline {
     func pour(_ request: Request, into sink: any BodySink) async throws(ConnectionError) -> Response {
         var request = request
         if request.cache.mode != .cacheOnly { request.cache = .noStore }
+        let asker = Asker(sink: sink)
         do throws(ConnectionError) {
-            let response = try await untransformed(request, Asker(sink: sink))
+            let response = try await untransformed(request, asker)
             // Who transforms a response looks at its body.
             return sink.isComplete ? response : try await wire.interceptors.transform(response)
         } catch {
-            throw await told(error)
+            throw await told(error, asker)
         }
     }
 

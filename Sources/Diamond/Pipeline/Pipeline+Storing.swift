@@ -32,7 +32,19 @@ extension Pipeline {
     /// A redirect that is followed is not the answer.
     private func validate(_ response: Response, _ passage: Passage) async throws(ConnectionError) {
         guard !wire.interceptors.isEmpty, !isFollowed(response, passage) else { return }
-        try await wire.interceptors.validate(response)
+        try await asideInFlight(passage.asker) { () async throws(ConnectionError) in
+            try await wire.interceptors.validate(response)
+        }
+    }
+
+    /// Lets code of the app look at an answer for which others may wait.
+    private func asideInFlight<Value>(
+        _ asker: Asker,
+        _ body: () async throws(ConnectionError) -> Value
+    ) async throws(ConnectionError) -> Value {
+        try await aside(asker) { () async throws(ConnectionError) in
+            try await Hook.run(isInFlight: true, body)
+        }
     }
 
     private func isFollowed(_ response: Response, _ passage: Passage) -> Bool {
@@ -49,7 +61,11 @@ extension Pipeline {
     /// Whether it may be stored. That a status is an error for a typed call says nothing against keeping it: the rules of
     /// HTTP do.
     private func isOfUse(_ response: Response, _ passage: Passage) async -> Bool {
-        let refusal = await refusal(of: response, passage)
+        guard passage.asker.acceptance != nil else { return true }
+        let refusal =
+            wire.interceptors.isEmpty
+            ? await self.refusal(of: response, passage)
+            : await Hook.run(isInFlight: true) { await self.refusal(of: response, passage) }
         return refusal == nil || refusal?.code == .badStatus
     }
 

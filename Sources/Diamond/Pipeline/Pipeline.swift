@@ -54,7 +54,7 @@ final class Pipeline: Sendable {
             guard !request.isKept else { return try await keeping(request, asker) }
             return try await plainResponse(to: request, asker)
         } catch {
-            throw await told(error)
+            throw await told(error, asker)
         }
     }
 
@@ -63,15 +63,29 @@ final class Pipeline: Sendable {
     }
 
     /// The error as the caller gets it.
-    func told(_ error: ConnectionError) async -> ConnectionError {
-        error.code == .parked ? error : await wire.interceptors.transform(error)
+    func told(_ error: ConnectionError, _ asker: Asker) async -> ConnectionError {
+        guard error.code != .parked, !wire.interceptors.isEmpty else { return error }
+        return await aside(asker) { await wire.interceptors.transform(error) }
+    }
+
+    /// Lets code of the app run, and meanwhile another connection: what it waits for may be one of this engine.
+    func aside<Value, Failure: Error>(
+        _ asker: Asker,
+        _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        asker.claim?.step(aside: true)
+        defer { asker.claim?.step(aside: false) }
+        return try await body()
     }
 
     /// What the one who asks gets of a response as it came: transformed first, so that what is taken, validated and decoded
     /// is the same from a server and from the cache.
     func taken(_ response: Response, by asker: Asker) async throws(ConnectionError) -> Response {
-        guard let acceptance = asker.acceptance else { return try await wire.interceptors.transform(response) }
-        return try await acceptance.taken(response, by: wire.interceptors)
+        guard !wire.interceptors.isEmpty else { return try await asker.acceptance?.taken(response, by: []) ?? response }
+        return try await aside(asker) { () async throws(ConnectionError) in
+            guard let acceptance = asker.acceptance else { return try await wire.interceptors.transform(response) }
+            return try await acceptance.taken(response, by: wire.interceptors)
+        }
     }
 
     /// The response as it came, or as it is stored.
@@ -126,10 +140,14 @@ final class Pipeline: Sendable {
         if let known = Passage(known: request.memory, by: environment.number, at: forgotten.count) { return known }
         let epoch = forgotten.count
         let isAsking = environment.provider != nil
-        if isAsking { asker.claim?.step(aside: true) }
         var resolved = request
-        if isAsking { resolved = try await environment.resolve(request) } else { try environment.complete(&resolved) }
-        if isAsking { asker.claim?.step(aside: false) }
+        if isAsking {
+            resolved = try await aside(asker) { () async throws(ConnectionError) in
+                try await environment.resolve(request)
+            }
+        } else {
+            try environment.complete(&resolved)
+        }
         let passage = try Passage(resolved, rules: keyRules, at: epoch)
         let isKnown = !isAsking || request.identity != nil
         if isKnown, request.body?.readsFiles != true {

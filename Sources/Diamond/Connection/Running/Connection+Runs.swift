@@ -16,6 +16,7 @@ extension Connection {
         core.withLock { core in
             guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.isEnqueued = true
+            core.isInFlight = Hook.isInFlight
             (core.home, core.maker) = (home, home)
             return true
         }
@@ -51,7 +52,12 @@ extension Connection {
         left?.stop(for: self)
         guard let (run, claim, pipeline) = taken else { return runner.letGo() }
         guard let pipeline else { return arrive(.failure(.cancelled), at: run, claim, from: runner) }
-        let outcome = await outcome(of: pipeline, claim)
+        let isInFlight = core.withLock { $0.isInFlight }
+        // All that it does, code of the app included, is done for the exchange that waits for it.
+        let outcome =
+            isInFlight
+            ? await Hook.run(isInFlight: true) { await self.outcome(of: pipeline, claim) }
+            : await self.outcome(of: pipeline, claim)
         if case .failure(let error) = outcome, error.code == .parked { return park(run, claim, runner) }
         arrive(outcome, at: run, claim, from: runner)
     }
@@ -100,7 +106,7 @@ extension Connection {
     private func outcome(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
         let request: Request
         do throws(ConnectionError) { request = try await preparedRequest(claim) } catch {
-            return .failure(await pipeline.told(error))
+            return .failure(await pipeline.told(error, Asker(claim: claim)))
         }
         let asker = Asker(
             priority: FlightPriority(queuePriority), claim: claim, acceptance: claim.acceptance, box: box(),

@@ -35,12 +35,13 @@ final class Members: Sendable {
     }
 
     /// Takes a connection in, behind those of its lane where that is serial. One that such a connection waits for does not
-    /// wait for them: both would wait for ever.
+    /// wait for them: both would wait for ever. Whether code of the app waits for it that is called in the middle of one,
+    /// nobody knows: it counts as if it did.
     ///
     /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
     func add(_ connection: Connection) -> Bool {
         let lane = connection.request.lane
-        let isInOrder = lanes[lane].isSerial
+        let isInOrder = lanes[lane].isSerial && !Hook.isRunning
         let (isNew, isInLine) = state.withLock { state in
             guard connection.join(self) else { return (false, false) }
             state.count += 1

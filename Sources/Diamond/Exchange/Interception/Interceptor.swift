@@ -62,7 +62,7 @@ extension [any Interceptor] {
 
     func validate(_ response: Response) async throws(ConnectionError) {
         for interceptor in self {
-            do { try await interceptor.validate(response) } catch {
+            do { try await Hook.run { try await interceptor.validate(response) } } catch {
                 throw ConnectionError(intercepted: error, "the response was refused", response)
             }
         }
@@ -71,7 +71,7 @@ extension [any Interceptor] {
     func transform(_ response: Response) async throws(ConnectionError) -> Response {
         var response = response
         for interceptor in self {
-            do { try await interceptor.transform(&response) } catch {
+            do { try await Hook.run { try await interceptor.transform(&response) } } catch {
                 throw ConnectionError(intercepted: error, "the response could not be transformed", response)
             }
         }
@@ -81,7 +81,7 @@ extension [any Interceptor] {
     func transform(_ error: ConnectionError) async -> ConnectionError {
         guard error.code != .cancelled else { return error }
         var error = error
-        for interceptor in self { await interceptor.transform(&error) }
+        for interceptor in self { await Hook.run { await interceptor.transform(&error) } }
         return error
     }
 }

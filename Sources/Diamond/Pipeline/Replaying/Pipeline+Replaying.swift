@@ -172,7 +172,8 @@ extension Pipeline {
         nobodys.identity = nil
         do {
             // Where it names nobody, there is nobody else's credential either; a secret has to be known for the job's own.
-            guard let current = try await provider.identity(for: nobodys), current != identity else { return nil }
+            let current = try await Hook.run { [nobodys] in try await provider.identity(for: nobodys) }
+            guard let current, current != identity else { return nil }
             let message = "the job's identity is not the one that is signed in"
             return .failed(.noCredential, code: "noCredential", message: message)
         } catch {
