@@ -11,8 +11,23 @@ package enum ProcessUsage {
 
     /// The kernel's numbers of the threads with this name.
     package static func threads(named name: String) -> Set<Int> {
-        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        let all = entries(of: "/proc/self/task")
         return Set(all.filter { self.name(of: "/proc/self/task/\($0)") == name }.compactMap { Int($0) })
+    }
+
+    package static var threadCount: Int { entries(of: "/proc/self/task").count }
+
+    /// How many descriptors are open of each file, and of each kind of what has no name, such as `socket` and
+    /// `anon_inode:inotify`.
+    package static var descriptors: [String: Int] {
+        let targets = entries(of: "/proc/self/fd").compactMap { number in
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
+        }
+        return Dictionary(targets.map { ($0.replacing(#/:\[\d+\]$/#, with: ""), 1) }, uniquingKeysWith: +)
+    }
+
+    private static func entries(of directory: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     }
 
     /// The name of the thread that asks.

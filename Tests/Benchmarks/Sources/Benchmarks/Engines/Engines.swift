@@ -35,7 +35,8 @@ private enum EngineSends {
 }
 
 extension Engine {
-    fileprivate func fetch(_ url: String) async throws {
+    /// Gets a body as the bare transport does, past the cache.
+    func fetch(_ url: String) async throws {
         let response = try await send(Request(url, cache: .noStore))
         guard response.status == .ok, response.body.count == Nginx.bodySize else {
             throw Failure("\(url) answered wrongly")

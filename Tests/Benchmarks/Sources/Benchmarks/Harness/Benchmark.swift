@@ -59,7 +59,8 @@ struct Benchmark: Sendable {
 
     static let all =
         diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + sealed + bodies + compressed
-        + queues + queuePeers + transfers + handedTransfers + sessions + engines + operations + keys + pythonPeers
+        + queues + queuePeers + transfers + handedTransfers + sessions + engines + [latency] + operations + keys
+        + pythonPeers
 
     func run() async throws -> Figure {
         let measured = try await measure()

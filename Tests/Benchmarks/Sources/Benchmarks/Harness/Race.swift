@@ -11,21 +11,26 @@ struct Race {
 
     /// The ratio of ours to the peer's.
     func ratio(of measure: (Effort) -> Double) async throws -> Double {
+        try await ratio { work in measure(try await Effort.of(work)) }
+    }
+
+    /// - Parameter measure: does the work it is given, and says what came of it, in seconds.
+    func ratio(measuring measure: Measure) async throws -> Double {
         var ratios: [Double] = []
         for round in 0...rounds {
-            let (ours, peer) = try await round % 2 == 0 ? (effort(ours), effort(peer)) : reversed()
-            if round > 0 { ratios.append(measure(ours) / measure(peer)) }
-            trace(round, measure(ours), measure(peer))
+            let (ours, peer) = try await round % 2 == 0 ? (measure(ours), measure(peer)) : reversed(measure)
+            if round > 0 { ratios.append(ours / peer) }
+            trace(round, ours, peer)
         }
         return ratios.median
     }
 
-    private func reversed() async throws -> (Effort, Effort) {
-        let peer = try await effort(peer)
-        return (try await effort(ours), peer)
-    }
+    typealias Measure = (() async throws -> Void) async throws -> Double
 
-    private func effort(_ work: () async throws -> Void) async throws -> Effort { try await Effort.of(work) }
+    private func reversed(_ measure: Measure) async throws -> (Double, Double) {
+        let peer = try await measure(peer)
+        return (try await measure(ours), peer)
+    }
 
     /// With `BENCHMARK_TRACE` in the environment every round is told.
     private func trace(_ round: Int, _ ours: Double, _ peer: Double) {

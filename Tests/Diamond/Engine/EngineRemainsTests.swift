@@ -1,0 +1,121 @@
+#if Curl && os(Linux)
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// In a process of its own, because everything is counted that the process has.
+@Suite(.timeLimit(.minutes(10))) struct `An engine that was closed and dropped` {
+    @Test func `has left no file, socket, thread or task behind`() async {
+        await #expect(processExitsWith: .success) {
+            let (server, threads, count) = (try await SampleServer.shared, ProcessUsage.threadCount, 16)
+            // What the first makes for all of the process, such as what Dispatch's threads wait with.
+            try await EngineLife(server).run()
+            let descriptors = ProcessUsage.descriptors
+            for _ in 0..<count { try await EngineLife(server).run() }
+
+            #expect(await comes { ProcessUsage.descriptors.isWithin(descriptors) }, "\(ProcessUsage.descriptors)")
+            // Dispatch has now more, now fewer, and lets those go that have nothing to do.
+            #expect(await comes { ProcessUsage.threadCount < threads + count / 2 })
+        }
+    }
+}
+
+/// An engine with everything open that one can have open, from its beginning to its end.
+private struct EngineLife {
+    /// Kept by every task that is made while it is bound, and by those that such tasks make.
+    private final class Mark: Sendable {
+        @TaskLocal static var bound: Mark?
+    }
+
+    private let server: SampleServer
+    private let temporary = TemporaryStore()
+    private let left = Left()
+
+    init(_ server: SampleServer) { self.server = server }
+
+    /// Returns when nothing of it is left.
+    func run() async throws {
+        try await live()
+        try #require(await comes { left.parts.isEmpty }, "\(left.parts)")
+        try #require(await comes { !hasFiles && !hasThread }, "\(ProcessUsage.descriptors)")
+    }
+
+    private func live() async throws {
+        let mark = Mark()
+        left.note(mark)
+        try await Mark.$bound.withValue(mark) {
+            let engine = Engine(.init(store: temporary.store))
+            let replayer = try engine.replayer()
+            left.note(partsOf: engine, replayer)
+            let replaying = Task { await replayer.run() }
+            try await use(engine)
+            #expect(hasFiles && hasThread)
+            #expect(ProcessUsage.descriptors["socket", default: 0] > 0)
+            // The replayer's, and that of what is held.
+            #expect(ProcessUsage.descriptors["anon_inode:inotify"] == 2)
+            await engine.close()
+            _ = await replaying.value
+        }
+    }
+
+    /// What comes to its end, is kept for later, or goes on until the engine is closed.
+    private func use(_ engine: Engine) async throws {
+        try await withThrowingTaskGroup { group in
+            for city in 1...8 { group.addTask { _ = try await engine.send(Request(server.url("cities/\(city)"))) } }
+            try await group.waitForAll()
+        }
+        var request = Request(server.url("notes"), method: .post, body: .json(["text": "a"]))
+        request.replay = .durable
+        _ = try await engine.send(request)
+        let queue = try engine.queue()
+        let id = try #require(try await queue.enqueue(request))
+        #expect(await comes { (try? queue.job(id))?.state == .done })
+        engine.enqueue(Request(server.url("wire/hang-body")))
+        #expect(await comes { engine.activity.inFlight == 1 })
+    }
+
+    private var hasFiles: Bool {
+        ProcessUsage.descriptors.keys.contains { $0.contains(temporary.directory.lastPathComponent) }
+    }
+
+    private var hasThread: Bool { !ProcessUsage.threads(named: "diamond.curl").isEmpty }
+}
+
+/// What an engine consists of, for as long as anybody keeps it.
+private final class Left: Sendable {
+    /// `@unchecked Sendable`: never set again, but by the runtime.
+    private struct Weak: @unchecked Sendable {
+        weak var part: AnyObject?
+    }
+
+    private let noted = Guarded<[Weak]>([])
+
+    var parts: [AnyObject] { noted.withLock { $0 }.compactMap(\.part) }
+
+    func note(_ parts: AnyObject?...) {
+        noted.withLock { $0 += parts.map { Weak(part: $0) } }
+    }
+
+    func note(partsOf engine: Engine, _ replayer: Replayer) {
+        note(engine, engine.activity, engine.cache, engine.lanes, engine.transport as? CurlTransport)
+        note(engine.members, engine.pipeline.replays?.opened, replayer)
+    }
+}
+
+extension [String: Int] {
+    /// Whether there is no more of anything than in another.
+    fileprivate func isWithin(_ other: Self) -> Bool { allSatisfy { $1 <= other[$0, default: 0] } }
+}
+
+/// Yields until the condition holds; `false` after five minutes, because no limit of time ends a process of one's own.
+private func comes(_ condition: () -> Bool) async -> Bool {
+    let end = ContinuousClock.now + .seconds(300)
+    while !condition(), .now < end { await Task.yield() }
+    return condition()
+}
+#endif
