@@ -180,9 +180,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     /// Makes the connection wait for another, of any engine, or for an operation of any queue, to finish.
     ///
-    /// What another connection's failure means, ``failedDependencies`` says. Where this would close a cycle, nothing is
-    /// added, and the connection fails with `dependencyCycle` when it is run. Without effect once it has started. An
-    /// operation that is no connection is kept until it finishes.
+    /// What another connection's failure means, ``failedDependencies`` says. Where this would close a cycle, the order of
+    /// serial lanes included, nothing is added, and the connection fails with `dependencyCycle` when it is run. Without effect
+    /// once it has started. An operation that is no connection is kept until it finishes.
     public final override func addDependency(_ operation: Operation) { depend(on: operation) }
 
     /// Waits until the edge that is returned is ended.

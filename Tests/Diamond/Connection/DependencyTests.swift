@@ -288,6 +288,53 @@ import Testing
 
     // MARK: Everything at once
 
+    /// Against who can be reached from whom, asked anew for every edge.
+    @Test func `closes a cycle where a search finds one, and nowhere else`() {
+        var random = SplitMix(state: Effort.seed)
+        for _ in 0..<Effort.rounds(200, soaking: 20_000) {
+            let connections = (0..<12).map { Connection(Request("http://h/\($0)")) }
+            var line = SerialLine()
+            var inLine: [Int] = []
+            var edges: [Set<Int>] = Array(repeating: [], count: connections.count)
+            func awaits(_ one: Int, _ other: Int) -> Bool {
+                var (known, open): (Set<Int>, [Int]) = ([], [one])
+                while let next = open.popLast() {
+                    guard next != other else { return true }
+                    guard known.insert(next).inserted else { continue }
+                    open += edges[next]
+                    if let place = inLine.firstIndex(of: next), place > 0 { open.append(inLine[place - 1]) }
+                }
+                return false
+            }
+            for _ in 0..<60 {
+                let one = Int.random(in: 0..<12, using: &random), two = Int.random(in: 0..<12, using: &random)
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0:
+                    connections[one].removeDependency(connections[two])
+                    edges[one].remove(two)
+                case 1 where inLine.contains(one):
+                    _ = line.remove(ObjectIdentifier(connections[one]))
+                    inLine.removeAll { $0 == one }
+                case 1, 2:
+                    guard !inLine.contains(one) else { continue }
+                    let isFree = inLine.last.map { !awaits($0, one) } ?? true
+                    let hasEntered = line.append(connections[one])
+                    #expect(hasEntered == isFree, "DIAMOND_SEED=\(Effort.seed)")
+                    if isFree { inLine.append(one) }
+                default:
+                    let isCycle = awaits(two, one)
+                    connections[one].addDependency(connections[two])
+                    let fault = connections[one].core.withLock { core in
+                        defer { core.fault = nil }
+                        return core.fault
+                    }
+                    #expect((fault?.code == .dependencyCycle) == isCycle, "DIAMOND_SEED=\(Effort.seed)")
+                    if !isCycle { edges[one].insert(two) }
+                }
+            }
+        }
+    }
+
     @Test func `holds in any graph, with connections canceled and dependencies removed at any moment`() async throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(20, soaking: 2000) {

@@ -5,20 +5,25 @@ import Testing
 @Suite struct `The order of a serial lane` {
     private let connections = (0..<4).map { Connection(Request("http://h/\($0)")) }
 
-    @Test func `is kept where one that left comes again, or another with its address`() {
+    @Test(arguments: 0..<4) func `closes the gap of one that leaves, which may come again`(number: Int) {
         var line = SerialLine()
-        var holds: [Dependency] = []
-        func append(_ number: Int) {
-            line.append(connections[number]) { connection in
-                holds.append(connection.hold())
-                return holds[holds.count - 1]
-            }
+        func append(_ connection: Connection) -> Bool { line.append(connection) }
+        func remove(_ connection: Connection) -> (left: Connection?, turn: Dependency?) {
+            line.remove(ObjectIdentifier(connection))
         }
-        for number in 0..<3 { append(number) }
-        #expect(line.remove(ObjectIdentifier(connections[1])) == nil)
-        append(1)
-        #expect(line.remove(ObjectIdentifier(connections[0])) === holds[1])
-        #expect(line.remove(ObjectIdentifier(connections[2])) === holds[2])
-        #expect(line.remove(ObjectIdentifier(connections[1])) == nil && line.isEmpty)
+        for connection in connections { #expect(append(connection)) }
+        let gone = connections[number]
+        var left = connections
+        left.remove(at: number)
+        #expect(remove(gone).turn?.dependent === (number == 0 ? left[0] : nil))
+        #expect(append(gone))
+        left.append(gone)
+        for (connection, next) in zip(left, left.dropFirst()) {
+            let (leaving, turn) = remove(connection)
+            #expect(leaving === connection && turn?.dependent === next)
+            #expect(next.node.predecessor == nil && connection.node.follower == nil)
+        }
+        #expect(remove(gone).turn == nil && line.isEmpty)
+        #expect(remove(gone).left == nil)
     }
 }

@@ -74,6 +74,7 @@ extension ConnectionError {
 
     init(dependencyCycle cycle: [Connection]) {
         let names = cycle.map(\.request.description).joined(separator: " → ")
-        self.init(.dependencyCycle, "it would wait for itself: \(names); remove one of these dependencies")
+        let advice = "remove one of these dependencies; standing behind another in a serial lane is one, too"
+        self.init(.dependencyCycle, "it would wait for itself: \(names): \(advice)")
     }
 }

@@ -10,6 +10,7 @@ enum DependencyGraph {
         /// What may start, and has not been started.
         var ready: [Connection] = []
         var isStarting = false
+        var order = DependencyOrder()
 
         mutating func next() -> [Connection]? {
             guard !isStarting, !ready.isEmpty else { return nil }
@@ -24,11 +25,6 @@ enum DependencyGraph {
     /// The dependencies of a connection.
     static func dependencies(of connection: Connection) -> [Dependency] {
         state.withLock { _ in connection.node.dependencies }
-    }
-
-    /// The connections that wait for one.
-    static func dependents(of connection: Connection) -> [Connection] {
-        state.withLock { _ in connection.node.waitingDependents }
     }
 
     // MARK: Edges
@@ -46,7 +42,11 @@ enum DependencyGraph {
     ///
     /// - Parameter gate: one that Foundation knows already; ended where it is not needed.
     static func add(_ edge: Dependency, of dependent: Connection, gate: DependencyGate?) -> Addition {
-        let (addition, isKept) = state.withLock { _ in add(edge, dependent, gate) }
+        let (addition, isKept, met) = state.withLock { state in
+            let (addition, isKept) = add(edge, dependent, gate, &state.order)
+            return (addition, isKept, state.order.takeMet())
+        }
+        withExtendedLifetime(met) {}
         if !isKept { gate?.end() }
         if case .added = addition, edge.connection == nil { watch(edge) }
         return addition
@@ -55,12 +55,13 @@ enum DependencyGraph {
     private static func add(
         _ edge: Dependency,
         _ dependent: Connection,
-        _ gate: DependencyGate?
+        _ gate: DependencyGate?,
+        _ order: inout DependencyOrder
     ) -> (Addition, isKept: Bool) {
         let (node, target) = (dependent.node, edge.connection)
-        if let target, let cycle = cycle(from: dependent, to: target) { return (.cycle(cycle), false) }
         edge.isOver = target?.node.isOver ?? false
         guard edge.isOver || node.gate != nil || gate != nil else { return (.needsGate, false) }
+        if let target, !edge.isOver, let cycle = order.put(dependent, behind: target) { return (.cycle(cycle), false) }
         node.dependencies.append(edge)
         guard !edge.isOver else { return (.added, false) }
         node.unfinished += 1
@@ -90,6 +91,31 @@ enum DependencyGraph {
     }
 
     private static let watchers = OperationQueue()
+
+    // MARK: Lines
+
+    /// Puts a connection behind the last of a line, whose turn it waits for until ``leaveLine(_:)``.
+    ///
+    /// - Returns: `false`, and does nothing, where it would wait for itself.
+    static func line(up connection: Connection, behind last: Connection) -> Bool {
+        let (isBehind, met) = state.withLock { state in
+            let isBehind = state.order.put(connection, behind: last) == nil
+            if isBehind { (connection.node.predecessor, last.node.follower) = (last, connection) }
+            return (isBehind, state.order.takeMet())
+        }
+        withExtendedLifetime(met) {}
+        return isBehind
+    }
+
+    /// Takes a connection out of its line: who stood behind it stands behind who stood before it.
+    static func leaveLine(_ connection: Connection) {
+        state.withLock { _ in
+            let (predecessor, follower) = (connection.node.predecessor, connection.node.follower)
+            predecessor?.node.follower = follower
+            follower?.node.predecessor = predecessor
+            (connection.node.predecessor, connection.node.follower) = (nil, nil)
+        }
+    }
 
     // MARK: Waiting
 

@@ -9,10 +9,15 @@ final class DependencyNode: @unchecked Sendable {
     var unfinished = 0
     /// What Foundation waits for, while there are such.
     var gate: DependencyGate?
+    /// Its place in the ``DependencyOrder``, once it has an edge.
+    var order: Int?
     /// Whether whoever waits for the connection need wait no longer.
     var isOver = false
     /// The connection itself while it waits to be started: whoever enqueued it need not keep it.
     var waiting: Connection?
+    /// Who stands before and behind it in a line.
+    weak var predecessor: Connection?
+    weak var follower: Connection?
     private var dependents: [Dependent] = []
     private var compaction = 16
 
@@ -25,10 +30,14 @@ final class DependencyNode: @unchecked Sendable {
         dependents.append(Dependent(edge: edge))
     }
 
-    var hasDependents: Bool { dependents.contains { $0.edge?.isOver == false } }
+    /// Whom the connection waits for.
+    var awaited: [Connection] {
+        dependencies.compactMap { $0.isOver ? nil : $0.connection } + (predecessor.map { [$0] } ?? [])
+    }
 
-    var waitingDependents: [Connection] {
-        dependents.compactMap { $0.edge?.isOver == false ? $0.edge?.dependent : nil }
+    /// Who waits for it.
+    var waiters: [Connection] {
+        dependents.compactMap { $0.edge?.isOver == false ? $0.edge?.dependent : nil } + (follower.map { [$0] } ?? [])
     }
 
     func takeDependents() -> [Dependency] {

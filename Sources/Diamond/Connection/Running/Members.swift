@@ -56,7 +56,9 @@ final class Members: Sendable {
     }
 
     private func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) {
-        if let next = state.withLock({ $0.leaveLine(number, lane) }) { DependencyGraph.end(next) }
+        let (left, turn) = state.withLock { $0.leaveLine(number, lane) }
+        withExtendedLifetime(left) {}
+        if let turn { DependencyGraph.end(turn) }
     }
 
     /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait for ever.
@@ -74,15 +76,15 @@ final class Members: Sendable {
 extension Members.State {
     /// - Returns: `false` where it need not wait for the line, which waits for it.
     fileprivate mutating func enterLine(_ connection: Connection, _ lane: Lane) -> Bool {
-        let line = lines[lane] ?? SerialLine()
-        guard !DependencyGraph.isAwaited(connection, by: line.contains) else { return false }
-        lines[lane, default: line].append(connection) { $0.hold() }
-        return true
+        lines[lane, default: SerialLine()].append(connection)
     }
 
-    fileprivate mutating func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) -> Dependency? {
-        let next = lines[lane]?.remove(number)
+    fileprivate mutating func leaveLine(
+        _ number: ObjectIdentifier,
+        _ lane: Lane
+    ) -> (left: Connection?, turn: Dependency?) {
+        guard let change = lines[lane]?.remove(number) else { return (nil, nil) }
         if lines[lane]?.isEmpty == true { lines[lane] = nil }
-        return next
+        return change
     }
 }

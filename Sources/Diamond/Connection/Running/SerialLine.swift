@@ -1,39 +1,42 @@
 /// The order of a serial lane: the first runs, the others are held until it is their turn: when it has finished, and its
 /// callbacks have returned.
 struct SerialLine {
+    private struct Place {
+        /// Kept, so that no other gets its address while the line knows it by that.
+        let connection: Connection
+        let hold: Dependency?
+        var previous: ObjectIdentifier?
+        var next: ObjectIdentifier?
+    }
+
+    private var places: [ObjectIdentifier: Place] = [:]
     private var first: ObjectIdentifier?
-    // By number: one that has left may be freed, and another get its address.
-    private var others = FirstInFirstOut<(connection: ObjectIdentifier, number: Int)>()
-    private var holds: [ObjectIdentifier: (number: Int, hold: Dependency)] = [:]
-    private var count = 0
+    private var last: ObjectIdentifier?
 
-    var isEmpty: Bool { first == nil }
+    var isEmpty: Bool { places.isEmpty }
 
-    func contains(_ connection: Connection) -> Bool {
+    /// - Returns: `false` where it need not wait for the line, because that waits for it.
+    mutating func append(_ connection: Connection) -> Bool {
         let number = ObjectIdentifier(connection)
-        return first == number || holds[number] != nil
-    }
-
-    /// - Parameter hold: called where others come first.
-    mutating func append(_ connection: Connection, hold: (Connection) -> Dependency) {
-        let number = ObjectIdentifier(connection)
-        guard first != nil else { return first = number }
-        count += 1
-        others.append((number, count))
-        holds[number] = (count, hold(connection))
-    }
-
-    /// - Returns: the hold of the one whose turn it is now, where that has changed.
-    mutating func remove(_ number: ObjectIdentifier) -> Dependency? {
-        holds[number] = nil
-        guard first == number else { return nil }
-        first = nil
-        while let next = others.popFirst() {
-            guard let waiting = holds[next.connection], waiting.number == next.number else { continue }
-            holds[next.connection] = nil
-            first = next.connection
-            return waiting.hold
+        guard let last, let end = places[last]?.connection else {
+            places[number] = Place(connection: connection, hold: nil)
+            (first, self.last) = (number, number)
+            return true
         }
-        return nil
+        guard DependencyGraph.line(up: connection, behind: end) else { return false }
+        places[number] = Place(connection: connection, hold: connection.hold(), previous: last)
+        places[last]?.next = number
+        self.last = number
+        return true
+    }
+
+    /// - Returns: what has left, to be freed where no lock is held, and the hold of the one whose turn it is now, where that
+    ///   has changed.
+    mutating func remove(_ number: ObjectIdentifier) -> (left: Connection?, turn: Dependency?) {
+        guard let place = places.removeValue(forKey: number) else { return (nil, nil) }
+        DependencyGraph.leaveLine(place.connection)
+        if let previous = place.previous { places[previous]?.next = place.next } else { first = place.next }
+        if let next = place.next { places[next]?.previous = place.previous } else { last = place.previous }
+        return (place.connection, place.previous == nil ? first.flatMap { places[$0]?.hold } : nil)
     }
 }

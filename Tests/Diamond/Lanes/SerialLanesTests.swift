@@ -1,0 +1,161 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(10))) struct `Serial lanes` {
+    private let airport = Airport()
+    private let temporary = TemporaryStore()
+    private let clock = ManualClock()
+
+    private func engine(_ lanes: [Lane: LaneLimits] = [:]) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = airport.transport
+        configuration.now = { [clock] in clock.now }
+        configuration.lanes = lanes
+        return Engine(configuration)
+    }
+
+    private func request(_ url: String, _ lane: Lane = .default) -> Request {
+        var request = Request(url)
+        request.lane = lane
+        return request
+    }
+
+    private func flying(_ urls: [String]) async { await untilTrue { airport.flying == urls } }
+
+    @Test func `keep their order, through answers from the cache and failures`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            if request.url.hasSuffix("3") { throw TransportError(.cannotConnect, "nobody there") }
+            return .stub(headers: [.cacheControl: "max-age=3600"])
+        }
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.retry = .never
+        configuration.transport = transport
+        configuration.now = { [clock] in clock.now }
+        configuration.lanes = ["api": .serial]
+        let engine = Engine(configuration)
+        _ = try await engine.send(request("http://h/5", "api"))
+        let order = Guarded<[Int]>([])
+        let connections = (0..<20).map { number in
+            let connection = engine.connection(for: request("http://h/\(number)", "api"))
+            Task {
+                for await state in connection.states where state.isFinished { order.withLock { $0.append(number) } }
+            }
+            return connection
+        }
+        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { _ = try? await connection.response }
+        let urls = ([5] + (0..<20).filter { $0 != 5 }).map { "http://h/\($0)" }
+        #expect(transport.requests.map(\.url) == urls)
+        #expect(connections[0].dependencies.isEmpty && connections[1].dependencies.isEmpty)
+        await untilTrue { order.withLock { $0.count } == 20 }
+    }
+
+    @Test func `keep their order when one in the middle is canceled`() async throws {
+        let engine = engine(["api": .serial])
+        let connections = (0..<4).map { engine.enqueue(request("http://h/\($0)", "api")) }
+        await flying(["http://h/0"])
+        connections[1].cancel()
+        connections[2].cancel()
+        await untilTrue { connections[1].isFinished && connections[2].isFinished }
+        #expect(!connections[3].isExecuting)
+        airport.land("http://h/0")
+        await flying(["http://h/3"])
+        airport.land("http://h/3")
+        #expect(try await connections[3].response.status == .ok)
+        let last = engine.enqueue(request("http://h/4", "api"))
+        await flying(["http://h/4"])
+        airport.land("http://h/4")
+        #expect(try await last.response.status == .ok)
+    }
+
+    @Test func `cannot wait for themselves`() async throws {
+        let engine = engine(["api": .serial])
+        let connections = (0..<2).map { engine.connection(for: request("http://h/\($0)", "api")) }
+        connections[0].addDependency(connections[1])
+        for connection in connections { engine.enqueue(connection) }
+        await flying(["http://h/1"])
+        airport.land("http://h/1")
+        await flying(["http://h/0"])
+        airport.land("http://h/0")
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+    }
+
+    @Test func `are an error where a dependency is against their order`() async throws {
+        let engine = engine(["api": .serial])
+        let connections = (0..<4).map { engine.enqueue(request("http://h/\($0)", "api")) }
+        await flying(["http://h/0"])
+        connections[1].addDependency(connections[3])
+        airport.land("http://h/0")
+        let error = await #expect(throws: ConnectionError.self) { try await connections[1].response }
+        #expect(error?.code == .dependencyCycle)
+        let cycle = "GET http://h/1 → GET http://h/3 → GET http://h/2 → GET http://h/1"
+        #expect(error?.message.contains(cycle) == true, "\(error?.message ?? "")")
+        for number in 2..<4 {
+            await flying(["http://h/\(number)"])
+            airport.land("http://h/\(number)")
+            #expect(try await connections[number].response.status == .ok)
+        }
+    }
+
+    @Test func `are an error where two of them wait crosswise`() async throws {
+        let engine = engine(["api": .serial, "images": .serial])
+        let api = (0..<3).map { engine.enqueue(request("http://api/\($0)", "api")) }
+        let images = (0..<3).map { engine.enqueue(request("http://images/\($0)", "images")) }
+        await flying(["http://api/0", "http://images/0"])
+        api[1].addDependency(images[2])
+        images[1].addDependency(api[2])
+        airport.land("http://api/0")
+        airport.land("http://images/0")
+        let error = await #expect(throws: ConnectionError.self) { try await images[1].response }
+        #expect(error?.code == .dependencyCycle)
+        for url in ["http://images/2", "http://api/1", "http://api/2"] {
+            await flying([url])
+            airport.land(url)
+        }
+        for connection in [api[1], api[2], images[2]] { #expect(try await connection.response.status == .ok) }
+    }
+
+    @Test func `do not hold what one of them waits for through another`() async throws {
+        let engine = engine(["api": .serial, "images": .serial])
+        let (first, second) = (engine.connection(for: request("http://api/0", "api")), request("http://api/1", "api"))
+        let image = engine.connection(for: request("http://images/0", "images"))
+        let awaited = engine.connection(for: request("http://images/1", "images"))
+        first.addDependency(awaited)
+        engine.enqueue(first)
+        let behind = engine.enqueue(second)
+        image.addDependency(behind)
+        engine.enqueue(image)
+        engine.enqueue(awaited)
+        for url in ["http://images/1", "http://api/0", "http://api/1", "http://images/0"] {
+            await flying([url])
+            airport.land(url)
+        }
+        #expect(try await image.response.status == .ok)
+    }
+
+    @Test func `know their order when one in the middle is canceled`() async throws {
+        let engine = engine(["api": .serial])
+        let awaited = engine.connection(for: request("http://h/awaited"))
+        let connections = (0..<4).map { engine.connection(for: request("http://h/\($0)", "api")) }
+        connections[0].addDependency(awaited)
+        for connection in connections { engine.enqueue(connection) }
+        connections[1].cancel()
+        connections[2].cancel()
+        await untilTrue { connections[1].isFinished && connections[2].isFinished }
+        connections[0].addDependency(connections[3])
+        engine.enqueue(awaited)
+        await flying(["http://h/awaited"])
+        airport.land("http://h/awaited")
+        let error = await #expect(throws: ConnectionError.self) { try await connections[0].response }
+        #expect(error?.code == .dependencyCycle)
+        await flying(["http://h/3"])
+        airport.land("http://h/3")
+        #expect(try await connections[3].response.status == .ok)
+    }
+}
