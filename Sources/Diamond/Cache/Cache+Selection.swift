@@ -74,12 +74,17 @@ extension Cache {
         var keys: [RequestKey] = []
         var next: Int64 = 0
         while true {
-            let page = try file.read { (connection) throws(SQLiteError) in
-                try file.opened(CacheTable.list(from: next, limit: 1000, on: connection), on: connection)
-            }
+            let page = try await page(from: next)
             keys += page.filter(predicate).map(\.key)
             guard let last = page.last else { return keys }
             next = last.id + 1
+        }
+    }
+
+    @concurrent
+    private func page(from id: Int64) async throws(CacheError) -> [CacheListing] {
+        try file.read { (connection) throws(SQLiteError) in
+            try file.opened(CacheTable.list(from: id, limit: 1000, on: connection), on: connection)
         }
     }
 

@@ -6,19 +6,23 @@ extension Connection {
     ///
     /// - Throws: ``ConnectionError``; `cancelled` at once when the connection was canceled, started or not.
     public var response: Response {
-        get async throws(ConnectionError) {
-            let outcome = await withTaskCancellationHandler {
-                await withCheckedContinuation { waiter in
-                    let known = core.withLock { core -> ConnectionLife.Outcome? in
-                        if core.life.outcome == nil { core.waiters.append(waiter) }
-                        return core.life.outcome
-                    }
-                    if let known { waiter.resume(returning: known) }
+        get async throws(ConnectionError) { try await awaitedOutcome().get() }
+    }
+
+    private func awaitedOutcome(isolation: isolated (any Actor)? = #isolation) async -> ConnectionLife.Outcome {
+        if let outcome { return outcome }
+        return await withTaskCancellationHandler {
+            // Named, or the closure leaves the caller's actor and comes back to it.
+            _ = isolation
+            return await withCheckedContinuation { waiter in
+                let known = core.withLock { core -> ConnectionLife.Outcome? in
+                    if core.life.outcome == nil { core.waiters.append(waiter) }
+                    return core.life.outcome
                 }
-            } onCancel: {
-                cancel()
+                if let known { waiter.resume(returning: known) }
             }
-            return try outcome.get()
+        } onCancel: {
+            cancel()
         }
     }
 

@@ -13,6 +13,7 @@ extension Engine {
     ///   paused; then it is canceled, and waited for for 5 seconds at most: code of the app that does not heed a cancellation
     ///   holds nobody up for longer. None by default. What is sent meanwhile counts, too: a server
     ///   that shuts down stops to take requests first. Canceling the calling task ends the limit.
+    @concurrent
     public func close(within limit: Duration = .zero) async {
         if limit > .zero { await rest(for: limit, by: pipeline.wire.repetitions.clock) }
         for connection in members.all { connection.cancel() }

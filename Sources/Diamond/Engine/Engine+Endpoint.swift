@@ -4,13 +4,13 @@ import HTTPTypes
 extension Engine {
     /// Sends a call and decodes its body.
     ///
-    /// Of those who share an exchange, each decodes for itself: the one that has opened it before the answer is stored, in a
-    /// task of the engine; the others, and whoever is answered from the cache, on the caller's executor. What the former
-    /// cannot decode is not stored, and what was stored before stays. Any other, also where it is of another type, changes
-    /// nothing about that.
+    /// Of those who share an exchange, each decodes for itself, and none on the caller's actor: the one that has opened it
+    /// before the answer is stored. What that one cannot decode is not stored, and what was stored before stays. Any other,
+    /// also where it is of another type, changes nothing about that.
     ///
     /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, and `undecodable`, with the coding path,
     ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads.
+    @concurrent
     public func send<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Call.Output {
         let acceptance = acceptance(of: call)
         return try output(of: call, from: try await send(request(of: call), acceptance), acceptance)

@@ -20,6 +20,7 @@ extension Engine {
     ///   - request: in a serial lane it waits for its place, but in no order with connections.
     ///   - limit: bytes of a body at most; none by default. ``Configuration/bodyLimit`` is for bodies in memory.
     /// - Throws: ``ConnectionError``, as the body does later. An answer with an error status is returned, not thrown.
+    @concurrent
     public func stream(_ request: Request, limit: Int = .max) async throws(ConnectionError) -> StreamedResponse {
         try await Handover.open(request, limit: limit, over: pipeline)
     }
@@ -73,6 +74,7 @@ extension Engine {
     ///   - progress: called for every piece, on the thread of the transfer; be short.
     /// - Throws: ``ConnectionError``, and then there is no file: `cannotWrite`, before anything is sent where the directory
     ///   is not there or not to be written; `badStatus` for a status other than 2xx, with the response.
+    @concurrent
     public func download(
         _ request: Request,
         to file: URL,

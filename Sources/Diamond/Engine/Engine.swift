@@ -71,12 +71,15 @@ public final class Engine: Sendable {
 
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///
-    /// Makes no operation, but for a request in a serial lane. Canceling the calling task ends the call at once.
+    /// Makes no operation, but for a request in a serial lane. Canceling the calling task ends the call at once. Nothing is
+    /// done on the caller's actor, code of the app included.
     ///
     /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown.
+    @concurrent
     public func send(_ request: Request) async throws(ConnectionError) -> Response { try await send(request, nil) }
 
     /// - Parameter acceptance: `nil` to take what comes as it is.
+    @concurrent
     func send(_ request: Request, _ acceptance: Acceptance?) async throws(ConnectionError) -> Response {
         guard lanes[request.lane].isSerial else {
             return try await pipeline.response(to: request, asker: Asker(acceptance: acceptance))
@@ -90,12 +93,14 @@ public final class Engine: Sendable {
     /// credential provider names.
     ///
     /// - Throws: ``ConnectionError`` where the request cannot be sent.
+    @concurrent
     public func key(of request: Request) async throws(ConnectionError) -> RequestKey {
         try await pipeline.key(of: request)
     }
 
     /// Erases what is stored for a request; `false` where there was nothing.
     @discardableResult
+    @concurrent
     public func purge(_ request: Request) async throws -> Bool {
         let key = try await key(of: request)
         // What was canceled before may be about to write what it has.
@@ -110,6 +115,7 @@ public final class Engine: Sendable {
     ///
     /// - Returns: how many entries there were.
     @discardableResult
+    @concurrent
     public func forget(identity: String) async throws(CacheError) -> Int {
         pipeline.forgotten.add(identity)
         pipeline.wire.cookies?.removeAll(of: identity)

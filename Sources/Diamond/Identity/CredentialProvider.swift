@@ -1,7 +1,7 @@
 /// Knows on whose behalf requests are sent, and the values of secrets: a keychain, an environment, a login.
 public protocol CredentialProvider: Sendable {
     /// On whose behalf a request is sent that says nothing itself, such as `"user-42"`; `nil` where it is nobody's in
-    /// particular. Asked before the request's identity is computed, on the caller's executor: what this sends and waits for
+    /// particular. Asked before the request's identity is computed, never on the caller's actor: what this sends and waits for
     /// through the same engine has to name its own. Asked again before a job of the queue leaves, which has its place on the
     /// wire then: answer that from memory, or send through another engine.
     func identity(for request: Request) async throws -> String?

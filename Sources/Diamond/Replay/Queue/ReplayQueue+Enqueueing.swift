@@ -12,12 +12,14 @@ extension ReplayQueue {
     ///   to be sent any more (``ReplayPolicy/Uniqueness/merge``).
     /// - Throws: ``ReplayError``; then nothing was added.
     @discardableResult
+    @concurrent
     public func enqueue(_ request: Request, after delay: Duration = .zero) async throws(ReplayError) -> ReplayJob.ID? {
         try await enqueue([request], after: delay)[0]
     }
 
     /// Adds a request that is not sent before `date`.
     @discardableResult
+    @concurrent
     public func enqueue(_ request: Request, at date: Date) async throws(ReplayError) -> ReplayJob.ID? {
         try await add([try await draft(of: request, at: date.milliseconds)])[0]
     }
@@ -26,6 +28,7 @@ extension ReplayQueue {
     ///
     /// - Returns: as ``enqueue(_:after:)`` does, of each.
     @discardableResult
+    @concurrent
     public func enqueue(
         _ requests: [Request],
         after delay: Duration = .zero

@@ -64,6 +64,7 @@ extension ReplayQueue {
     /// Waits until a job has come to its end, in this process or another: until it is done, dead or in review.
     ///
     /// - Throws: ``ReplayError``: `noJob`; `closed` when the waiting task is canceled before.
+    @concurrent
     public func end(of id: ReplayJob.ID) async throws(ReplayError) -> ReplayJob {
         let signal = ReplaySignal()
         let number = listeners.add { transitions in if transitions.contains(where: { $0.jobID == id }) { signal.wake() }

@@ -119,6 +119,7 @@ public final class Replayer: Sendable {
 
     // MARK: The loop
 
+    @concurrent
     private func work(until deadline: Date?) async -> Summary {
         let (signal, ledger) = (ReplaySignal(), Guarded(Summary()))
         let (place, stops) = join(signal)

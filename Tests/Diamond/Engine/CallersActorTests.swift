@@ -1,0 +1,141 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Dispatch
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// An app asks from its main actor, which is to draw meanwhile.
+@Suite(.timeLimit(.minutes(5))) struct `The actor of the caller` {
+    enum Call: CaseIterable { case send, serial, output, stream, download, key, purge, forget, enqueue, replay }
+
+    private let temporary = TemporaryStore()
+    private let actor = Caller()
+    /// How often code of the app ran on the actor, of which the engine knows nothing.
+    private let intrusions = Guarded(0)
+
+    private var look: @Sendable () -> Void {
+        { [intrusions] in if CallerExecutor.isCurrent { intrusions.withLock { $0 += 1 } } }
+    }
+
+    private func engine() -> Engine {
+        let look = look
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = StubTransport { _ throws(TransportError) in
+            look()
+            return .stub(headers: [.cacheControl: "max-age=86400"], body: "7")
+        }
+        configuration.interceptors = [Lookout(look: look)]
+        configuration.credentials = Clerk(look: look)
+        configuration.lanes = ["serial": .serial]
+        configuration.now = {
+            look()
+            return Date(timeIntervalSince1970: 1_800_000_000)
+        }
+        return Engine(configuration)
+    }
+
+    @Test(arguments: Call.allCases) func `has nothing to do for it but to go on with what comes`(call: Call)
+        async throws
+    {
+        let engine = engine()
+        let directory = temporary.store.directory
+        let queue = try engine.queue()
+        let replayer = try engine.replayer()
+        // Twice: from a server, and from the cache.
+        for _ in 0..<2 {
+            let before = actor.jobs
+            try await actor.run {
+                let request = Request("http://h/")
+                switch call {
+                case .send: _ = try await engine.send(request)
+                case .serial:
+                    var request = request
+                    request.lane = "serial"
+                    _ = try await engine.send(request)
+                case .output: #expect(try await engine.send(Sight()).isElsewhere)
+                case .stream: _ = try await engine.stream(request)
+                case .download: _ = try await engine.download(request, to: directory.appendingPathComponent("file"))
+                case .key: _ = try await engine.key(of: request)
+                case .purge: _ = try await engine.purge(request)
+                case .forget: _ = try await engine.forget(identity: "anna")
+                case .enqueue: _ = try await queue.enqueue(request)
+                case .replay: _ = await replayer.replay()
+                }
+            }
+            // It begins there, and what it comes to may be waited for there.
+            #expect(actor.jobs - before <= 2)
+        }
+        #expect(intrusions.withLock { $0 } == 0)
+        await engine.close()
+    }
+
+    @Test func `waits for a connection without a detour`() async throws {
+        let engine = engine()
+        let before = actor.jobs
+        try await actor.run {
+            let connection = engine.enqueue(Request("http://h/"))
+            _ = try await connection.response
+            // There at once.
+            _ = try await connection.response
+        }
+        #expect(actor.jobs - before == 2)
+        #expect(intrusions.withLock { $0 } == 0)
+        await engine.close()
+    }
+}
+
+private actor Caller {
+    private nonisolated let executor = CallerExecutor()
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    nonisolated var jobs: Int { executor.count.withLock { $0 } }
+
+    func run(_ body: @Sendable () async throws -> Void) async throws { try await body() }
+}
+
+private final class CallerExecutor: SerialExecutor {
+    private static let key = DispatchSpecificKey<Bool>()
+    static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) != nil }
+
+    let count = Guarded(0)
+    private let queue = DispatchQueue(label: "caller")
+
+    init() { queue.setSpecific(key: Self.key, value: true) }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        count.withLock { $0 += 1 }
+        let job = UnownedJob(job)
+        queue.async { [self] in job.runSynchronously(on: asUnownedSerialExecutor()) }
+    }
+}
+
+private struct Lookout: Interceptor {
+    let look: @Sendable () -> Void
+
+    func adapt(_ request: inout TransportRequest, attempt: Int) async throws { look() }
+    func validate(_ response: Response) async throws { look() }
+    func transform(_ response: inout Response) async throws { look() }
+}
+
+private struct Clerk: CredentialProvider {
+    let look: @Sendable () -> Void
+
+    func identity(for request: Request) async throws -> String? {
+        look()
+        return "anna"
+    }
+    func secret(_ name: String, for identity: String?) async throws -> String? { nil }
+}
+
+private struct Sight: Endpoint {
+    struct Output: Decodable {
+        let isElsewhere: Bool
+        init(from decoder: any Decoder) throws { isElsewhere = !CallerExecutor.isCurrent }
+    }
+
+    var request: Request { Request("http://h/") }
+}
