@@ -63,19 +63,27 @@ extension Connection {
 
     /// Breaks every tie of a finished connection.
     private func letGo() {
-        let (observers, watch, home, token) = core.withLock { core in
+        let (home, token) = core.withLock { core in
             defer {
-                (core.observers, core.handed, core.home) = ([:], .none, nil)
+                (core.handed, core.home) = (.none, nil)
                 (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
             }
-            let home = core.isEnqueued ? core.home : nil
-            return (core.observers.values, core.watch, home, core.token)
+            return (core.isEnqueued ? core.home : nil, core.token)
         }
         token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
         home?.remove(self)
+        endObservers()
+        callBack()
+    }
+
+    /// Nothing more will be told: the connection has finished, or is freed before it was run.
+    func endObservers() {
+        let (observers, watch) = core.withLock { core in
+            defer { core.observers = [:] }
+            return (core.observers.values, core.watch)
+        }
         for observer in observers { observer.finish() }
         watch?.close()
-        callBack()
     }
 }
 

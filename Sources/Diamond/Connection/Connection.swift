@@ -67,7 +67,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         super.init()
     }
 
-    deinit { DependencyGraph.free(node) }
+    deinit {
+        endObservers()
+        DependencyGraph.free(node)
+    }
 
     // MARK: Operation
 

@@ -54,6 +54,14 @@ import Testing
         #expect(await late.next() == nil)
     }
 
+    @Test func `that is freed before it was run ends what watches it`() async {
+        var connection: Connection? = Connection(Request("http://h/"))
+        let (states, progress) = (connection?.states, connection?.progress)
+        connection = nil
+        #expect(await states?.reduce(into: []) { $0.append($1) } == [.ready])
+        #expect(await progress?.reduce(into: []) { $0.append($1) } == [TransferProgress()])
+    }
+
     @Test func `fails without an engine, and says what to do`() async {
         let connection = Connection(Request("http://h/"))
         connection.start()
