@@ -9,6 +9,10 @@ static __thread long count;
 long allocations(void) { return count; }
 
 #if defined(__linux__) && defined(__GLIBC__)
+#include <malloc.h>
+
+void give_back(void) { malloc_trim(0); }
+
 // The program's own malloc comes before the library's, and hands on to it.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t number, size_t size);
@@ -42,4 +46,6 @@ int posix_memalign(void **pointer, size_t alignment, size_t size) {
     *pointer = memory;
     return 0;
 }
+#else
+void give_back(void) {}
 #endif

@@ -1,3 +1,4 @@
+import CPeers
 import Diamond
 import Foundation
 import HTTPTypes
@@ -116,6 +117,7 @@ private enum Waiting {
     }
 
     private static func resident() throws -> Int {
+        give_back()
         let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         guard pages.count > 1, let count = Int(pages[1]) else { throw Failure("no /proc/self/statm") }
         return count * Int(getpagesize())

@@ -70,4 +70,7 @@ void curl_peer_close(curl_peer *peer);
 /// How often this thread has asked for memory; 0 for ever where nothing counts (other systems than Linux with glibc).
 long allocations(void);
 
+/// Gives back to the system what was freed, so that it does not hide what comes, where the system's library can.
+void give_back(void);
+
 #endif
