@@ -30,11 +30,11 @@ extension Activity {
             return state.end(token.kind, at: token.place)
         }
         // Of what has ended, nothing is noted any more.
-        news?.tell { token.interval.map { .ended($0, outcome() ?? token.outcome) } }
+        news?.tell { token.story.map { .ended($0.interval, outcome() ?? $0.outcome) } }
     }
 
     func note(_ outcome: ActivityOutcome, _ token: ActivityToken) {
-        state.withLock { _ in if token.isOpen { token.outcome = outcome } }
+        state.withLock { _ in if token.isOpen { token.story?.outcome = outcome } }
     }
 }
 

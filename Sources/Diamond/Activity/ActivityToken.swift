@@ -1,17 +1,25 @@
 /// One counted interval. Ends once, however often it is ended, and at the latest when it is forgotten.
 ///
-/// `@unchecked Sendable`: `isOpen` and `outcome` are changed only while the lock of the activity is held, and `outcome` only
-/// while it is open; who has closed it may read it.
+/// `@unchecked Sendable`: `isOpen` and the outcome that is told are changed only while the lock of the activity is held, and
+/// that only while it is open; who has closed it may read it.
 package final class ActivityToken: @unchecked Sendable {
+    /// What its end is told with.
+    // Apart: most are observed by nobody, and each that waits has two.
+    final class Story {
+        let interval: ActivityInterval
+        var outcome = ActivityOutcome()
+
+        init(_ interval: ActivityInterval) { self.interval = interval }
+    }
+
     let id: ActivityInterval.ID
     let kind: ActivityInterval.Kind
     /// Of its account.
     let place: Int
-    /// What its end is told with; `nil` where nobody observed its begin.
-    let interval: ActivityInterval?
+    /// `nil` where nobody observed its begin.
+    let story: Story?
     private let activity: Activity
     var isOpen = true
-    var outcome = ActivityOutcome()
 
     init(
         _ beginning: ActivityState.Beginning,
@@ -20,7 +28,7 @@ package final class ActivityToken: @unchecked Sendable {
         in activity: Activity
     ) {
         (id, place) = (beginning.id, beginning.place)
-        (self.kind, self.interval, self.activity) = (kind, interval, activity)
+        (self.kind, self.activity, story) = (kind, activity, interval.map(Story.init))
     }
 
     // Nobody else has it any more.
@@ -28,7 +36,7 @@ package final class ActivityToken: @unchecked Sendable {
 
     /// What its end will tell, unless that says something itself.
     func note(_ outcome: @autoclosure () -> ActivityOutcome) {
-        if interval != nil { activity.note(outcome(), self) }
+        if story != nil { activity.note(outcome(), self) }
     }
 
     package func end() { activity.end(self) { nil } }

@@ -1,5 +1,14 @@
 import DiamondSQLite
 
+/// Whose claim it is. One for all its runs, and no closures: each that waits has a claim.
+protocol FlightClaimant: AnyObject, Sendable {
+    /// Runs it again, because there is what the run waits for; `false` where it is not to be run.
+    func goOn(with run: Int) -> Bool
+    /// The run is kept waiting by others than the wire, or no longer.
+    func step(aside isAside: Bool, in run: Int)
+    func hear(_ event: ExchangeEvent, of run: Int)
+}
+
 /// A connection's claim to what its first question of one run waits for: a place on the wire, or a flight's outcome.
 ///
 /// Where it has to wait, the run ends, and with it its task: what waits costs a few hundred bytes. When there is what it
@@ -23,29 +32,17 @@ final class FlightClaim: Sendable {
     private let state = Guarded(State.open)
     /// How many identities had been forgotten when the run began.
     let epoch: Int
-    /// Runs the connection again; `false` where it is not to be run.
-    private let run: @Sendable () -> Bool
-    /// Tells that the run is kept waiting by others than the wire, or no longer.
-    private let stepAside: @Sendable (Bool) -> Void
-    private let told: Flight.Hear
+    private let claimant: any FlightClaimant
+    /// Which of the claimant's.
+    private let run: Int
     /// What the connection makes of what comes; `nil` where it takes it as it is.
     let acceptance: Acceptance?
 
-    init(
-        epoch: Int = 0,
-        acceptance: Acceptance? = nil,
-        run: @escaping @Sendable () -> Bool,
-        stepAside: @escaping @Sendable (Bool) -> Void,
-        hear: @escaping Flight.Hear = { _ in }
-    ) {
-        self.epoch = epoch
-        self.acceptance = acceptance
-        self.run = run
-        self.stepAside = stepAside
-        told = hear
+    init(of claimant: any FlightClaimant, _ run: Int, epoch: Int = 0, acceptance: Acceptance? = nil) {
+        (self.claimant, self.run, self.epoch, self.acceptance) = (claimant, run, epoch, acceptance)
     }
 
-    func step(aside isAside: Bool) { stepAside(isAside) }
+    func step(aside isAside: Bool) { claimant.step(aside: isAside, in: run) }
 
     /// Something has happened to an exchange in the connection's own task.
     func hear(_ event: ExchangeEvent) {
@@ -54,8 +51,10 @@ final class FlightClaim: Sendable {
         case .attempt: step(aside: false)
         case .aside, .waiting: step(aside: true)
         }
-        told(event)
+        claimant.hear(event, of: run)
     }
+
+    private func goOn() -> Bool { claimant.goOn(with: run) }
 
     // MARK: Places
 
@@ -105,7 +104,7 @@ final class FlightClaim: Sendable {
             return true
         }
         guard isWanted else { return lanes.leave(place) }
-        if !run() { drop(lanes) }
+        if !goOn() { drop(lanes) }
     }
 
     // MARK: Flights
@@ -118,7 +117,8 @@ final class FlightClaim: Sendable {
         // Under the lock: the flight may land before its number is noted.
         state.withLock { state in
             guard case .open = state else { return nil }
-            guard let number = flight.board(priority, hear: told, tell: { [self] in land($0) }) else { return false }
+            let hear: Flight.Hear = { [claimant, run] in claimant.hear($0, of: run) }
+            guard let number = flight.board(priority, hear: hear, tell: { [self] in land($0) }) else { return false }
             state = .aboard(flight, number, key)
             return true
         }
@@ -130,7 +130,7 @@ final class FlightClaim: Sendable {
             state = .landed(outcome, key)
             return true
         }
-        if isWanted { _ = run() }
+        if isWanted { _ = goOn() }
     }
 
     /// Whether a flight for it has landed, whose outcome waits to be taken.

@@ -15,7 +15,8 @@ struct Passage: Sendable {
         let wire: WireRequest
         let policy: CachePolicy
         let timeout: Duration?
-        let retry: RetryPolicy?
+        // It is large, and few have one.
+        let retry: Boxed<RetryPolicy>
         let bodyLimit: Int?
         let tags: Set<String>
         let place: FlightPlace
@@ -28,7 +29,7 @@ struct Passage: Sendable {
             let isUnconditional = !Passage.hasConditions(wire.headers)
             self.wire = wire
             policy = Passage.policy(of: request)
-            (timeout, retry, bodyLimit, tags) = (request.timeout, request.retry, request.bodyLimit, request.tags)
+            (timeout, retry, bodyLimit, tags) = (request.timeout, Boxed(request.retry), request.bodyLimit, request.tags)
             place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)
             isContinuable = wire.method == .get && wire.body == nil && isUnconditional
@@ -71,7 +72,7 @@ struct Passage: Sendable {
     var policy: CachePolicy { content.policy }
     var timeout: Duration? { content.timeout }
     /// The request's own.
-    var retry: RetryPolicy? { content.retry }
+    var retry: RetryPolicy? { content.retry.value }
     /// The request's own.
     var bodyLimit: Int? { content.bodyLimit }
     var tags: Set<String> { content.tags }

@@ -8,7 +8,7 @@ import Testing
     private let place = FlightPlace(lane: .default, origin: "http://h")
 
     private func claim(run: @escaping @Sendable () -> Bool = { true }) -> FlightClaim {
-        FlightClaim(run: run, stepAside: { _ in })
+        FlightClaim(of: Claimant(run: run), 1)
     }
 
     @Test func `that is dropped while its place is on the way was waiting, and gives the place back`() {
@@ -42,4 +42,14 @@ import Testing
         #expect(claim.takeOutcome(for: nil) == nil)
         #expect(!claim.drop(lanes))
     }
+}
+
+private final class Claimant: FlightClaimant {
+    private let run: @Sendable () -> Bool
+
+    init(run: @escaping @Sendable () -> Bool) { self.run = run }
+
+    func goOn(with run: Int) -> Bool { self.run() }
+    func step(aside isAside: Bool, in run: Int) {}
+    func hear(_ event: ExchangeEvent, of run: Int) {}
 }

@@ -45,7 +45,9 @@ extension Connection {
         let (taken, left) = core.withLock { core -> (TakenRun?, ConnectionWork?) in
             guard let run = core.life.takeRun() else { return (nil, core.life.isUnderWay ? nil : core.takeWork()) }
             let epoch = core.home?.pipeline.forgotten.count ?? 0
-            let claim = core.claim ?? newClaim(in: run, after: epoch, core.acceptance ?? ownAcceptance)
+            let claim =
+                core.claim
+                ?? FlightClaim(of: self, run, epoch: epoch, acceptance: core.acceptance ?? ownAcceptance)
             (core.runner, core.claim) = (runner, claim)
             return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil), nil)
         }
@@ -81,27 +83,6 @@ extension Connection {
     }
 
     private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?)
-
-    private func newClaim(in run: Int, after epoch: Int, _ acceptance: Acceptance?) -> FlightClaim {
-        FlightClaim(
-            epoch: epoch,
-            acceptance: acceptance,
-            run: { [self] in
-                let crew = core.withLock { core -> Crew? in
-                    if core.life.takeUp(run) { return core.home?.crew }
-                    // The next run has a claim of its own.
-                    if !core.life.isUnderWay { core.claim = nil }
-                    return nil
-                }
-                crew?.add(self, isResumed: true)
-                return crew != nil
-            },
-            stepAside: { [self] isAside in
-                core.withLock { $0.life.wants(run) ? $0.runner : nil }?.step(aside: isAside)
-            },
-            hear: { [self] event in hear(event, of: run) }
-        )
-    }
 
     private func outcome(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
         let request: Request
@@ -145,5 +126,22 @@ extension Connection {
         forget(runner)
         if let lanes = core.withLock({ $0.home?.lanes }) { claim.drop(lanes) }
         perform(announcing: true) { $0.arrive(outcome, from: run) }
+    }
+}
+
+extension Connection: FlightClaimant {
+    func goOn(with run: Int) -> Bool {
+        let crew = core.withLock { core -> Crew? in
+            if core.life.takeUp(run) { return core.home?.crew }
+            // The next run has a claim of its own.
+            if !core.life.isUnderWay { core.claim = nil }
+            return nil
+        }
+        crew?.add(self, isResumed: true)
+        return crew != nil
+    }
+
+    func step(aside isAside: Bool, in run: Int) {
+        core.withLock { $0.life.wants(run) ? $0.runner : nil }?.step(aside: isAside)
     }
 }
