@@ -10,10 +10,19 @@ extension Engine {
     ///
     /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, and `undecodable`, with the coding path,
     ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads.
-    @concurrent
     public func send<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Call.Output {
-        let acceptance = acceptance(of: call)
-        return try output(of: call, from: try await send(request(of: call), acceptance), acceptance)
+        let (request, acceptance) = (request(of: call), acceptance(of: call))
+        return try await output(of: call, request, acceptance, placed(request, acceptance))
+    }
+
+    @concurrent
+    private func output<Call: Endpoint>(
+        of call: Call,
+        _ request: Request,
+        _ acceptance: Acceptance,
+        _ connection: Connection?
+    ) async throws(ConnectionError) -> Call.Output {
+        try output(of: call, from: try await response(to: request, acceptance, connection), acceptance)
     }
 
     /// Its request; one that is kept has the call's name, so that who has asked for such calls gets the output later.

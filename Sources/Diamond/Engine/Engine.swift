@@ -72,21 +72,34 @@ public final class Engine: Sendable {
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///
     /// Makes no operation, but for a request in a serial lane. Canceling the calling task ends the call at once. Nothing is
-    /// done on the caller's actor, code of the app included.
+    /// done on the caller's actor, code of the app included. In a serial lane, what one actor sends keeps its order.
     ///
     /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown.
-    @concurrent
-    public func send(_ request: Request) async throws(ConnectionError) -> Response { try await send(request, nil) }
+    public func send(_ request: Request) async throws(ConnectionError) -> Response {
+        try await response(to: request, nil, placed(request, nil))
+    }
 
-    /// - Parameter acceptance: `nil` to take what comes as it is.
-    @concurrent
-    func send(_ request: Request, _ acceptance: Acceptance?) async throws(ConnectionError) -> Response {
-        guard lanes[request.lane].isSerial else {
-            return try await pipeline.response(to: request, asker: Asker(acceptance: acceptance))
-        }
+    /// Takes a place in a serial lane for what is sent, before anything is waited for.
+    ///
+    /// - Returns: `nil` where the lane keeps no order.
+    func placed(_ request: Request, _ acceptance: Acceptance?) -> Connection? {
+        guard lanes[request.lane].isSerial else { return nil }
         let connection = connection(for: request, acceptance)
         enqueue(connection)
-        return try await connection.response
+        return connection
+    }
+
+    /// - Parameters:
+    ///   - acceptance: `nil` to take what comes as it is.
+    ///   - connection: what has its place already.
+    @concurrent
+    func response(
+        to request: Request,
+        _ acceptance: Acceptance?,
+        _ connection: Connection?
+    ) async throws(ConnectionError) -> Response {
+        if let connection { return try await connection.response }
+        return try await pipeline.response(to: request, asker: Asker(acceptance: acceptance))
     }
 
     /// The identity of a request as this engine sends it: with its base URL, headers, rules, and the identity that its

@@ -73,6 +73,21 @@ import Testing
         await engine.close()
     }
 
+    @Test func `has what it sends in a serial lane sent in its order`() async throws {
+        let sent = Guarded<[String]>([])
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = StubTransport { request throws(TransportError) in
+            sent.withLock { $0.append(request.url) }
+            return .stub(body: "7")
+        }
+        configuration.lanes = ["serial": .serial]
+        let engine = Engine(configuration)
+        let urls = (0..<200).map { "http://h/\($0)" }
+        for response in try await actor.send(urls, in: "serial", of: engine) { #expect(response.status == .ok) }
+        #expect(sent.withLock { $0 } == urls)
+        await engine.close()
+    }
+
     @Test func `waits for a connection without a detour`() async throws {
         let engine = engine()
         let before = actor.jobs
@@ -95,6 +110,21 @@ private actor Caller {
     nonisolated var jobs: Int { executor.count.withLock { $0 } }
 
     func run(_ body: @Sendable () async throws -> Void) async throws { try await body() }
+
+    /// Each in a task of its own, one after another.
+    func send(_ urls: [String], in lane: Lane, of engine: Engine) async throws -> [Response] {
+        let tasks = urls.map { url in
+            Task {
+                _ = self
+                var request = Request(url)
+                request.lane = lane
+                return try await engine.send(request)
+            }
+        }
+        var responses: [Response] = []
+        for task in tasks { responses.append(try await task.value) }
+        return responses
+    }
 }
 
 private final class CallerExecutor: SerialExecutor {
