@@ -95,7 +95,10 @@ final class CredentialRefreshes: Sendable {
         let run = Run.detached { [self] in
             do {
                 try await Self.$making.withValue(making) {
-                    try await Hook.run { try await provider.refreshSecrets(Set(due.map(\.name)), for: identity) }
+                    // A shared exchange may wait for it, or come to.
+                    try await Hook.run(isInFlight: true) {
+                        try await provider.refreshSecrets(Set(due.map(\.name)), for: identity)
+                    }
                 }
             } catch {
                 end(due, isNew: false)

@@ -101,6 +101,23 @@ import Testing
         #expect(urls.filter { $0 == "http://h/1" }.count == 2)
     }
 
+    /// More of them than run at a time.
+    @Test func `by a credential provider is sent while it is asked for whom is what is kept`() async throws {
+        let engine = engine {
+            $0.credentials = Provider(home: home)
+            $0.width = 1
+        }
+        defer { home.move(into: nil) }
+        let connections = (0..<20).map { number in
+            var request = Request("http://h/\(number)")
+            request.lane = "kept"
+            request.replay = .onFailure
+            return engine.enqueue(request)
+        }
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+        await engine.close()
+    }
+
     @Test(arguments: [0, 1, 2])
     func `by an interceptor waits for none of its serial lane`(_ place: Int) async throws {
         let send = { @Sendable [home] (url: String) in if url.hasSuffix("/1") { try await home.send("http://h/2") } }

@@ -7,7 +7,10 @@ extension Pipeline {
     /// - Throws: ``ConnectionError/Code-swift.struct/queued`` where the request is kept, and sent later.
     func keeping(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         let ticket = asker.ticket ?? ReplayTicket()
-        let (queue, draft) = try await kept(request, ticket)
+        // It asks for whom the request is.
+        let (queue, draft) = try await aside(asker) { () async throws(ConnectionError) in
+            try await self.kept(request, ticket)
+        }
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
         var asker = asker
