@@ -22,7 +22,7 @@ extension Connection {
         handOver(callbacks)
         if action == .finish { core.withLock { $0.hasFinished = true } }
         if announcing { Self.watched.forEach(didChangeValue(forKey:)) }
-        work?.stop(for: self)
+        work?.stop()
         if isHoldNew { countHold() }
         obey(action)
     }
@@ -63,15 +63,15 @@ extension Connection {
 
     /// Breaks every tie of a finished connection.
     private func letGo() {
-        let (home, token) = core.withLock { core in
+        let (home, isMember, token) = core.withLock { core in
             defer {
                 (core.handed, core.home) = (.none, nil)
                 (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
             }
-            return (core.isEnqueued ? core.home : nil, core.token)
+            return (core.home, core.isEnqueued, core.token)
         }
         token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
-        home?.remove(self)
+        if isMember { home?.remove(self) }
         endObservers()
         callBack()
     }

@@ -160,26 +160,27 @@ enum DependencyGraph {
 
     /// Ends edges. Foundation is told, and what is ready is started, outside of the lock.
     private static func end(_ edges: () -> [Dependency]) {
-        let (gates, kept) = state.withLock { state in
+        let (ended, kept) = state.withLock { state in
             let edges = edges()
             return (end(edges, &state), edges)
         }
+        // What nobody else has any more is freed here, outside of the lock.
         withExtendedLifetime(kept) {
-            for (gate, dependent) in gates { withExtendedLifetime(dependent) { gate.end() } }
+            for (gate, dependent) in ended { withExtendedLifetime(dependent) { gate?.end() } }
         }
         startReady()
     }
 
-    private static func end(_ edges: [Dependency], _ state: inout State) -> [(DependencyGate, Connection)] {
-        var gates: [(DependencyGate, Connection)] = []
+    private static func end(_ edges: [Dependency], _ state: inout State) -> [(DependencyGate?, Connection)] {
+        var ended: [(DependencyGate?, Connection)] = []
         for edge in edges where !edge.isOver {
             edge.isOver = true
             guard let dependent = edge.dependent else { continue }
             let (gate, waiting) = dependent.node.finishOne()
-            if let gate { gates.append((gate, dependent)) }
+            ended.append((gate, dependent))
             if let waiting { state.ready.append(waiting) }
         }
-        return gates
+        return ended
     }
 
     // A connection that ends as it starts makes others ready: one after another, because a chain of them can be longer

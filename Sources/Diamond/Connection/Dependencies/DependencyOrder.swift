@@ -18,6 +18,13 @@ struct DependencyOrder {
         let own = dependent.node.order ?? next()
         dependent.node.order = own
         guard own < place else { return nil }
+        let dependents = dependent.node.waiters
+        met += dependents
+        // Nobody stands behind it who would have to move along.
+        guard !dependents.isEmpty else {
+            dependent.node.order = next()
+            return nil
+        }
         // What the target waits for and does not stand before the dependent, and what waits for the dependent and does not
         // stand behind the target: all others stand right.
         let awaited = Search(from: target, over: \.awaited) { $0 >= own }

@@ -11,12 +11,15 @@ extension Connection {
         }
     }
 
-    /// Is run by an engine from now on; `false` when it is run by one already, or has finished.
-    func join(_ home: Members) -> Bool {
+    /// Is run by an engine from now on, unless it is run by one already, or has finished.
+    ///
+    /// - Parameter last: whose it was: to be freed where no lock is held.
+    func join(_ home: Members, leaving last: inout Members?) -> Bool {
         core.withLock { core in
             guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.isEnqueued = true
             core.isInFlight = Hook.isInFlight
+            last = core.home
             (core.home, core.maker) = (home, home)
             return true
         }
@@ -37,11 +40,13 @@ extension Connection {
         perform(announcing: true) { $0.arrive(outcome, from: $0.run) }
     }
 
-    func interrupt() { core.withLock { $0.runner }?.cancel(self) }
+    func interrupt() {
+        let (runner, claim) = core.withLock { ($0.runner, $0.claim) }
+        if let claim { runner?.cancel(claim) }
+    }
 
     /// Takes the request to its response, or to where it has to wait for a place on the wire or for a flight.
     func run(by runner: Runner) async {
-        runner.take(self)
         let (taken, left) = core.withLock { core -> (TakenRun?, ConnectionWork?) in
             guard let run = core.life.takeRun() else { return (nil, core.life.isUnderWay ? nil : core.takeWork()) }
             let epoch = core.home?.pipeline.forgotten.count ?? 0
@@ -49,9 +54,10 @@ extension Connection {
                 core.claim
                 ?? FlightClaim(of: self, run, epoch: epoch, acceptance: core.acceptance ?? ownAcceptance)
             (core.runner, core.claim) = (runner, claim)
+            runner.take(claim)
             return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil), nil)
         }
-        left?.stop(for: self)
+        left?.stop()
         guard let (run, claim, pipeline) = taken else { return runner.letGo() }
         guard let pipeline else { return arrive(.failure(.cancelled), at: run, claim, from: runner) }
         let isInFlight = core.withLock { $0.isInFlight }

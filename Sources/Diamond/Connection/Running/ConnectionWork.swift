@@ -4,9 +4,10 @@ struct ConnectionWork {
     let claim: FlightClaim?
     let lanes: Lanes?
 
-    func stop(for connection: Connection) {
-        runner?.cancel(connection)
-        if let lanes { claim?.drop(lanes) }
+    func stop() {
+        guard let claim else { return }
+        runner?.cancel(claim)
+        if let lanes { claim.drop(lanes) }
     }
 }
 

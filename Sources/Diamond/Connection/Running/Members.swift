@@ -42,8 +42,9 @@ final class Members: Sendable {
     func add(_ connection: Connection) -> Bool {
         let lane = connection.request.lane
         let isInOrder = lanes[lane].isSerial && !Hook.isRunning
+        var last: Members?
         let (isNew, isInLine) = state.withLock { state in
-            guard connection.join(self) else { return (false, false) }
+            guard connection.join(self, leaving: &last) else { return (false, false) }
             state.count += 1
             state.connections[ObjectIdentifier(connection)] = (state.count, connection)
             return (true, isInOrder && state.enterLine(connection, lane))

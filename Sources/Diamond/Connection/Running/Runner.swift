@@ -4,7 +4,8 @@ import DiamondSQLite
 final class Runner: Sendable {
     private struct State {
         var task: Task<Void, Never>?
-        var connection: Connection?
+        /// Of the run that it is at.
+        var claim: FlightClaim?
         var isAside = false
         var isSpent = false
     }
@@ -22,20 +23,20 @@ final class Runner: Sendable {
         state.withLock { $0.task = Task.detached { await body() } }
     }
 
-    /// From now on canceling the connection cancels the task.
-    func take(_ connection: Connection) { state.withLock { $0.connection = connection } }
+    /// From now on canceling the run cancels the task.
+    func take(_ claim: FlightClaim) { state.withLock { $0.claim = claim } }
 
     /// From now on it does not.
     func letGo() {
-        state.withLock { $0.connection = nil }
+        state.withLock { $0.claim = nil }
         step(aside: false)
         crew.setFree()
     }
 
-    /// Without effect where the connection is not the runner's any more.
-    func cancel(_ connection: Connection) {
+    /// Without effect where the run is not the runner's any more; another of the same connection may be.
+    func cancel(_ claim: FlightClaim) {
         let task = state.withLock { state -> Task<Void, Never>? in
-            guard state.connection === connection else { return nil }
+            guard state.claim === claim else { return nil }
             state.isSpent = true
             return state.task
         }

@@ -4,12 +4,15 @@ import DiamondSQLite
 final class HoldWatch: Sendable {
     let look: @Sendable () -> Void
     private let watch: QueueWatch
+    /// Looks once a second where nobody tells.
+    private let ticks: Task<Void, Never>?
 
     /// - Parameters:
     ///   - read: what is held; `nil` where that cannot be told.
     ///   - tell: called by one thread at a time, with what was read last; be short.
     init(
         _ store: Store,
+        clock: any Clock<Duration>,
         read: @escaping @Sendable () -> Set<ReplayHold>?,
         tell: @escaping @Sendable (Set<ReplayHold>) -> Void
     ) {
@@ -25,6 +28,14 @@ final class HoldWatch: Sendable {
         self.look = look
         // Before the first look: what is held between the two is not missed.
         watch = QueueWatch(bell: store.holdsPath, tell: look)
+        ticks =
+            watch.isWatching
+            ? nil
+            : Task {
+                while (try? await clock.sleep(for: .seconds(1))) != nil { look() }
+            }
         look()
     }
+
+    deinit { ticks?.cancel() }
 }

@@ -57,6 +57,7 @@ extension ReplayQueue {
     ///     and claimed, and has its place.
     /// - Returns: the id of the job that has the new request.
     /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent; `badRequest` for what has to stay.
+    @concurrent
     public func edit(
         _ id: ReplayJob.ID,
         _ change: @Sendable (inout Request) -> Void
@@ -117,6 +118,7 @@ extension ReplayQueue {
     ///   - hold: what is not to be sent.
     ///   - reason: for people.
     /// - Returns: how many jobs are held by it now that were not before.
+    @concurrent
     @discardableResult
     public func hold(_ hold: ReplayHold, reason: String = "") async throws(ReplayError) -> Int {
         try await apply(hold, reason: reason)
@@ -125,6 +127,7 @@ extension ReplayQueue {
     /// Ends a hold. Jobs that have waited for their identity to sign in are released with it.
     ///
     /// - Returns: how many jobs it has released: not those that another hold, or they themselves, hold still.
+    @concurrent
     @discardableResult
     public func release(_ hold: ReplayHold) async throws(ReplayError) -> Int {
         let count = try await end(hold)

@@ -130,7 +130,7 @@ public final class ReplayQueue: Sendable {
     ///
     /// - Parameter tell: called at once, and whenever that changes; be short.
     func watchHolds(_ tell: @escaping @Sendable (Set<ReplayHold>) -> Void) {
-        let watch = HoldWatch(store, read: { [weak self] in self?.holdsOfEngines() }, tell: tell)
+        let watch = HoldWatch(store, clock: clock.sleep, read: { [weak self] in self?.holdsOfEngines() }, tell: tell)
         holdWatch.withLock { $0 = watch }
     }
 
