@@ -8,6 +8,7 @@ final class HoldWatch: Sendable {
     private let ticks: Task<Void, Never>?
 
     /// - Parameters:
+    ///   - clock: by which it looks once a second where files cannot be watched.
     ///   - read: what is held; `nil` where that cannot be told.
     ///   - tell: called by one thread at a time, with what was read last; be short.
     init(
