@@ -22,28 +22,22 @@ import Testing
         return Engine(configuration)
     }
 
-    private func request(_ url: String, _ lane: Lane = .default) -> Request {
-        var request = Request(url)
-        request.lane = lane
-        return request
-    }
-
     private func flying(_ urls: [String]) async { await untilTrue { airport.flying == urls } }
 
     @Test func `limit what is on the wire to one origin, and not what is answered from the cache`() async throws {
         let engine = engine()
-        let first = engine.enqueue(request("http://h/1"))
+        let first = engine.enqueue(Request("http://h/1"))
         await flying(["http://h/1"])
         airport.land("http://h/1")
         _ = try await first.response
-        var connections = ["http://h/2", "http://h/3"].map { engine.enqueue(request($0)) }
+        var connections = ["http://h/2", "http://h/3"].map { engine.enqueue(Request($0)) }
         await flying(["http://h/2", "http://h/3"])
-        connections += ["http://h/4", "http://i/5"].map { engine.enqueue(request($0)) }
+        connections += ["http://h/4", "http://i/5"].map { engine.enqueue(Request($0)) }
         await flying(["http://h/2", "http://h/3", "http://i/5"])
         await untilTrue { engine.lanes.waiting == 1 }
         // A hit needs no place.
-        #expect(try await engine.enqueue(request("http://h/1")).response.source == .cache)
-        #expect(try await engine.send(request("http://h/1")).source == .cache)
+        #expect(try await engine.enqueue(Request("http://h/1")).response.source == .cache)
+        #expect(try await engine.send(Request("http://h/1")).source == .cache)
         airport.land("http://h/2")
         await flying(["http://h/3", "http://h/4", "http://i/5"])
         for url in airport.flying { airport.land(url) }
@@ -53,9 +47,9 @@ import Testing
 
     @Test func `go on with the more urgent first`() async throws {
         let engine = engine(width: 1)
-        let first = engine.enqueue(request("http://h/0"))
+        let first = engine.enqueue(Request("http://h/0"))
         await flying(["http://h/0"])
-        let low = engine.connection(for: request("http://h/1")), high = engine.connection(for: request("http://h/2"))
+        let low = engine.connection(for: Request("http://h/1")), high = engine.connection(for: Request("http://h/2"))
         low.queuePriority = .low
         high.queuePriority = .high
         engine.enqueue(low)
@@ -71,11 +65,11 @@ import Testing
 
     @Test func `let one that waits become more urgent`() async throws {
         let engine = engine(width: 1)
-        let first = engine.enqueue(request("http://h/0"))
+        let first = engine.enqueue(Request("http://h/0"))
         await flying(["http://h/0"])
         var waiting: [Connection] = []
         for number in 1...3 {
-            waiting.append(engine.enqueue(request("http://h/\(number)")))
+            waiting.append(engine.enqueue(Request("http://h/\(number)")))
             await untilTrue { engine.lanes.waiting == number }
         }
         waiting[2].queuePriority = .high
@@ -88,11 +82,11 @@ import Testing
 
     @Test func `are emptied of what a predicate picks, wherever it waits`() async throws {
         let engine = engine(width: 1)
-        let flown = engine.enqueue(request("http://h/0", "images"))
+        let flown = engine.enqueue(Request("http://h/0", "images"))
         await flying(["http://h/0"])
-        let kept = engine.enqueue(request("http://h/1"))
-        let waiting = engine.enqueue(request("http://h/2", "images"))
-        let dependent = engine.connection(for: request("http://h/3", "images"))
+        let kept = engine.enqueue(Request("http://h/1"))
+        let waiting = engine.enqueue(Request("http://h/2", "images"))
+        let dependent = engine.connection(for: Request("http://h/3", "images"))
         dependent.addDependency(kept)
         engine.enqueue(dependent)
         await untilTrue { engine.lanes.waiting == 2 }
@@ -111,7 +105,7 @@ import Testing
 
     @Test func `can be made wider while connections wait`() async throws {
         let engine = engine(width: 1)
-        let connections = (0..<6).map { engine.enqueue(request("http://h\($0)/")) }
+        let connections = (0..<6).map { engine.enqueue(Request("http://h\($0)/")) }
         await untilTrue { engine.lanes.waiting == 5 && airport.flying.count == 1 }
         engine.lanes.width = 6
         await untilTrue { airport.flying.count == 6 }
@@ -121,15 +115,15 @@ import Testing
 
     @Test func `that are paused let nothing begin, and still answer from the cache`() async throws {
         let engine = engine()
-        let first = engine.enqueue(request("http://h/1", "images"))
+        let first = engine.enqueue(Request("http://h/1", "images"))
         await flying(["http://h/1"])
         airport.land("http://h/1")
         _ = try await first.response
         engine.lanes.pause("images")
         #expect(engine.lanes.isPaused("images") && !engine.lanes.isPaused(.default))
-        let waiting = engine.enqueue(request("http://h/2", "images"))
+        let waiting = engine.enqueue(Request("http://h/2", "images"))
         await untilTrue { engine.lanes.waiting == 1 }
-        #expect(try await engine.enqueue(request("http://h/1", "images")).response.source == .cache)
+        #expect(try await engine.enqueue(Request("http://h/1", "images")).response.source == .cache)
         #expect(airport.flying.isEmpty)
         engine.lanes.resume("images")
         await flying(["http://h/2"])
@@ -166,9 +160,9 @@ import Testing
 
     @Test func `lose nobody who is canceled while waiting, and hold no place for them`() async throws {
         let engine = engine(width: 1)
-        let first = engine.enqueue(request("http://h/0"))
+        let first = engine.enqueue(Request("http://h/0"))
         await flying(["http://h/0"])
-        let waiting = (1..<100).map { engine.enqueue(request("http://h/\($0)")) }
+        let waiting = (1..<100).map { engine.enqueue(Request("http://h/\($0)")) }
         await untilTrue { engine.lanes.waiting == 99 }
         for connection in waiting { connection.cancel() }
         for connection in waiting { await #expect(throws: ConnectionError.self) { try await connection.response } }

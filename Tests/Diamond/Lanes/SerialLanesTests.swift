@@ -20,12 +20,6 @@ import Testing
         return Engine(configuration)
     }
 
-    private func request(_ url: String, _ lane: Lane = .default) -> Request {
-        var request = Request(url)
-        request.lane = lane
-        return request
-    }
-
     private func flying(_ urls: [String]) async { await untilTrue { airport.flying == urls } }
 
     @Test func `keep their order, through answers from the cache and failures`() async throws {
@@ -39,10 +33,10 @@ import Testing
         configuration.now = { [clock] in clock.now }
         configuration.lanes = ["api": .serial]
         let engine = Engine(configuration)
-        _ = try await engine.send(request("http://h/5", "api"))
+        _ = try await engine.send(Request("http://h/5", "api"))
         let order = Guarded<[Int]>([])
         let connections = (0..<20).map { number in
-            let connection = engine.connection(for: request("http://h/\(number)", "api"))
+            let connection = engine.connection(for: Request("http://h/\(number)", "api"))
             Task {
                 for await state in connection.states where state.isFinished { order.withLock { $0.append(number) } }
             }
@@ -58,7 +52,7 @@ import Testing
 
     @Test func `keep their order when one in the middle is canceled`() async throws {
         let engine = engine(["api": .serial])
-        let connections = (0..<4).map { engine.enqueue(request("http://h/\($0)", "api")) }
+        let connections = (0..<4).map { engine.enqueue(Request("http://h/\($0)", "api")) }
         await flying(["http://h/0"])
         connections[1].cancel()
         connections[2].cancel()
@@ -68,7 +62,7 @@ import Testing
         await flying(["http://h/3"])
         airport.land("http://h/3")
         #expect(try await connections[3].response.status == .ok)
-        let last = engine.enqueue(request("http://h/4", "api"))
+        let last = engine.enqueue(Request("http://h/4", "api"))
         await flying(["http://h/4"])
         airport.land("http://h/4")
         #expect(try await last.response.status == .ok)
@@ -76,7 +70,7 @@ import Testing
 
     @Test func `cannot wait for themselves`() async throws {
         let engine = engine(["api": .serial])
-        let connections = (0..<2).map { engine.connection(for: request("http://h/\($0)", "api")) }
+        let connections = (0..<2).map { engine.connection(for: Request("http://h/\($0)", "api")) }
         connections[0].addDependency(connections[1])
         for connection in connections { engine.enqueue(connection) }
         await flying(["http://h/1"])
@@ -88,7 +82,7 @@ import Testing
 
     @Test func `are an error where a dependency is against their order`() async throws {
         let engine = engine(["api": .serial])
-        let connections = (0..<4).map { engine.enqueue(request("http://h/\($0)", "api")) }
+        let connections = (0..<4).map { engine.enqueue(Request("http://h/\($0)", "api")) }
         await flying(["http://h/0"])
         connections[1].addDependency(connections[3])
         airport.land("http://h/0")
@@ -105,8 +99,8 @@ import Testing
 
     @Test func `are an error where two of them wait crosswise`() async throws {
         let engine = engine(["api": .serial, "images": .serial])
-        let api = (0..<3).map { engine.enqueue(request("http://api/\($0)", "api")) }
-        let images = (0..<3).map { engine.enqueue(request("http://images/\($0)", "images")) }
+        let api = (0..<3).map { engine.enqueue(Request("http://api/\($0)", "api")) }
+        let images = (0..<3).map { engine.enqueue(Request("http://images/\($0)", "images")) }
         await flying(["http://api/0", "http://images/0"])
         api[1].addDependency(images[2])
         images[1].addDependency(api[2])
@@ -123,9 +117,9 @@ import Testing
 
     @Test func `do not hold what one of them waits for through another`() async throws {
         let engine = engine(["api": .serial, "images": .serial])
-        let (first, second) = (engine.connection(for: request("http://api/0", "api")), request("http://api/1", "api"))
-        let image = engine.connection(for: request("http://images/0", "images"))
-        let awaited = engine.connection(for: request("http://images/1", "images"))
+        let (first, second) = (engine.connection(for: Request("http://api/0", "api")), Request("http://api/1", "api"))
+        let image = engine.connection(for: Request("http://images/0", "images"))
+        let awaited = engine.connection(for: Request("http://images/1", "images"))
         first.addDependency(awaited)
         engine.enqueue(first)
         let behind = engine.enqueue(second)
@@ -141,8 +135,8 @@ import Testing
 
     @Test func `know their order when one in the middle is canceled`() async throws {
         let engine = engine(["api": .serial])
-        let awaited = engine.connection(for: request("http://h/awaited"))
-        let connections = (0..<4).map { engine.connection(for: request("http://h/\($0)", "api")) }
+        let awaited = engine.connection(for: Request("http://h/awaited"))
+        let connections = (0..<4).map { engine.connection(for: Request("http://h/\($0)", "api")) }
         connections[0].addDependency(awaited)
         for connection in connections { engine.enqueue(connection) }
         connections[1].cancel()

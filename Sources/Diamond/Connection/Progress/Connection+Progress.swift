@@ -3,8 +3,8 @@ public import Foundation
 
 /// How far a transfer is.
 extension Connection {
-    /// How far it is over the wire, first now, then as it goes on; ends with ``states``. A connection that
-    /// shares its exchange with others tells how far that is; one that is answered from the cache stays where it began.
+    /// How far it is over the wire, first now, then as it goes on; ends with ``states``. A connection that shares its exchange
+    /// with others tells how far that is; one that is answered from the cache stays where it began.
     ///
     /// Coalesced: who looks seldom sees the last only, and that always. Where nobody asks, nothing is told.
     public var progress: AsyncStream<TransferProgress> { watch.observe() }
