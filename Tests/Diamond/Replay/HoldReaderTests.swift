@@ -1,0 +1,69 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A reader of holds` {
+    /// What is held for one reading after another, the last for ever, and what was told.
+    private final class Desk: Sendable {
+        private let readings: Guarded<[Set<ReplayHold>?]>
+        let told = Guarded<[Set<ReplayHold>]>([])
+        let clock = TestClock()
+
+        init(_ readings: [Set<ReplayHold>?]) { self.readings = Guarded(readings) }
+
+        func reader() -> HoldReader {
+            HoldReader(clock: clock) { [readings] in
+                readings.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? nil }
+            } tell: { [told] holds in
+                told.withLock { $0.append(holds) }
+            }
+        }
+
+        func second() async {
+            while clock.sleeping.isEmpty { await Task.yield() }
+            clock.advance(by: .seconds(1))
+        }
+
+        func told(_ count: Int) async -> [Set<ReplayHold>] {
+            while told.withLock({ $0.count }) < count { await Task.yield() }
+            return told.withLock { $0 }
+        }
+    }
+
+    @Test func `tries again every second where it could not see, until it has seen`() async {
+        let desk = Desk([nil, nil, [.engine]])
+        let reader = desk.reader()
+        reader.look()
+        await desk.second()
+        #expect(desk.told.withLock { $0 } == [])
+        await desk.second()
+        #expect(await desk.told(1) == [[.engine]])
+        #expect(desk.clock.sleeping.isEmpty)
+        reader.close()
+    }
+
+    @Test func `looks every second where nobody tells`() async {
+        let desk = Desk([[], [.engine], [.engine], []])
+        let reader = desk.reader()
+        reader.lookForEver()
+        reader.look()
+        for _ in 0..<3 { await desk.second() }
+        #expect(await desk.told(2) == [[.engine], []])
+        reader.close()
+    }
+
+    @Test func `that nobody has any more looks no more`() async {
+        let desk = Desk([nil])
+        var reader: HoldReader? = desk.reader()
+        reader?.look()
+        while desk.clock.sleeping.isEmpty { await Task.yield() }
+        reader?.close()
+        while !desk.clock.sleeping.isEmpty { await Task.yield() }
+        weak let left = reader
+        reader = nil
+        #expect(left == nil)
+    }
+}
