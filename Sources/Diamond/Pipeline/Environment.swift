@@ -33,9 +33,11 @@ struct Environment: Sendable {
         do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
             throw ConnectionError(RequestError(error))
         }
+        // Shared by all that set none.
+        if request.headers.isEmpty, !headers.isEmpty { return request.headers = headers }
         // At one stroke: with each change a request forgets what is known of it.
         var fields = request.headers
-        for field in headers where !fields.contains(field.name) { fields.append(field) }
+        for field in headers where !request.headers.contains(field.name) { fields.append(field) }
         if fields.count > request.headers.count { request.headers = fields }
     }
 

@@ -65,4 +65,17 @@ import Testing
         #expect(try await silent.key(of: Request("http://h/")) != engine.key(of: Request("http://h/")))
         #expect(try await silent.key(of: own) == engine.key(of: own))
     }
+
+    @Test(arguments: [HTTPFields(), [.userAgent: "Own"]])
+    func `are all sent where one name has several`(own: HTTPFields) async throws {
+        let transport = StubTransport()
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        configuration.headers = [.userAgent: "Atlas"]
+        for value in ["a", "b"] { configuration.headers.append(HTTPField(name: .accept, value: value)) }
+        _ = try await Engine(configuration).send(Request("http://h/", headers: own))
+        let sent = try #require(transport.requests.first?.headers)
+        #expect(sent[values: .accept] == ["a", "b"])
+        #expect(sent[values: .userAgent] == [own[.userAgent] ?? "Atlas"])
+    }
 }
