@@ -50,15 +50,24 @@ struct BodyPipe: Sendable {
         state.withLock { ($0.onResume, $0.onStop) = (nil, nil) }
     }
 
-    func yield(_ data: Data) -> Demand { data.withUnsafeBytes { yield(bytes: $0) } }
+    func yield(_ data: Data) -> Demand {
+        // A first piece is taken as it is: often it is all. Whoever counts from 0 may do so, so no slice of another is.
+        yield { buffer in if buffer.isEmpty, data.startIndex == 0 { buffer = data } else { buffer.append(data) } }
+    }
 
     /// Takes a piece, whatever it returns; `pause` and `stop` are about the next one.
     func yield(bytes: UnsafeRawBufferPointer) -> Demand {
+        yield { buffer in
+            if let start = bytes.baseAddress {
+                buffer.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
+            }
+        }
+    }
+
+    private func yield(_ append: (inout Data) -> Void) -> Demand {
         let (demand, waiter, news) = state.withLock { state -> (Demand, Waiter?, State.News?) in
             guard state.end == nil else { return (.stop, nil, nil) }
-            if let start = bytes.baseAddress {
-                state.buffer.append(start.assumingMemoryBound(to: UInt8.self), count: bytes.count)
-            }
+            append(&state.buffer)
             if let limit = state.limit {
                 return state.buffer.count > limit
                     ? (.stop, state.takeWaiter(), nil) : (.more, nil, state.news)

@@ -18,6 +18,15 @@ import Testing
         #expect(try await pipe.next() == nil)
     }
 
+    @Test func `hands on a piece of other bytes as one that begins at 0`() async throws {
+        let (pipe, bytes) = (BodyPipe(), Data("0123".utf8))
+        _ = pipe.yield(bytes[2...])
+        let piece = try #require(try await pipe.next())
+        #expect(piece.startIndex == 0 && piece == Data("23".utf8))
+        _ = pipe.yield(bytes)
+        #expect(try await pipe.next() == bytes)
+    }
+
     @Test func `hands on what is there before a failure`() async throws {
         let pipe = BodyPipe()
         _ = pipe.yield(Data("a".utf8))
