@@ -13,12 +13,13 @@ package final class ActivityToken: @unchecked Sendable {
     }
 
     let id: ActivityInterval.ID
-    let kind: ActivityInterval.Kind
     /// Of its account.
     let place: Int
     /// `nil` where nobody observed its begin.
     let story: Story?
     private let activity: Activity
+    // Last, and beside each other: each that waits has two tokens, and these take no word of their own.
+    let kind: ActivityInterval.Kind
     var isOpen = true
 
     init(

@@ -16,9 +16,9 @@ extension Connection {
 
     /// What ``copied()`` takes along of its own accord.
     func takeSettings(of other: Connection) {
-        let (maker, failedDependencies) = other.core.withLock { ($0.maker, $0.failedDependencies) }
+        let maker = other.core.withLock { $0.maker }
         if let maker { belong(to: maker) }
-        self.failedDependencies = failedDependencies
+        failedDependencies = other.failedDependencies
         (name, qualityOfService) = (other.name, other.qualityOfService)
         queuePriority = other.queuePriority
     }

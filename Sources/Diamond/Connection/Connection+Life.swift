@@ -63,15 +63,15 @@ extension Connection {
 
     /// Breaks every tie of a finished connection.
     private func letGo() {
-        let (home, isMember, token) = core.withLock { core in
+        let (home, membership, token) = core.withLock { core in
             defer {
                 (core.handed, core.home) = (.none, nil)
                 (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
             }
-            return (core.home, core.isEnqueued, core.token)
+            return (core.home, core.membership, core.token)
         }
         token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
-        if isMember { home?.remove(self) }
+        if let membership { home?.remove(membership) }
         endObservers()
         callBack()
     }

@@ -17,6 +17,13 @@ public import Foundation
 open class Connection: Operation, NSCopying, @unchecked Sendable {
     struct Core {
         var life = ConnectionLife()
+        // Beside what ends with a byte: the smaller ones take no words of their own.
+        /// Whether an exchange waits for it that others may share.
+        var isInFlight = false
+        /// Whether the operation has finished: its life has, and the callbacks are with their executors.
+        var hasFinished = false
+        /// Whether ``handed`` is what a subclass has made of it.
+        var isPrepared = false
         /// The engine that runs it, until it has finished.
         var home: Members?
         /// The same, for the copies of one that has finished.
@@ -29,26 +36,25 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
         var observers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
         var nextObserver = 0
-        var isEnqueued = false
-        /// Whether an exchange waits for it that others may share.
-        var isInFlight = false
         var callbacks = ConnectionCallbacks()
-        /// Whether the operation has finished: its life has, and the callbacks are with their executors.
-        var hasFinished = false
         /// What makes it one of a typed call.
         var acceptance: Acceptance?
-        var failedDependencies = FailedDependencies.cancel
+        /// Few set it.
+        var failedDependencies = Boxed<FailedDependencies>.none
         /// What measures the attempt that goes on, or has been the last.
         var meter: TransferMeter?
         /// Who wants to know what it measures.
         var watch: TransferWatch?
-        /// Whether ``handed`` is what a subclass has made of it.
-        var isPrepared = false
         /// What counts it, from when it is started until it has finished.
         var token: ActivityToken?
         var hold = ConnectionHold()
+        /// Its place among the members of the engine that it was enqueued in.
+        var membership: SlotNumber?
+        var isEnqueued: Bool { membership != nil }
+        /// Whether it was canceled, and nobody has begun to run it.
+        var isCalledOff: Bool { life.isSettled && !life.isExecuting && !life.isFinished }
         /// Why it cannot be run.
-        var fault: ConnectionError?
+        var fault = Boxed<ConnectionError>.none
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
         var handed = Boxed<Request>.none
         /// The job of a request that is kept, until the connection has finished.
@@ -59,7 +65,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     public let request: Request
 
     let core = Guarded(Core())
-    let node = DependencyNode()
+    /// Its edges, where it has some. Touched by ``DependencyGraph`` alone.
+    var knownNode: DependencyNode?
 
     /// Makes a connection without an engine; it gets one when it is enqueued.
     public required init(_ request: Request) {
@@ -69,7 +76,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     deinit {
         endObservers()
-        DependencyGraph.free(node)
+        if let knownNode { DependencyGraph.free(knownNode) }
     }
 
     // MARK: Operation
@@ -201,7 +208,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
             super.addDependency(gate)
             addition = DependencyGraph.add(edge, of: self, gate: gate)
         }
-        if case .cycle(let cycle) = addition { core.withLock { $0.fault = ConnectionError(dependencyCycle: cycle) } }
+        if case .cycle(let cycle) = addition {
+            let fault = ConnectionError(dependencyCycle: cycle)
+            core.withLock { $0.fault = .some(fault) }
+        }
         return edge
     }
 

@@ -5,8 +5,6 @@ struct Asker: Sendable {
     var claim: FlightClaim?
     /// `nil` where every answer is taken as it is.
     var acceptance: Acceptance?
-    /// Where what was received is kept that no store may keep; `nil` for a task, which asks once.
-    var box: PartialBox?
     /// Where the body of a success goes; `nil` where it is collected.
     var sink: (any BodySink)? {
         get { boxedSink.value }
@@ -28,12 +26,11 @@ struct Asker: Sendable {
         priority: FlightPriority = .normal,
         claim: FlightClaim? = nil,
         acceptance: Acceptance? = nil,
-        box: PartialBox? = nil,
         sink: (any BodySink)? = nil,
         ticket: ReplayTicket? = nil,
         request: ActivityInterval.ID? = nil
     ) {
-        (self.priority, self.claim, self.acceptance, self.box) = (priority, claim, acceptance, box)
+        (self.priority, self.claim, self.acceptance) = (priority, claim, acceptance)
         (boxedSink, self.ticket, self.request) = (Boxed(sink), ticket, request)
     }
 }

@@ -10,7 +10,7 @@ final class Flight: Sendable {
     fileprivate enum Phase {
         case new
         /// Waits, by the number that the lanes know.
-        case waiting(Int)
+        case waiting(SlotNumber)
         case flying(Task<Void, Never>)
         // Indirect, because it is large, and nobody keeps a flight that has landed.
         indirect case landed(Outcome)
@@ -107,7 +107,7 @@ final class Flight: Sendable {
     private func abandon(_ phase: Phase) {
         switch phase {
         // Where its place is there already, that is given back by who finds that it is wanted no more.
-        case .waiting(let number): _ = lanes.leaveLine(number)
+        case .waiting(let number): lanes.leaveLine(number)
         case .flying(let task): task.cancel()
         case .new, .landed: break
         }
@@ -127,23 +127,14 @@ final class Flight: Sendable {
 
     private func begin(_ priority: FlightPriority) {
         // Under the lock: the place may be there before its number is noted.
-        let number = state.withLock { state -> Int? in
+        let number = state.withLock { state -> SlotNumber? in
             guard case .new = state.phase else { return nil }
             state.priority = max(state.priority, priority)
-            let number = lanes.enter(place, state.priority, whenThereIsRoom: { [self] in take() })
+            let number = lanes.enter(place, state.priority, for: self)
             state.phase = number.map { .waiting($0) } ?? .flying(task())
             return number
         }
         if let number { lanes.count(number, scope?.begin(.queue)) }
-    }
-
-    private func take() {
-        let isWanted = state.withLock { state in
-            guard case .waiting = state.phase else { return false }
-            state.phase = .flying(task())
-            return true
-        }
-        if !isWanted { lanes.leave(place) }
     }
 
     private func task() -> Task<Void, Never> {
@@ -180,12 +171,23 @@ final class Flight: Sendable {
     }
 }
 
+extension Flight: PlaceClaimant {
+    func admit(to place: FlightPlace, of lanes: Lanes) {
+        let isWanted = state.withLock { state in
+            guard case .waiting = state.phase else { return false }
+            state.phase = .flying(task())
+            return true
+        }
+        if !isWanted { lanes.leave(place) }
+    }
+}
+
 extension Flight.State {
     /// What boarding has come to.
     fileprivate struct Boarding {
         var number: Int
         /// What waits in line, where it has become more urgent.
-        var raised: Int?
+        var raised: SlotNumber?
         var missed: ExchangeEvent?
         var meter: TransferMeter?
     }
@@ -199,7 +201,7 @@ extension Flight.State {
     }
 
     /// - Returns: the number that waits, where it has become more urgent.
-    fileprivate mutating func raise(to priority: FlightPriority) -> Int? {
+    fileprivate mutating func raise(to priority: FlightPriority) -> SlotNumber? {
         guard priority > self.priority || count == 1 else { return nil }
         self.priority = priority
         if case .waiting(let number) = phase { return number }

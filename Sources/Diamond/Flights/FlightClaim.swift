@@ -7,6 +7,10 @@ protocol FlightClaimant: AnyObject, Sendable {
     /// The run is kept waiting by others than the wire, or no longer.
     func step(aside isAside: Bool, in run: Int)
     func hear(_ event: ExchangeEvent, of run: Int)
+    /// What a run has received that a pause has ended, and that no store may keep.
+    var box: PartialBox? { get }
+    /// The same, made where there is none: few need one.
+    func makeBox() -> PartialBox
 }
 
 /// A connection's claim to what its first question of one run waits for: a place on the wire, or a flight's outcome.
@@ -17,11 +21,11 @@ final class FlightClaim: Sendable {
     private enum State {
         case open
         /// By the number that the lanes know.
-        case inLine(Int, FlightPlace)
-        case held(FlightPlace)
+        case inLine(SlotNumber)
+        // Indirect, because few have it of those that wait, and all would take the room.
+        indirect case held(FlightPlace)
         /// By the number that the flight knows.
-        case aboard(Flight, Int, RequestKey)
-        // Indirect, because few have landed of those that wait, and all take the room.
+        indirect case aboard(Flight, Int, RequestKey)
         indirect case landed(Flight.Outcome, RequestKey)
         /// Taken; every further question of the run waits in its task, because what was sent is not sent again.
         case used
@@ -56,6 +60,22 @@ final class FlightClaim: Sendable {
 
     private func goOn() -> Bool { claimant.goOn(with: run) }
 
+    // MARK: What was received
+
+    /// Whose it is that no store may keep.
+    var owner: ObjectIdentifier { ObjectIdentifier(claimant) }
+
+    /// Whether something may be there of a run before.
+    var hasKept: Bool { claimant.box != nil }
+
+    func takeKept(for request: TransportRequest, where isOfUse: (PartialAge) -> Bool) -> IncompleteArrival? {
+        claimant.box?.take(for: request, where: isOfUse)
+    }
+
+    func keep(_ incomplete: IncompleteArrival, for request: TransportRequest, at age: PartialAge) {
+        claimant.makeBox().put(incomplete, for: request, at: age)
+    }
+
     // MARK: Places
 
     /// - Parameter scope: what a wait is counted in; asked for only where there is one.
@@ -87,24 +107,14 @@ final class FlightClaim: Sendable {
         in scope: () -> ActivityScope?
     ) -> Bool {
         // Under the lock: the place may be there before its number is noted.
-        let (isThere, number) = state.withLock { state -> (Bool, Int?) in
+        let (isThere, number) = state.withLock { state -> (Bool, SlotNumber?) in
             guard case .open = state else { return (false, nil) }
-            let number = lanes.enter(place, priority) { [self] in admit(place, lanes) }
-            state = number.map { .inLine($0, place) } ?? .used
+            let number = lanes.enter(place, priority, for: self)
+            state = number.map { .inLine($0) } ?? .used
             return (number == nil, number)
         }
         if let number { lanes.count(number, scope()?.begin(.queue)) }
         return isThere
-    }
-
-    private func admit(_ place: FlightPlace, _ lanes: Lanes) {
-        let isWanted = state.withLock { state in
-            guard case .inLine = state else { return false }
-            state = .held(place)
-            return true
-        }
-        guard isWanted else { return lanes.leave(place) }
-        if !goOn() { drop(lanes) }
     }
 
     // MARK: Flights
@@ -152,7 +162,7 @@ final class FlightClaim: Sendable {
     /// Waits from now on with another priority, where it waits. Of a flight's passengers the most urgent counts.
     func change(to priority: FlightPriority, _ lanes: Lanes) {
         switch state.withLock({ $0 }) {
-        case .inLine(let number, _): lanes.change(number, to: priority)
+        case .inLine(let number): lanes.change(number, to: priority)
         case .aboard(let flight, _, _): flight.raise(to: priority)
         case .open, .held, .landed, .used, .dropped: break
         }
@@ -168,9 +178,9 @@ final class FlightClaim: Sendable {
             return state
         }
         switch old {
-        case .inLine(let number, _):
+        case .inLine(let number):
             // Where the place is on its way already, it is given back when it comes.
-            _ = lanes.leaveLine(number)
+            lanes.leaveLine(number)
             return true
         case .aboard(let flight, let number, _):
             flight.leave(number)
@@ -180,5 +190,17 @@ final class FlightClaim: Sendable {
             return false
         case .open, .landed, .used, .dropped: return false
         }
+    }
+}
+
+extension FlightClaim: PlaceClaimant {
+    func admit(to place: FlightPlace, of lanes: Lanes) {
+        let isWanted = state.withLock { state in
+            guard case .inLine = state else { return false }
+            state = .held(place)
+            return true
+        }
+        guard isWanted else { return lanes.leave(place) }
+        if !goOn() { drop(lanes) }
     }
 }

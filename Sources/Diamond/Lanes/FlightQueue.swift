@@ -1,6 +1,8 @@
 /// Which flights may begin, as a value: of those that wait the most urgent, and among equals the first come, that its
 /// lane, its origin and the whole have room for.
-struct FlightQueue {
+struct FlightQueue<Who> {
+    typealias Waiter = FlightWaiter<Who>
+
     /// Flights at the same time.
     var width: Int
     /// Flights to one origin at the same time.
@@ -18,10 +20,10 @@ struct FlightQueue {
     private(set) var running = 0
     private var runningByLane = FlightTally<Lane>()
     private var runningByOrigin = FlightTally<String>()
-    private var waiters: [Int: FlightWaiter] = [:]
+    private var waiters = SlotMap<Waiter>()
     /// The priorities of one place, the lowest first.
     private var lines: [FlightPlace: [FlightLine]] = [:]
-    private var count = 0
+    private var arrived = 0
     private var begun = 0
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
@@ -34,7 +36,11 @@ struct FlightQueue {
 
     var waiting: Int { waiters.count }
 
-    func isWaiting(_ number: Int) -> Bool { waiters[number] != nil }
+    /// Who waits; `nil` for one that does not.
+    subscript(number: SlotNumber) -> Who? {
+        get { waiters[number]?.who }
+        set { if let newValue { waiters[number]?.who = newValue } }
+    }
 
     /// Begins at once where there is room; `false` where it has to wait.
     ///
@@ -46,34 +52,38 @@ struct FlightQueue {
     }
 
     /// - Returns: its number; it may begin when ``admit()`` names it.
-    mutating func add(_ place: FlightPlace, _ priority: FlightPriority) -> Int {
-        count += 1
-        let waiter = FlightWaiter(number: count, place: place, priority: priority, begun: begun)
-        waiters[count] = waiter
-        append(waiter)
-        return count
+    mutating func add(_ place: FlightPlace, _ priority: FlightPriority, _ who: Who) -> SlotNumber {
+        arrived += 1
+        let number = waiters.add(
+            Waiter(place: place, priority: priority, arrival: arrived, begun: begun, who: who))
+        append(number, place, priority)
+        return number
     }
 
-    private mutating func append(_ waiter: FlightWaiter) {
+    private mutating func append(_ number: SlotNumber, _ place: FlightPlace, _ priority: FlightPriority) {
         let none = Array(repeating: FlightLine(), count: FlightPriority.allCases.count)
-        lines[waiter.place, default: none][waiter.priority.rawValue].append(waiter)
+        lines[place, default: none][priority.rawValue].append(number)
     }
 
-    /// Takes back one that waits; `false` where it does not.
+    /// Takes back one that waits; `nil` where it does not.
     @discardableResult
-    mutating func remove(_ number: Int) -> Bool {
-        guard let waiter = waiters.removeValue(forKey: number) else { return false }
+    mutating func remove(_ number: SlotNumber) -> Waiter? {
+        guard let waiter = waiters.remove(number) else { return nil }
+        leaveLine(number, waiter)
+        return waiter
+    }
+
+    private mutating func leaveLine(_ number: SlotNumber, _ waiter: Waiter) {
         lines[waiter.place]?[waiter.priority.rawValue].remove(number)
         if lines[waiter.place]?.allSatisfy(\.isEmpty) == true { lines[waiter.place] = nil }
-        return true
     }
 
     /// Gives one that waits another priority; it keeps its age, and comes after the equals that were there.
-    mutating func change(_ number: Int, to priority: FlightPriority) {
-        guard var waiter = waiters[number], waiter.priority != priority, remove(number) else { return }
-        waiter.priority = priority
-        waiters[number] = waiter
-        append(waiter)
+    mutating func change(_ number: SlotNumber, to priority: FlightPriority) {
+        guard let waiter = waiters[number], waiter.priority != priority else { return }
+        leaveLine(number, waiter)
+        waiters[number]?.priority = priority
+        append(number, waiter.place, priority)
     }
 
     /// One flight has ended.
@@ -84,21 +94,26 @@ struct FlightQueue {
     }
 
     /// Who begins now. Costs a look at every place in which somebody waits, where there is room for anybody.
-    mutating func admit() -> [Int] {
-        var admitted: [Int] = []
-        while !waiters.isEmpty, running < width, !pauses.isWhole, let next = next() {
-            remove(next.number)
-            begin(next.place)
-            admitted.append(next.number)
+    mutating func admit() -> [(number: SlotNumber, waiter: Waiter)] {
+        var admitted: [(SlotNumber, Waiter)] = []
+        while !waiters.isEmpty, running < width, !pauses.isWhole, let next = next(), let waiter = remove(next) {
+            begin(waiter.place)
+            admitted.append((next, waiter))
         }
         return admitted
     }
 
-    private func next() -> FlightWaiter? {
-        lines.lazy.filter { hasRoom($0.key) }.flatMap { $0.value.lazy.compactMap(\.first) }
-            .max { left, right in
-                (left.rank(begun: begun), right.number) < (right.rank(begun: begun), left.number)
+    private func next() -> SlotNumber? {
+        var best: (number: SlotNumber, rank: Int, arrival: Int)?
+        for (place, lines) in lines where hasRoom(place) {
+            for number in lines.lazy.compactMap(\.first) {
+                guard let waiter = waiters[number] else { continue }
+                let (rank, arrival) = (waiter.rank(begun: begun), waiter.arrival)
+                if let best, (best.rank, arrival) > (rank, best.arrival) { continue }
+                best = (number, rank, arrival)
             }
+        }
+        return best?.number
     }
 
     private func hasRoom(_ place: FlightPlace) -> Bool {

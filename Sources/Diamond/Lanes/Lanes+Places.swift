@@ -14,7 +14,7 @@ extension Lanes {
         in scope: @autoclosure () -> ActivityScope? = nil,
         attempt: Int = 1
     ) async -> Bool {
-        let number = state.withLock { $0.beginOrWait(at: place, priority, as: .undecided) }
+        let number = state.withLock { $0.beginOrWait(at: place, priority, for: .undecided) }
         guard let number else { return true }
         count(number, scope()?.begin(.queue, attempt: attempt))
         return await withTaskCancellationHandler {
@@ -24,62 +24,56 @@ extension Lanes {
         }
     }
 
-    private func wait(_ number: Int, _ waiter: CheckedContinuation<Bool, Never>) {
+    private func wait(_ number: SlotNumber, _ waiter: CheckedContinuation<Bool, Never>) {
         let known = state.withLock { state -> Bool? in
-            if case .decided(let isAdmitted)? = state.waiters.removeValue(forKey: number) { return isAdmitted }
-            state.waiters[number] = .waiting(waiter)
+            if let isAdmitted = state.decided.removeValue(forKey: number) { return isAdmitted }
+            state.queue[number]?.waiter = .task(waiter)
             return nil
         }
         if let known { waiter.resume(returning: known) }
     }
 
-    private func cancel(_ number: Int) {
-        let (waiter, token) = state.withLock { state in
+    private func cancel(_ number: SlotNumber) {
+        let waiting = state.withLock { state in
             // Where it has a place already, that is given back by who has it.
-            (state.queue.remove(number) ? state.decide(number, false) : nil, state.takeToken(of: number))
+            let waiting = state.queue.remove(number)?.who
+            if let waiting { state.decide(number, waiting, false) }
+            return waiting
         }
-        token?.end()
-        waiter?.tell(false)
+        waiting?.token?.end()
+        if case .task(let task)? = waiting?.waiter { task.resume(returning: false) }
     }
 
     /// Counts a wait that has begun, for as long as it lasts.
-    func count(_ number: Int, _ token: ActivityToken?) {
+    func count(_ number: SlotNumber, _ token: ActivityToken?) {
         guard let token else { return }
         let isOver = state.withLock { state in
-            guard state.queue.isWaiting(number) else { return true }
-            state.tokens[number] = token
-            return false
+            state.queue[number]?.token = token
+            return state.queue[number] == nil
         }
         if isOver { token.end() }
     }
 
     /// Takes a place, or waits for one without a task.
     ///
-    /// - Parameter call: called where there was none, when there is; then the place is the caller's.
-    /// - Returns: `nil` where there is a place, else the number for ``count(_:_:)`` and ``leaveLine(_:)``.
-    func enter(
-        _ place: FlightPlace,
-        _ priority: FlightPriority,
-        whenThereIsRoom call: @escaping @Sendable () -> Void
-    ) -> Int? {
-        state.withLock { $0.beginOrWait(at: place, priority, as: .called(call)) }
+    /// - Returns: `nil` where there is a place, else the number for ``count(_:_:)`` and ``leaveLine(_:)``: the claimant is
+    ///   admitted when there is one.
+    func enter(_ place: FlightPlace, _ priority: FlightPriority, for claimant: any PlaceClaimant) -> SlotNumber? {
+        state.withLock { $0.beginOrWait(at: place, priority, for: .claimant(claimant)) }
     }
 
     /// Takes a place where there is one; waits for none.
     func enterAtOnce(_ place: FlightPlace) -> Bool { state.withLock { $0.queue.begins(place) } }
 
     /// Gives one that waits another priority; without effect where it has its place.
-    func change(_ number: Int, to priority: FlightPriority) { change { $0.change(number, to: priority) } }
+    func change(_ number: SlotNumber, to priority: FlightPriority) { change { $0.change(number, to: priority) } }
 
     /// Waits no longer; `false` where the place is there already.
-    func leaveLine(_ number: Int) -> Bool {
-        let (isLeft, token) = state.withLock { state -> (Bool, ActivityToken?) in
-            guard state.queue.remove(number) else { return (false, nil) }
-            state.waiters[number] = nil
-            return (true, state.takeToken(of: number))
-        }
-        token?.end()
-        return isLeft
+    @discardableResult
+    func leaveLine(_ number: SlotNumber) -> Bool {
+        let waiter = state.withLock { $0.queue.remove(number) }
+        waiter?.who.token?.end()
+        return waiter != nil
     }
 
     func leave(_ place: FlightPlace) { change { $0.end(place) } }
@@ -90,25 +84,13 @@ extension Lanes.State {
     fileprivate mutating func beginOrWait(
         at place: FlightPlace,
         _ priority: FlightPriority,
-        as waiter: Lanes.Waiter
-    ) -> Int? {
-        guard !queue.begins(place) else { return nil }
-        let number = queue.add(place, priority)
-        waiters[number] = waiter
-        return number
+        for waiter: Lanes.Waiter
+    ) -> SlotNumber? {
+        queue.begins(place) ? nil : queue.add(place, priority, Lanes.Waiting(waiter: waiter))
     }
 
-    mutating func takeToken(of number: Int) -> ActivityToken? {
-        tokens.isEmpty ? nil : tokens.removeValue(forKey: number)
-    }
-
-    /// - Returns: who is to be told.
-    mutating func decide(_ number: Int, _ isAdmitted: Bool) -> Lanes.Waiter? {
-        switch waiters.removeValue(forKey: number) {
-        case .undecided?, .decided?, nil:
-            waiters[number] = .decided(isAdmitted)
-            return nil
-        case let waiter?: return waiter
-        }
+    /// Notes whether one has its place, where nobody can be told.
+    mutating func decide(_ number: SlotNumber, _ waiting: Lanes.Waiting, _ isAdmitted: Bool) {
+        if case .undecided = waiting.waiter { decided[number] = isAdmitted }
     }
 }

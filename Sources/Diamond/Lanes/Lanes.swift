@@ -7,32 +7,27 @@ import DiamondSQLite
 /// higher, so that nothing starves. All may be changed at any time; what is on the wire goes on.
 public final class Lanes: Sendable {
     struct State {
-        var queue: FlightQueue
-        var waiters: [Int: Waiter] = [:]
-        /// What counts those that wait, told that they do no longer once the lock is free.
-        var tokens: [Int: ActivityToken] = [:]
+        var queue: FlightQueue<Waiting>
+        /// Whether one has a place, known before anybody could be told.
+        var decided: [SlotNumber: Bool] = [:]
+    }
+
+    struct Waiting {
+        var waiter: Waiter
+        /// What counts the wait, told that it has ended once the lock is free.
+        var token: ActivityToken?
     }
 
     enum Waiter {
         case undecided
-        /// Whether it has a place, known before anybody could be told.
-        case decided(Bool)
-        case waiting(CheckedContinuation<Bool, Never>)
-        case called(@Sendable () -> Void)
-
-        func tell(_ isAdmitted: Bool) {
-            switch self {
-            case .waiting(let waiter): waiter.resume(returning: isAdmitted)
-            case .called(let call): if isAdmitted { call() }
-            case .undecided, .decided: break
-            }
-        }
+        case task(CheckedContinuation<Bool, Never>)
+        case claimant(any PlaceClaimant)
     }
 
     let state: Guarded<State>
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
-        let queue = FlightQueue(width: max(1, width), originWidth: max(1, originWidth), limits: limits)
+        let queue = FlightQueue<Waiting>(width: max(1, width), originWidth: max(1, originWidth), limits: limits)
         state = Guarded(State(queue: queue))
     }
 
@@ -88,13 +83,20 @@ public final class Lanes: Sendable {
     /// How many are on the wire, in all lanes.
     public var running: Int { state.withLock { $0.queue.running } }
 
-    func change(_ body: (inout FlightQueue) -> Void) {
-        let (admitted, tokens) = state.withLock { state in
+    func change(_ body: (inout FlightQueue<Waiting>) -> Void) {
+        let admitted = state.withLock { state in
             body(&state.queue)
-            let numbers = state.queue.admit()
-            return (numbers.compactMap { state.decide($0, true) }, numbers.compactMap { state.takeToken(of: $0) })
+            let admitted = state.queue.admit()
+            for (number, waiter) in admitted { state.decide(number, waiter.who, true) }
+            return admitted
         }
-        for token in tokens { token.end() }
-        for waiter in admitted { waiter.tell(true) }
+        for (_, waiter) in admitted { waiter.who.token?.end() }
+        for (_, waiter) in admitted {
+            switch waiter.who.waiter {
+            case .undecided: break
+            case .task(let task): task.resume(returning: true)
+            case .claimant(let claimant): claimant.admit(to: waiter.place, of: self)
+            }
+        }
     }
 }

@@ -21,7 +21,7 @@ struct Passage: Sendable {
         let tags: Set<String>
         let place: FlightPlace
         let url: String
-        let identity: Identity?
+        let identity: Boxed<Identity>
         let isContinuable: Bool
 
         init(_ request: borrowing Request, _ rules: KeyRules?) throws(RequestError) {
@@ -34,11 +34,11 @@ struct Passage: Sendable {
             url = wire.url.text(adding: wire.parameterItems)
             isContinuable = wire.method == .get && wire.body == nil && isUnconditional
             guard let rules, isUnconditional, Passage.isKeyed(wire, policy) else {
-                identity = nil
+                identity = .none
                 return
             }
             let form = try CanonicalForm(of: wire, rules: rules)
-            identity = Identity(key: form.key, canonicalForm: form.bytes, printableURL: wire.printableURL(rules))
+            identity = .some(Identity(key: form.key, canonicalForm: form.bytes, printableURL: wire.printableURL(rules)))
         }
     }
 
@@ -81,7 +81,7 @@ struct Passage: Sendable {
     /// The URL that is sent, without user info and without secrets that are filled in later.
     var url: String { content.url }
     /// `nil` when the cache is neither read nor written.
-    var identity: Identity? { isNobodys ? nil : content.identity }
+    var identity: Identity? { isNobodys ? nil : content.identity.value }
     /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
     /// received of its answer can then be gone on with (RFC 9110 section 14.2).
     var isContinuable: Bool { content.isContinuable }

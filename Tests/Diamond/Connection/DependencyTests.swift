@@ -294,6 +294,7 @@ import Testing
         for _ in 0..<Effort.rounds(200, soaking: 20_000) {
             let connections = (0..<12).map { Connection(Request("http://h/\($0)")) }
             var line = SerialLine()
+            var met: [AnyObject] = []
             var inLine: [Int] = []
             var edges: [Set<Int>] = Array(repeating: [], count: connections.count)
             func awaits(_ one: Int, _ other: Int) -> Bool {
@@ -313,20 +314,20 @@ import Testing
                     connections[one].removeDependency(connections[two])
                     edges[one].remove(two)
                 case 1 where inLine.contains(one):
-                    _ = line.remove(ObjectIdentifier(connections[one]))
+                    _ = line.remove(ObjectIdentifier(connections[one]), &met)
                     inLine.removeAll { $0 == one }
                 case 1, 2:
                     guard !inLine.contains(one) else { continue }
                     let isFree = inLine.last.map { !awaits($0, one) } ?? true
-                    let hasEntered = line.append(connections[one])
+                    let hasEntered = line.append(connections[one], &met)
                     #expect(hasEntered == isFree, "DIAMOND_SEED=\(Effort.seed)")
                     if isFree { inLine.append(one) }
                 default:
                     let isCycle = awaits(two, one)
                     connections[one].addDependency(connections[two])
                     let fault = connections[one].core.withLock { core in
-                        defer { core.fault = nil }
-                        return core.fault
+                        defer { core.fault = .none }
+                        return core.fault.value
                     }
                     #expect((fault?.code == .dependencyCycle) == isCycle, "DIAMOND_SEED=\(Effort.seed)")
                     if !isCycle { edges[one].insert(two) }

@@ -7,23 +7,25 @@ import Testing
 
     @Test(arguments: 0..<4) func `closes the gap of one that leaves, which may come again`(number: Int) {
         var line = SerialLine()
-        func append(_ connection: Connection) -> Bool { line.append(connection) }
-        func remove(_ connection: Connection) -> (left: Connection?, turn: Dependency?) {
-            line.remove(ObjectIdentifier(connection))
+        var met: [AnyObject] = []
+        func append(_ connection: Connection) -> Bool { line.append(connection, &met) }
+        func remove(_ connection: Connection) -> Dependency? {
+            met = []
+            return line.remove(ObjectIdentifier(connection), &met)
         }
         for connection in connections { #expect(append(connection)) }
         let gone = connections[number]
         var left = connections
         left.remove(at: number)
-        #expect(remove(gone).turn?.dependent === (number == 0 ? left[0] : nil))
+        #expect(remove(gone)?.dependent === (number == 0 ? left[0] : nil))
         #expect(append(gone))
         left.append(gone)
         for (connection, next) in zip(left, left.dropFirst()) {
-            let (leaving, turn) = remove(connection)
-            #expect(leaving === connection && turn?.dependent === next)
-            #expect(next.node.predecessor == nil && connection.node.follower == nil)
+            let turn = remove(connection)
+            #expect(met.contains { $0 === connection } && turn?.dependent === next)
+            #expect(next.knownNode?.predecessor == nil && connection.knownNode?.follower == nil)
         }
-        #expect(remove(gone).turn == nil && line.isEmpty)
-        #expect(remove(gone).left == nil)
+        #expect(remove(gone) == nil && line.isEmpty)
+        #expect(remove(gone) == nil && met.isEmpty)
     }
 }

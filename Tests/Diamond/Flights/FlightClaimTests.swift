@@ -52,4 +52,6 @@ private final class Claimant: FlightClaimant {
     func goOn(with run: Int) -> Bool { self.run() }
     func step(aside isAside: Bool, in run: Int) {}
     func hear(_ event: ExchangeEvent, of run: Int) {}
+    var box: PartialBox? { nil }
+    func makeBox() -> PartialBox { PartialBox() }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Those who keep what they have received` {
     private let holders = PartialHolders()
-    private let owner = PartialHolders.Owner.box(ObjectIdentifier(Gate.self))
+    private let owner = PartialHolders.Owner.claimant(ObjectIdentifier(Gate.self))
 
     private func hold() -> PartialHold { PartialHold(of: owner, among: holders) }
 

@@ -70,10 +70,7 @@ extension Connection {
     /// Canceled, and enqueued by nobody, it may never be run: those who follow it are not kept waiting. A queue of the
     /// user's own may still run it, and call the completion block then.
     func callOffIfNotRun() {
-        let isCalledOff = core.withLock { core in
-            core.life.isSettled && !core.isEnqueued && !core.life.isExecuting && !core.life.isFinished
-        }
-        if isCalledOff { close() }
+        if core.withLock({ $0.isCalledOff && !$0.isEnqueued }) { close() }
     }
 
     private func hasReturned() { tell { $0.hasReturned() } }

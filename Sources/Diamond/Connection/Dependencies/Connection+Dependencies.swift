@@ -24,13 +24,13 @@ extension Connection {
 
     /// What becomes of the connection where one that it depends on fails or is canceled: by default it is canceled, too.
     public var failedDependencies: FailedDependencies {
-        get { core.withLock { $0.failedDependencies } }
-        set { core.withLock { $0.failedDependencies = newValue } }
+        get { core.withLock { $0.failedDependencies.value } ?? .cancel }
+        set { core.withLock { $0.failedDependencies = .some(newValue) } }
     }
 
     /// The request with what the responses of its dependencies have brought.
     func handedRequest() throws(ConnectionError) -> Request {
-        let (handed, fault) = core.withLock { ($0.handed, $0.fault) }
+        let (handed, fault) = core.withLock { ($0.handed, $0.fault.value) }
         if let handed = handed.value { return handed }
         if let fault { throw fault }
         let dependencies = DependencyGraph.dependencies(of: self)

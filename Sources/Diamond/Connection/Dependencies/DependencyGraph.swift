@@ -24,7 +24,7 @@ enum DependencyGraph {
 
     /// The dependencies of a connection.
     static func dependencies(of connection: Connection) -> [Dependency] {
-        state.withLock { _ in connection.node.dependencies }
+        state.withLock { _ in connection.knownNode?.dependencies ?? [] }
     }
 
     // MARK: Edges
@@ -43,8 +43,9 @@ enum DependencyGraph {
     /// - Parameter gate: one that Foundation knows already; ended where it is not needed.
     static func add(_ edge: Dependency, of dependent: Connection, gate: DependencyGate?) -> Addition {
         let (addition, isKept, met) = state.withLock { state in
-            let (addition, isKept) = add(edge, dependent, gate, &state.order)
-            return (addition, isKept, state.order.takeMet())
+            var met: [AnyObject] = []
+            let (addition, isKept) = add(edge, dependent, gate, &state.order, &met)
+            return (addition, isKept, met + state.order.takeMet())
         }
         withExtendedLifetime(met) {}
         if !isKept { gate?.end() }
@@ -56,16 +57,17 @@ enum DependencyGraph {
         _ edge: Dependency,
         _ dependent: Connection,
         _ gate: DependencyGate?,
-        _ order: inout DependencyOrder
+        _ order: inout DependencyOrder,
+        _ met: inout [AnyObject]
     ) -> (Addition, isKept: Bool) {
         let (node, target) = (dependent.node, edge.connection)
-        edge.isOver = target?.node.isOver ?? false
+        edge.isOver = target?.isOver ?? false
         guard edge.isOver || node.gate != nil || gate != nil else { return (.needsGate, false) }
         if let target, !edge.isOver, let cycle = order.put(dependent, behind: target) { return (.cycle(cycle), false) }
         node.dependencies.append(edge)
         guard !edge.isOver else { return (.added, false) }
         node.unfinished += 1
-        target?.node.add(edge)
+        target?.node.add(edge, &met)
         guard node.gate == nil else { return (.added, false) }
         node.gate = gate
         return (.added, true)
@@ -74,9 +76,9 @@ enum DependencyGraph {
     /// Takes out the edges to an operation, and starts the connection where it waited for nothing else.
     static func remove(_ operation: Operation, from dependent: Connection) {
         end { () -> [Dependency] in
-            let edges = dependent.node.dependencies.filter { $0.operation === operation }
-            dependent.node.dependencies.removeAll { $0.operation === operation }
-            return edges
+            let edges = dependent.knownNode?.dependencies.filter { $0.operation === operation }
+            dependent.knownNode?.dependencies.removeAll { $0.operation === operation }
+            return edges ?? []
         }
     }
 
@@ -94,26 +96,30 @@ enum DependencyGraph {
 
     // MARK: Lines
 
-    /// Puts a connection behind the last of a line, whose turn it waits for until ``leaveLine(_:)``.
+    /// Puts a connection behind the last of a line, whose turn it waits for until ``leaveLine(_:_:)``.
     ///
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
     /// - Returns: `false`, and does nothing, where it would wait for itself.
-    static func line(up connection: Connection, behind last: Connection) -> Bool {
-        let (isBehind, met) = state.withLock { state in
+    static func line(up connection: Connection, behind last: Connection, _ met: inout [AnyObject]) -> Bool {
+        state.withLock { state in
             let isBehind = state.order.put(connection, behind: last) == nil
             if isBehind { (connection.node.predecessor, last.node.follower) = (last, connection) }
-            return (isBehind, state.order.takeMet())
+            met += state.order.takeMet()
+            return isBehind
         }
-        withExtendedLifetime(met) {}
-        return isBehind
     }
 
     /// Takes a connection out of its line: who stood behind it stands behind who stood before it.
-    static func leaveLine(_ connection: Connection) {
+    ///
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    static func leaveLine(_ connection: Connection, _ met: inout [AnyObject]) {
         state.withLock { _ in
-            let (predecessor, follower) = (connection.node.predecessor, connection.node.follower)
+            guard let node = connection.knownNode else { return }
+            let (predecessor, follower) = (node.predecessor, node.follower)
+            met += [predecessor, follower].compactMap(\.self)
             predecessor?.node.follower = follower
             follower?.node.predecessor = predecessor
-            (connection.node.predecessor, connection.node.follower) = (nil, nil)
+            (node.predecessor, node.follower) = (nil, nil)
         }
     }
 
@@ -122,8 +128,8 @@ enum DependencyGraph {
     /// Whether the connection has to wait; then it is started when it need no longer.
     static func mustWait(_ connection: Connection) -> Bool {
         state.withLock { _ in
-            guard connection.node.unfinished > 0 else { return false }
-            connection.node.waiting = connection
+            guard let node = connection.knownNode, node.unfinished > 0 else { return false }
+            node.waiting = connection
             return true
         }
     }
@@ -131,25 +137,23 @@ enum DependencyGraph {
     /// Whether the connection waited to be started; now it does not, and nobody will start it.
     static func stopWaiting(_ connection: Connection) -> Bool {
         state.withLock { _ in
-            defer { connection.node.waiting = nil }
-            return connection.node.waiting != nil
+            defer { connection.knownNode?.waiting = nil }
+            return connection.knownNode?.waiting != nil
         }
     }
 
     /// Whoever waits for the connection need wait no longer.
     static func release(dependentsOf connection: Connection) {
-        end {
-            connection.node.isOver = true
-            return connection.node.takeDependents()
-        }
+        end { connection.knownNode?.takeDependents() ?? [] }
     }
 
     /// Lets go of what a finished connection has waited for.
     static func drop(dependenciesOf connection: Connection) {
         let edges = state.withLock { _ in
-            defer { connection.node.dependencies = [] }
-            for edge in connection.node.dependencies { edge.isOver = true }
-            return connection.node.dependencies
+            guard let node = connection.knownNode else { return [] }
+            defer { node.dependencies = [] }
+            for edge in node.dependencies { edge.isOver = true }
+            return node.dependencies
         }
         // What they held is freed here, outside of the lock.
         withExtendedLifetime(edges) {}
@@ -164,6 +168,7 @@ enum DependencyGraph {
             let edges = edges()
             return (end(edges, &state), edges)
         }
+        guard !kept.isEmpty else { return }
         // What nobody else has any more is freed here, outside of the lock.
         withExtendedLifetime(kept) {
             for (gate, dependent) in ended { withExtendedLifetime(dependent) { gate?.end() } }
@@ -175,8 +180,8 @@ enum DependencyGraph {
         var ended: [(DependencyGate?, Connection)] = []
         for edge in edges where !edge.isOver {
             edge.isOver = true
-            guard let dependent = edge.dependent else { continue }
-            let (gate, waiting) = dependent.node.finishOne()
+            guard let dependent = edge.dependent, let node = dependent.knownNode else { continue }
+            let (gate, waiting) = node.finishOne()
             ended.append((gate, dependent))
             if let waiting { state.ready.append(waiting) }
         }
@@ -192,17 +197,24 @@ enum DependencyGraph {
         }
     }
 
-    /// Takes apart what a connection that is being freed has waited for: a chain of them can be longer than a stack is
-    /// deep. Nobody else knows the connection any more.
+    /// What connections that are being freed have waited for: let go of by one thread, one after another, because a chain of
+    /// them can be longer than a stack is deep.
+    private static let freed = Guarded<(operations: [Operation], isFreeing: Bool)>(([], false))
+
+    /// Lets go of what a connection that is being freed has waited for.
     static func free(_ node: DependencyNode) {
-        var edges = node.dependencies
-        node.dependencies = []
-        while let edge = edges.popLast() {
-            var connection = edge.connection
-            edge.operation = nil
-            guard isKnownUniquelyReferenced(&connection), let last = connection else { continue }
-            edges += last.node.dependencies
-            last.node.dependencies = []
+        let isOurs = freed.withLock { freed in
+            // Under the lock, so that whoever frees one is the last who has it.
+            state.withLock { _ in node.moveOperations(to: &freed.operations) }
+            guard !freed.isFreeing, !freed.operations.isEmpty else { return false }
+            freed.isFreeing = true
+            return true
         }
+        guard isOurs else { return }
+        while let next = freed.withLock({ freed in
+            let next = freed.operations.popLast()
+            freed.isFreeing = next != nil
+            return next
+        }) { withExtendedLifetime(next) {} }
     }
 }

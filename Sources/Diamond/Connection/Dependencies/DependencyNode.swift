@@ -1,3 +1,6 @@
+import DiamondSQLite
+import Foundation
+
 /// A connection's place among the others: what it waits for, and what waits for it.
 ///
 /// `@unchecked Sendable`: touched under the lock of ``DependencyGraph`` alone.
@@ -11,8 +14,6 @@ final class DependencyNode: @unchecked Sendable {
     var gate: DependencyGate?
     /// Its place in the ``DependencyOrder``, once it has an edge.
     var order: Int?
-    /// Whether whoever waits for the connection need wait no longer.
-    var isOver = false
     /// The connection itself while it waits to be started: whoever enqueued it need not keep it.
     var waiting: Connection?
     /// Who stands before and behind it in a line.
@@ -22,9 +23,13 @@ final class DependencyNode: @unchecked Sendable {
     private var compaction = 16
 
     /// An edge is its dependent's: it goes with it.
-    func add(_ edge: Dependency) {
+    ///
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    func add(_ edge: Dependency, _ met: inout [AnyObject]) {
         if dependents.count >= compaction {
-            dependents.removeAll { $0.edge?.isOver != false }
+            let edges = takeDependents()
+            met += edges as [AnyObject]
+            dependents = edges.filter { !$0.isOver }.map(Dependent.init)
             compaction = max(16, 2 * dependents.count)
         }
         dependents.append(Dependent(edge: edge))
@@ -36,8 +41,20 @@ final class DependencyNode: @unchecked Sendable {
     }
 
     /// Who waits for it.
-    var waiters: [Connection] {
-        dependents.compactMap { $0.edge?.isOver == false ? $0.edge?.dependent : nil } + (follower.map { [$0] } ?? [])
+    ///
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    func waiters(_ met: inout [AnyObject]) -> [Connection] {
+        let edges = dependents.compactMap(\.edge)
+        met += edges as [AnyObject]
+        return edges.compactMap { $0.isOver ? nil : $0.dependent } + (follower.map { [$0] } ?? [])
+    }
+
+    /// What the connection waits for, from one that is being freed. The edges stay, and are freed with it.
+    func moveOperations(to operations: inout [Operation]) {
+        for edge in dependencies {
+            if let operation = edge.operation { operations.append(operation) }
+            edge.operation = nil
+        }
     }
 
     func takeDependents() -> [Dependency] {
@@ -52,5 +69,17 @@ final class DependencyNode: @unchecked Sendable {
         guard unfinished == 0 else { return (nil, nil) }
         defer { (gate, waiting) = (nil, nil) }
         return (gate, waiting)
+    }
+}
+
+extension Connection {
+    /// Whether whoever comes to wait for it need not: nobody will tell them.
+    var isOver: Bool { core.withLock { $0.hasFinished || $0.isCalledOff } }
+
+    /// Made where there is none: most have no edges.
+    var node: DependencyNode {
+        let node = knownNode ?? DependencyNode()
+        knownNode = node
+        return node
     }
 }

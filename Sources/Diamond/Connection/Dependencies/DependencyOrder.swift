@@ -6,7 +6,7 @@
 struct DependencyOrder {
     private var lowest = 0
     private var highest = 0
-    private var met: [Connection] = []
+    private var met: [AnyObject] = []
 
     /// Puts a connection behind one that it is to wait for.
     ///
@@ -18,8 +18,8 @@ struct DependencyOrder {
         let own = dependent.node.order ?? next()
         dependent.node.order = own
         guard own < place else { return nil }
-        let dependents = dependent.node.waiters
-        met += dependents
+        let dependents = dependent.node.waiters(&met)
+        met += dependents as [AnyObject]
         // Nobody stands behind it who would have to move along.
         guard !dependents.isEmpty else {
             dependent.node.order = next()
@@ -27,17 +27,17 @@ struct DependencyOrder {
         }
         // What the target waits for and does not stand before the dependent, and what waits for the dependent and does not
         // stand behind the target: all others stand right.
-        let awaited = Search(from: target, over: \.awaited) { $0 >= own }
+        let awaited = Search(from: target, over: { node, _ in node.awaited }, in: { $0 >= own })
         met += awaited.met
         if let way = awaited.way(to: dependent) { return [dependent] + way }
-        let waiting = Search(from: dependent, over: \.waiters) { $0 <= place }
+        let waiting = Search(from: dependent, over: { $0.waiters(&$1) }, in: { $0 <= place })
         met += waiting.met
         Self.rearrange(awaited.reached, before: waiting.reached)
         return nil
     }
 
     /// What has been looked at, for whoever holds the lock to free without it: nobody else may have it any more.
-    mutating func takeMet() -> [Connection] {
+    mutating func takeMet() -> [AnyObject] {
         guard !met.isEmpty else { return [] }
         defer { met = [] }
         return met
@@ -64,15 +64,19 @@ struct DependencyOrder {
 /// What can be reached from a connection over others in some places.
 private struct Search {
     private(set) var reached: [Connection]
-    private(set) var met: [Connection] = []
+    private(set) var met: [AnyObject] = []
     private var origins: [ObjectIdentifier: Connection] = [:]
 
-    init(from start: Connection, over neighbors: (DependencyNode) -> [Connection], in isMeant: (Int) -> Bool) {
+    init(
+        from start: Connection,
+        over neighbors: (DependencyNode, inout [AnyObject]) -> [Connection],
+        in isMeant: (Int) -> Bool
+    ) {
         reached = [start]
         var open = [start]
         while let connection = open.popLast() {
-            let found = neighbors(connection.node)
-            met += found
+            let found = neighbors(connection.node, &met)
+            met += found as [AnyObject]
             for next in found where next !== start && origins[ObjectIdentifier(next)] == nil {
                 guard let place = next.node.order, isMeant(place) else { continue }
                 origins[ObjectIdentifier(next)] = connection

@@ -13,11 +13,13 @@ extension Connection {
 
     /// Is run by an engine from now on, unless it is run by one already, or has finished.
     ///
-    /// - Parameter last: whose it was: to be freed where no lock is held.
-    func join(_ home: Members, leaving last: inout Members?) -> Bool {
+    /// - Parameters:
+    ///   - last: whose it was: to be freed where no lock is held.
+    ///   - add: called where it is so, and returns its place among the members.
+    func join(_ home: Members, leaving last: inout Members?, add: () -> SlotNumber) -> Bool {
         core.withLock { core in
             guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
-            core.isEnqueued = true
+            core.membership = add()
             core.isInFlight = Hook.isInFlight
             last = core.home
             (core.home, core.maker) = (home, home)
@@ -55,12 +57,11 @@ extension Connection {
                 ?? FlightClaim(of: self, run, epoch: epoch, acceptance: core.acceptance ?? ownAcceptance)
             (core.runner, core.claim) = (runner, claim)
             runner.take(claim)
-            return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil), nil)
+            return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil, core.isInFlight), nil)
         }
         left?.stop()
-        guard let (run, claim, pipeline) = taken else { return runner.letGo() }
+        guard let (run, claim, pipeline, isInFlight) = taken else { return runner.letGo() }
         guard let pipeline else { return arrive(.failure(.cancelled), at: run, claim, from: runner) }
-        let isInFlight = core.withLock { $0.isInFlight }
         // All that it does, code of the app included, is done for the exchange that waits for it.
         let outcome =
             isInFlight
@@ -68,15 +69,6 @@ extension Connection {
             : await self.outcome(of: pipeline, claim)
         if case .failure(let error) = outcome, error.code == .parked { return park(run, claim, runner) }
         arrive(outcome, at: run, claim, from: runner)
-    }
-
-    /// The same for all runs.
-    private func box() -> PartialBox {
-        core.withLock { core in
-            let box = core.box ?? PartialBox()
-            core.box = box
-            return box
-        }
     }
 
     /// The same for all runs, so that one that was paused goes on with its job.
@@ -88,7 +80,7 @@ extension Connection {
         }
     }
 
-    private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?)
+    private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?, isInFlight: Bool)
 
     private func outcome(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
         let request: Request
@@ -96,7 +88,7 @@ extension Connection {
             return .failure(await pipeline.told(error, Asker(claim: claim)))
         }
         let asker = Asker(
-            priority: FlightPriority(queuePriority), claim: claim, acceptance: claim.acceptance, box: box(),
+            priority: FlightPriority(queuePriority), claim: claim, acceptance: claim.acceptance,
             ticket: request.isKept ? ticket() : nil,
             request: core.withLock { $0.token?.id })
         do throws(ConnectionError) { return .success(try await pipeline.response(to: request, asker: asker)) } catch {
@@ -136,6 +128,17 @@ extension Connection {
 }
 
 extension Connection: FlightClaimant {
+    var box: PartialBox? { core.withLock { $0.box } }
+
+    /// The same for all runs.
+    func makeBox() -> PartialBox {
+        core.withLock { core in
+            let box = core.box ?? PartialBox()
+            core.box = box
+            return box
+        }
+    }
+
     func goOn(with run: Int) -> Bool {
         let crew = core.withLock { core -> Crew? in
             if core.life.takeUp(run) { return core.home?.crew }

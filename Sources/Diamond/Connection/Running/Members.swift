@@ -4,7 +4,7 @@ import DiamondSQLite
 final class Members: Sendable {
     fileprivate struct State {
         /// From when they are enqueued until they have finished.
-        var connections: [ObjectIdentifier: (number: Int, connection: Connection)] = [:]
+        var connections = SlotMap<(number: Int, connection: Connection)>()
         var count = 0
         var lines: [Lane: SerialLine] = [:]
     }
@@ -25,7 +25,7 @@ final class Members: Sendable {
 
     /// In the order in which they were added.
     var all: [Connection] {
-        let members = state.withLock { Array($0.connections.values) }
+        let members = state.withLock { Array($0.connections.elements) }
         return members.sorted { $0.number < $1.number }.map(\.connection)
     }
 
@@ -42,12 +42,14 @@ final class Members: Sendable {
     func add(_ connection: Connection) -> Bool {
         let lane = connection.request.lane
         let isInOrder = lanes[lane].isSerial && !Hook.isRunning
-        var last: Members?
+        // Freed where no lock is held: what they hold may be the app's.
+        var (last, met): (Members?, [AnyObject]) = (nil, [])
         let (isNew, isInLine) = state.withLock { state in
-            guard connection.join(self, leaving: &last) else { return (false, false) }
-            state.count += 1
-            state.connections[ObjectIdentifier(connection)] = (state.count, connection)
-            return (true, isInOrder && state.enterLine(connection, lane))
+            let isNew = connection.join(self, leaving: &last) {
+                state.count += 1
+                return state.connections.add((state.count, connection))
+            }
+            return (isNew, isNew && isInOrder && state.enterLine(connection, lane, &met))
         }
         if isInLine {
             let number = ObjectIdentifier(connection)
@@ -57,8 +59,8 @@ final class Members: Sendable {
     }
 
     private func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) {
-        let (left, turn) = state.withLock { $0.leaveLine(number, lane) }
-        withExtendedLifetime(left) {}
+        var met: [AnyObject] = []
+        let turn = state.withLock { $0.leaveLine(number, lane, &met) }
         if let turn { DependencyGraph.end(turn) }
     }
 
@@ -68,24 +70,26 @@ final class Members: Sendable {
         if lanes.areAnyPaused { pipeline.refreshes.cancel() }
     }
 
-    /// The connection has finished.
-    func remove(_ connection: Connection) {
-        state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+    /// A connection has finished.
+    func remove(_ member: SlotNumber) {
+        let left = state.withLock { $0.connections.remove(member) }
+        withExtendedLifetime(left) {}
     }
 }
 
 extension Members.State {
     /// - Returns: `false` where it need not wait for the line, which waits for it.
-    fileprivate mutating func enterLine(_ connection: Connection, _ lane: Lane) -> Bool {
-        lines[lane, default: SerialLine()].append(connection)
+    fileprivate mutating func enterLine(_ connection: Connection, _ lane: Lane, _ met: inout [AnyObject]) -> Bool {
+        lines[lane, default: SerialLine()].append(connection, &met)
     }
 
     fileprivate mutating func leaveLine(
         _ number: ObjectIdentifier,
-        _ lane: Lane
-    ) -> (left: Connection?, turn: Dependency?) {
-        guard let change = lines[lane]?.remove(number) else { return (nil, nil) }
+        _ lane: Lane,
+        _ met: inout [AnyObject]
+    ) -> Dependency? {
+        let turn = lines[lane]?.remove(number, &met)
         if lines[lane]?.isEmpty == true { lines[lane] = nil }
-        return change
+        return turn
     }
 }

@@ -15,28 +15,30 @@ struct SerialLine {
 
     var isEmpty: Bool { places.isEmpty }
 
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
     /// - Returns: `false` where it need not wait for the line, because that waits for it.
-    mutating func append(_ connection: Connection) -> Bool {
+    mutating func append(_ connection: Connection, _ met: inout [AnyObject]) -> Bool {
         let number = ObjectIdentifier(connection)
         guard let last, let end = places[last]?.connection else {
             places[number] = Place(connection: connection, hold: nil)
             (first, self.last) = (number, number)
             return true
         }
-        guard DependencyGraph.line(up: connection, behind: end) else { return false }
+        guard DependencyGraph.line(up: connection, behind: end, &met) else { return false }
         places[number] = Place(connection: connection, hold: connection.hold(), previous: last)
         places[last]?.next = number
         self.last = number
         return true
     }
 
-    /// - Returns: what has left, to be freed where no lock is held, and the hold of the one whose turn it is now, where that
-    ///   has changed.
-    mutating func remove(_ number: ObjectIdentifier) -> (left: Connection?, turn: Dependency?) {
-        guard let place = places.removeValue(forKey: number) else { return (nil, nil) }
-        DependencyGraph.leaveLine(place.connection)
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Returns: the hold of the one whose turn it is now, where that has changed.
+    mutating func remove(_ number: ObjectIdentifier, _ met: inout [AnyObject]) -> Dependency? {
+        guard let place = places.removeValue(forKey: number) else { return nil }
+        met.append(place.connection)
+        DependencyGraph.leaveLine(place.connection, &met)
         if let previous = place.previous { places[previous]?.next = place.next } else { first = place.next }
         if let next = place.next { places[next]?.previous = place.previous } else { last = place.previous }
-        return (place.connection, place.previous == nil ? first.flatMap { places[$0]?.hold } : nil)
+        return place.previous == nil ? first.flatMap { places[$0]?.hold } : nil
     }
 }

@@ -7,8 +7,8 @@ final class PartialHolders: Sendable {
     enum Owner: Hashable {
         /// For all who ask the same, in the store.
         case request(RequestKey)
-        /// For the connection whose box it is.
-        case box(ObjectIdentifier)
+        /// For the connection that keeps it for itself.
+        case claimant(ObjectIdentifier)
     }
 
     private struct Holder {

@@ -32,8 +32,13 @@ actor PartialKeeper: PartialKeeping {
 
     // MARK: What is there
 
-    func left(for request: TransportRequest) async -> IncompleteArrival? {
-        guard await hold.settle() else { return nil }
+    nonisolated func left(for request: TransportRequest) async -> IncompleteArrival? {
+        // Most have nothing to look for, and need not come here for it.
+        guard await hold.settle(), place.mayHold else { return nil }
+        return await take(for: request)
+    }
+
+    private func take(for request: TransportRequest) async -> IncompleteArrival? {
         let stored = place.partial()
         let kept = place.takeKept(for: request)
         // Whoever comes next waits from now on, until it is put back.

@@ -19,8 +19,8 @@ struct PartialPlace: Sendable {
         guard passage.isContinuable else { return nil }
         if let cache = pipeline.cache, let identity = passage.identity, passage.policy.mode != .reload {
             (self.cache, owner) = (cache, .request(identity.key))
-        } else if let box = passage.asker.box {
-            (cache, owner) = (nil, .box(ObjectIdentifier(box)))
+        } else if let claim = passage.asker.claim {
+            (cache, owner) = (nil, .claimant(claim.owner))
         } else {
             return nil
         }
@@ -30,6 +30,9 @@ struct PartialPlace: Sendable {
     }
 
     func hold() -> PartialHold { PartialHold(of: owner, among: pipeline.holders) }
+
+    /// Whether there may be something, which is then worth a look.
+    var mayHold: Bool { cache != nil || passage.asker.claim?.hasKept == true }
 
     /// Whether nobody has forgotten the identity since the passage began, nor erased what is asked for.
     var isWanted: Bool { isWanted(at: age) }
@@ -48,11 +51,11 @@ struct PartialPlace: Sendable {
     // MARK: The box
 
     func takeKept(for request: TransportRequest) -> IncompleteArrival? {
-        passage.asker.box?.take(for: request, where: isWanted)
+        passage.asker.claim?.takeKept(for: request, where: isWanted)
     }
 
     func keep(_ incomplete: IncompleteArrival, for request: TransportRequest) {
-        passage.asker.box?.put(incomplete, for: request, at: age)
+        passage.asker.claim?.keep(incomplete, for: request, at: age)
     }
 
     // MARK: The store
