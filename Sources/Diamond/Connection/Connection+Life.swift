@@ -63,13 +63,15 @@ extension Connection {
 
     /// Breaks every tie of a finished connection.
     private func letGo() {
-        let (home, membership, token) = core.withLock { core in
+        let (home, membership, token, rest) = core.withLock { core in
             defer {
                 (core.handed, core.home) = (.none, nil)
                 (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
             }
-            return (core.home, core.membership, core.token)
+            return (core.home, core.membership, core.token, (core.handed, core.runner, core.claim, core.box))
         }
+        // Freed where no lock is held.
+        withExtendedLifetime(rest) {}
         token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
         if let membership { home?.remove(membership) }
         endObservers()

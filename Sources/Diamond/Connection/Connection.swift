@@ -13,7 +13,8 @@ public import Foundation
 /// `completionBlock` are `Operation`'s. It finishes exactly once, also when it is canceled: before it starts, while it
 /// runs, while it is paused, or twice. A finished connection is not started again.
 ///
-/// `@unchecked Sendable`: all its own state is in `core`, behind a lock; `Operation` guards its own.
+/// `@unchecked Sendable`: its own state is in `core`, behind a lock, but for its edges, which are behind that of
+/// ``DependencyGraph``; `Operation` guards its own.
 open class Connection: Operation, NSCopying, @unchecked Sendable {
     struct Core {
         var life = ConnectionLife()
@@ -22,6 +23,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var isInFlight = false
         /// Whether the operation has finished: its life has, and the callbacks are with their executors.
         var hasFinished = false
+        /// Whether nobody waits for it any more; set under the lock of ``DependencyGraph``, too.
+        var isReleased = false
         /// Whether ``handed`` is what a subclass has made of it.
         var isPrepared = false
         /// The engine that runs it, until it has finished.
@@ -51,8 +54,6 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// Its place among the members of the engine that it was enqueued in.
         var membership: SlotNumber?
         var isEnqueued: Bool { membership != nil }
-        /// Whether it was canceled, and nobody has begun to run it.
-        var isCalledOff: Bool { life.isSettled && !life.isExecuting && !life.isFinished }
         /// Why it cannot be run.
         var fault = Boxed<ConnectionError>.none
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.

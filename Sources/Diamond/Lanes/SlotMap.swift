@@ -43,7 +43,9 @@ struct SlotMap<Element> {
     }
 
     private func isThere(_ number: SlotNumber) -> Bool {
-        number.index < slots.count && slots[Int(number.index)].serial == number.serial
+        guard number.index < slots.count else { return false }
+        let slot = slots[Int(number.index)]
+        return slot.serial == number.serial && slot.element != nil
     }
 }
 

@@ -51,7 +51,7 @@ struct BodyPipe: Sendable {
     }
 
     func yield(_ data: Data) -> Demand {
-        // A first piece is taken as it is: often it is all. Whoever counts from 0 may do so, so no slice of another is.
+        // A first piece is taken as it is: often it is all. Not one that begins elsewhere: whoever reads may count from 0.
         yield { buffer in if buffer.isEmpty, data.startIndex == 0 { buffer = data } else { buffer.append(data) } }
     }
 
@@ -158,15 +158,16 @@ struct BodyPipe: Sendable {
     }
 
     private func stop(_ error: TransportError) {
-        let (onStop, waiter) = state.withLock { state in
+        let (onStop, waiter, rest) = state.withLock { state in
             guard state.end == nil else {
-                return (nil as (@Sendable () -> Void)?, nil as Waiter?)
+                return (nil as (@Sendable () -> Void)?, nil as Waiter?, Data())
             }
-            defer { (state.onResume, state.onStop) = (nil, nil) }
+            defer { (state.onResume, state.onStop, state.buffer) = (nil, nil, Data()) }
             state.end = .failed(error)
-            state.buffer = Data()
-            return (state.onStop, state.takeWaiter())
+            return (state.onStop, state.takeWaiter(), state.buffer)
         }
+        // It may be memory of the app's, which is freed where no lock is held.
+        withExtendedLifetime(rest) {}
         onStop?()
         waiter?.resume()
     }

@@ -31,6 +31,30 @@ import Testing
         #expect(freed.withLock { $0 } == 4 * rounds)
     }
 
+    @Test func `lets go of what decides on failures where no lock is held`() {
+        let connection = Connection(Request("http://h/"))
+        let states = Guarded<[ConnectionState]>([])
+        connection.failedDependencies = .ask { [asker = Asker(connection, states)] _, _ in
+            withExtendedLifetime(asker) { true }
+        }
+        connection.failedDependencies = .ignore
+        #expect(states.withLock { $0 } == [.ready])
+    }
+
+    /// Asks the connection when it is let go of.
+    private final class Asker: Sendable {
+        private let state: @Sendable () -> ConnectionState?
+        private let states: Guarded<[ConnectionState]>
+
+        init(_ connection: Connection, _ states: Guarded<[ConnectionState]>) {
+            (state, self.states) = ({ [weak connection] in connection?.state }, states)
+        }
+
+        deinit {
+            if let state = state() { states.withLock { $0.append(state) } }
+        }
+    }
+
     private final class Remains: Sendable {
         let last: Guarded<Connection?>
         private let reference: Guarded<Weak>
@@ -83,7 +107,6 @@ import Testing
                 last = connection
             }
         }
-        // What one thread lets go of, the other may be at still.
         #expect(count.withLock { $0 } == 2 * rounds)
     }
 

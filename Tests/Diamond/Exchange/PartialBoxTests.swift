@@ -27,6 +27,15 @@ import Testing
         #expect(box.take(for: request) { _ in true } == nil)
     }
 
+    @Test func `is not kept by a connection that was canceled, whenever it comes`() {
+        let connection = Connection(Request("http://h/a"))
+        #expect(connection.makeBox() === connection.box)
+        let canceled = Connection(Request("http://h/a"))
+        canceled.cancel()
+        _ = canceled.makeBox()
+        #expect(canceled.box == nil)
+    }
+
     @Test func `is of no use once its identity was forgotten`() throws {
         let box = try box()
         #expect(box.take(for: request) { $0.forgotten > 3 } == nil)

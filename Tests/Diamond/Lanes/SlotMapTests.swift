@@ -9,6 +9,8 @@ import Testing
         let (first, second) = (map.add("a"), map.add("b"))
         let removed = [map.remove(first), map.remove(first)]
         #expect(removed == ["a", nil])
+        map[first] = "x"
+        #expect(map[first] == nil && Array(map.elements) == ["b"])
         let third = map.add("c")
         #expect(map[first] == nil && map[second] == "b" && map[third] == "c")
         map[first] = "x"
@@ -40,6 +42,7 @@ import Testing
             case (2, let number?): (map[number], known[number]) = (round, round)
             default: known[map.add(round)] = round
             }
+            if let old = gone.randomElement(using: &random) { map[old] = round }
             #expect(map.count == known.count)
             if let number, let old = gone.randomElement(using: &random) {
                 #expect(map[number] == known[number] && map[old] == nil, "DIAMOND_SEED=\(Effort.seed)")

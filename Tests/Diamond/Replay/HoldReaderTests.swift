@@ -10,13 +10,15 @@ import Testing
     private final class Desk: Sendable {
         private let readings: Guarded<[Set<ReplayHold>?]>
         let told = Guarded<[Set<ReplayHold>]>([])
+        let looks = Guarded(0)
         let clock = TestClock()
 
         init(_ readings: [Set<ReplayHold>?]) { self.readings = Guarded(readings) }
 
         func reader() -> HoldReader {
-            HoldReader(clock: clock) { [readings] in
-                readings.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? nil }
+            HoldReader(clock: clock) { [readings, looks] in
+                looks.withLock { $0 += 1 }
+                return readings.withLock { $0.count > 1 ? $0.removeFirst() : $0.first ?? nil }
             } tell: { [told] holds in
                 told.withLock { $0.append(holds) }
             }
@@ -25,6 +27,11 @@ import Testing
         func second() async {
             while clock.sleeping.isEmpty { await Task.yield() }
             clock.advance(by: .seconds(1))
+        }
+
+        /// For what would be done if it were to be done.
+        func rest() async {
+            for _ in 0..<1000 { await Task.yield() }
         }
 
         func told(_ count: Int) async -> [Set<ReplayHold>] {
@@ -41,7 +48,8 @@ import Testing
         #expect(desk.told.withLock { $0 } == [])
         await desk.second()
         #expect(await desk.told(1) == [[.engine]])
-        #expect(desk.clock.sleeping.isEmpty)
+        await desk.rest()
+        #expect(desk.clock.sleeping.isEmpty && desk.looks.withLock { $0 } == 3)
         reader.close()
     }
 
@@ -62,6 +70,9 @@ import Testing
         while desk.clock.sleeping.isEmpty { await Task.yield() }
         reader?.close()
         while !desk.clock.sleeping.isEmpty { await Task.yield() }
+        desk.clock.advance(by: .seconds(10))
+        await desk.rest()
+        #expect(desk.looks.withLock { $0 } == 1)
         weak let left = reader
         reader = nil
         #expect(left == nil)

@@ -46,8 +46,9 @@ extension Connection {
     /// The result is known.
     func handOver(_ callbacks: [ConnectionCallbacks.Callback]) {
         guard !callbacks.isEmpty else { return }
-        let (outcome, standard) = core.withLock { ($0.life.outcome, $0.maker?.callbackExecutor ?? .platform) }
+        let (outcome, maker) = core.withLock { ($0.life.outcome, $0.maker) }
         guard let outcome else { return }
+        let standard = maker?.callbackExecutor ?? .platform
         for callback in callbacks {
             (callback.executor ?? standard).call { [self] in
                 callback.call(outcome)
@@ -70,7 +71,10 @@ extension Connection {
     /// Canceled, and enqueued by nobody, it may never be run: those who follow it are not kept waiting. A queue of the
     /// user's own may still run it, and call the completion block then.
     func callOffIfNotRun() {
-        if core.withLock({ $0.isCalledOff && !$0.isEnqueued }) { close() }
+        let isCalledOff = core.withLock { core in
+            core.life.isSettled && !core.isEnqueued && !core.life.isExecuting && !core.life.isFinished
+        }
+        if isCalledOff { close() }
     }
 
     private func hasReturned() { tell { $0.hasReturned() } }

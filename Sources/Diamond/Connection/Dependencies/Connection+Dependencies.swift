@@ -25,7 +25,14 @@ extension Connection {
     /// What becomes of the connection where one that it depends on fails or is canceled: by default it is canceled, too.
     public var failedDependencies: FailedDependencies {
         get { core.withLock { $0.failedDependencies.value } ?? .cancel }
-        set { core.withLock { $0.failedDependencies = .some(newValue) } }
+        set {
+            let former = core.withLock { core in
+                defer { core.failedDependencies = .some(newValue) }
+                return core.failedDependencies
+            }
+            // What it holds is the app's, and freed where no lock is held.
+            withExtendedLifetime(former) {}
+        }
     }
 
     /// The request with what the responses of its dependencies have brought.

@@ -2,7 +2,8 @@ import Foundation
 
 /// One edge between a connection and what it waits for.
 ///
-/// `@unchecked Sendable`: touched under the lock of ``DependencyGraph`` alone.
+/// `@unchecked Sendable`: changed under the lock of ``DependencyGraph`` alone; its operation only as its dependent is freed,
+/// which reads it without.
 final class Dependency: @unchecked Sendable {
     typealias Hand = @Sendable (inout Request, Response) throws -> Void
 

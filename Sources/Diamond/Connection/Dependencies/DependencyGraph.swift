@@ -144,7 +144,10 @@ enum DependencyGraph {
 
     /// Whoever waits for the connection need wait no longer.
     static func release(dependentsOf connection: Connection) {
-        end { connection.knownNode?.takeDependents() ?? [] }
+        end {
+            connection.core.withLock { $0.isReleased = true }
+            return connection.knownNode?.takeDependents() ?? []
+        }
     }
 
     /// Lets go of what a finished connection has waited for.
@@ -197,24 +200,11 @@ enum DependencyGraph {
         }
     }
 
-    /// What connections that are being freed have waited for: let go of by one thread, one after another, because a chain of
-    /// them can be longer than a stack is deep.
-    private static let freed = Guarded<(operations: [Operation], isFreeing: Bool)>(([], false))
-
     /// Lets go of what a connection that is being freed has waited for.
     static func free(_ node: DependencyNode) {
-        let isOurs = freed.withLock { freed in
-            // Under the lock, so that whoever frees one is the last who has it.
-            state.withLock { _ in node.moveOperations(to: &freed.operations) }
-            guard !freed.isFreeing, !freed.operations.isEmpty else { return false }
-            freed.isFreeing = true
-            return true
-        }
-        guard isOurs else { return }
-        while let next = freed.withLock({ freed in
-            let next = freed.operations.popLast()
-            freed.isFreeing = next != nil
-            return next
-        }) { withExtendedLifetime(next) {} }
+        let (current, own) = (FreedOperations.current, FreedOperations())
+        // Under the lock, so that whoever frees one is the last who has it.
+        state.withLock { _ in node.moveOperations(to: &(current ?? own).operations) }
+        own.free()
     }
 }

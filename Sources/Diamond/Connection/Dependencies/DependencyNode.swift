@@ -74,7 +74,7 @@ final class DependencyNode: @unchecked Sendable {
 
 extension Connection {
     /// Whether whoever comes to wait for it need not: nobody will tell them.
-    var isOver: Bool { core.withLock { $0.hasFinished || $0.isCalledOff } }
+    var isOver: Bool { core.withLock { $0.isReleased } }
 
     /// Made where there is none: most have no edges.
     var node: DependencyNode {

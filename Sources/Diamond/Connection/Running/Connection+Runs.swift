@@ -134,7 +134,8 @@ extension Connection: FlightClaimant {
     func makeBox() -> PartialBox {
         core.withLock { core in
             let box = core.box ?? PartialBox()
-            core.box = box
+            // Canceled, it asks for nothing any more: what comes late is dropped.
+            if core.life.outcome == nil { core.box = box }
             return box
         }
     }

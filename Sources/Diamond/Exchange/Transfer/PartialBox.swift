@@ -3,8 +3,7 @@ import HTTPTypes
 
 /// Keeps in memory what was received of an answer that no store may keep, for the connection that has asked for it.
 final class PartialBox: Sendable {
-    // Of its own: most boxes are empty, and there is one for each connection that waits.
-    private final class Content: Sendable {
+    private struct Content {
         let url: String
         let headers: HTTPFields
         let incomplete: IncompleteArrival

@@ -41,7 +41,8 @@ final class HoldReader: Sendable {
     private func lookAgain(unless hasSeen: Bool) {
         looks.withLock { looks in
             guard !looks.areOver, looks.next == nil, looks.areForEver || !hasSeen else { return }
-            looks.next = Task { [weak self, clock] in
+            // Detached: with the task-locals of nobody who has looked.
+            looks.next = Task.detached { [weak self, clock] in
                 guard (try? await clock.sleep(for: .seconds(1))) != nil else { return }
                 self?.looks.withLock { $0.next = nil }
                 self?.look()

@@ -1,0 +1,26 @@
+import Foundation
+
+/// What connections have waited for that are being freed: let go of one after another, because a chain of them can be longer
+/// than a stack is deep. Each thread has its own, and lets go of nothing for another.
+final class FreedOperations {
+    var operations: [Operation] = []
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+
+    /// That of this thread, while it is at it.
+    static var current: FreedOperations? {
+        pthread_getspecific(key).map { Unmanaged<FreedOperations>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Lets go of them, and of what is added meanwhile.
+    func free() {
+        guard !operations.isEmpty else { return }
+        pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
+        defer { pthread_setspecific(Self.key, nil) }
+        while let next = operations.popLast() { withExtendedLifetime(next) {} }
+    }
+}
