@@ -203,7 +203,7 @@ enum DependencyGraph {
     /// Lets go of what a connection that is being freed has waited for.
     static func free(_ node: DependencyNode) {
         let (current, own) = (FreedOperations.current, FreedOperations())
-        // Under the lock, so that whoever frees one is the last who has it.
+        // Under the lock of what an edge leads to; freed behind it.
         state.withLock { _ in node.moveOperations(to: &(current ?? own).operations) }
         own.free()
     }
