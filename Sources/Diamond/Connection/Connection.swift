@@ -13,8 +13,8 @@ public import Foundation
 /// `completionBlock` are `Operation`'s. It finishes exactly once, also when it is canceled: before it starts, while it
 /// runs, while it is paused, or twice. A finished connection is not started again.
 ///
-/// `@unchecked Sendable`: its own state is in `core`, behind a lock, but for its edges, which are behind that of
-/// ``DependencyGraph``; `Operation` guards its own.
+/// `@unchecked Sendable`: its own state is in `core`, behind a lock, but for its edges, which are behind that of the graph;
+/// `Operation` guards its own.
 open class Connection: Operation, NSCopying, @unchecked Sendable {
     struct Core {
         var life = ConnectionLife()
