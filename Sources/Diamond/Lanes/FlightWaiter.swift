@@ -2,7 +2,7 @@
 struct FlightWaiter<Who> {
     var place: FlightPlace
     var priority: FlightPriority
-    /// How many had come before it.
+    /// Its number, in the order in which they came.
     var arrival: Int
     /// How many flights had begun when it came.
     var begun: Int

@@ -68,12 +68,10 @@ extension Lanes {
     /// Gives one that waits another priority; without effect where it has its place.
     func change(_ number: SlotNumber, to priority: FlightPriority) { change { $0.change(number, to: priority) } }
 
-    /// Waits no longer; `false` where the place is there already.
-    @discardableResult
-    func leaveLine(_ number: SlotNumber) -> Bool {
+    /// Waits no longer; without effect where the place is there already.
+    func leaveLine(_ number: SlotNumber) {
         let waiter = state.withLock { $0.queue.remove(number) }
         waiter?.who.token?.end()
-        return waiter != nil
     }
 
     func leave(_ place: FlightPlace) { change { $0.end(place) } }

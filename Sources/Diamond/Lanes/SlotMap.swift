@@ -43,9 +43,9 @@ struct SlotMap<Element> {
     }
 
     private func isThere(_ number: SlotNumber) -> Bool {
-        guard number.index < slots.count else { return false }
-        let slot = slots[Int(number.index)]
-        return slot.serial == number.serial && slot.element != nil
+        let index = Int(number.index)
+        // In place: elements are not copied for it.
+        return index < slots.count && slots[index].serial == number.serial && slots[index].element != nil
     }
 }
 

@@ -25,7 +25,7 @@ import Testing
         }
 
         func second() async {
-            while clock.sleeping.isEmpty { await Task.yield() }
+            await untilTrue { !clock.sleeping.isEmpty }
             clock.advance(by: .seconds(1))
         }
 
@@ -35,7 +35,7 @@ import Testing
         }
 
         func told(_ count: Int) async -> [Set<ReplayHold>] {
-            while told.withLock({ $0.count }) < count { await Task.yield() }
+            await untilTrue { told.withLock { $0.count } >= count }
             return told.withLock { $0 }
         }
     }
@@ -67,9 +67,9 @@ import Testing
         let desk = Desk([nil])
         var reader: HoldReader? = desk.reader()
         reader?.look()
-        while desk.clock.sleeping.isEmpty { await Task.yield() }
+        await untilTrue { !desk.clock.sleeping.isEmpty }
         reader?.close()
-        while !desk.clock.sleeping.isEmpty { await Task.yield() }
+        await untilTrue { desk.clock.sleeping.isEmpty }
         desk.clock.advance(by: .seconds(10))
         await desk.rest()
         #expect(desk.looks.withLock { $0 } == 1)

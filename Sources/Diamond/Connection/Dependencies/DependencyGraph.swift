@@ -202,9 +202,10 @@ enum DependencyGraph {
 
     /// Lets go of what a connection that is being freed has waited for.
     static func free(_ node: DependencyNode) {
-        let (current, own) = (FreedOperations.current, FreedOperations())
-        // Under the lock of what an edge leads to; freed behind it.
-        state.withLock { _ in node.moveOperations(to: &(current ?? own).operations) }
-        own.free()
+        let current = FreedOperations.current
+        let freed = current ?? FreedOperations()
+        // Under the lock of what an edge leads to; freed behind it, by whoever is at it already.
+        state.withLock { _ in node.moveOperations(to: &freed.operations) }
+        if current == nil { freed.free() }
     }
 }

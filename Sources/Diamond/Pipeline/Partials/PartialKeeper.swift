@@ -34,7 +34,7 @@ actor PartialKeeper: PartialKeeping {
 
     nonisolated func left(for request: TransportRequest) async -> IncompleteArrival? {
         // Most have nothing to look for, and need not come here for it.
-        guard await hold.settle(), place.mayHold else { return nil }
+        guard await hold.settle(), place.mayHaveKept else { return nil }
         return await take(for: request)
     }
 
