@@ -67,6 +67,9 @@ public final class Activity: Sendable {
         observe { observer.notice($0) }
     }
 
+    /// Whether anybody is told of events.
+    var isObserved: Bool { state.withLock { !$0.observers.isEmpty } }
+
     /// - Parameter observer: called when something is on the wire and nothing was, and the other way round.
     func observeWire(_ observer: @escaping @Sendable () -> Void) -> ActivityObservation {
         let number = state.withLock { $0.observeWire(observer) }

@@ -88,6 +88,15 @@ public final class Cache: Sendable {
         }
     }
 
+    /// The same where it lies in memory, and it is too early to look what other processes have changed: waits for nothing.
+    package func findAtHand(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
+        guard !neighbors.isDue, case .hit(let stored, let isFirst) = memory.find(key, request: request) else {
+            return nil
+        }
+        if isFirst { writer.visit(key) }
+        return stored
+    }
+
     /// What waits to be written comes before what is written.
     private func findBelow(_ key: RequestKey, _ request: [UInt8], since changes: Int) -> StoredResponse? {
         switch writer.pending(key) {

@@ -35,6 +35,12 @@ final class Neighbors: Sendable {
         state = Guarded(State(nextLook: uptime() + Self.interval, lastChange: last, generation: generation))
     }
 
+    /// Whether it is time for a look.
+    var isDue: Bool {
+        let now = uptime()
+        return state.withLock { now >= $0.nextLook }
+    }
+
     /// `nil` where it is too early to look, or nothing has happened.
     func news() -> News? {
         let now = uptime()

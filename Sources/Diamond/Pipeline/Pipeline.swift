@@ -137,27 +137,40 @@ final class Pipeline: Sendable {
         _ asker: Asker = Asker()
     ) async throws(ConnectionError) -> Passage {
         if asker.gate != nil { return try Passage(request, rules: keyRules, at: forgotten.count) }
-        if let known = Passage(known: request.memory, by: environment.number, at: forgotten.count) { return known }
+        if let passage = try passageAtOnce(of: request) { return passage }
         let epoch = forgotten.count
-        let isAsking = environment.provider != nil
-        var resolved = request
-        if isAsking {
-            resolved = try await aside(asker) { () async throws(ConnectionError) in
-                try await environment.resolve(request)
-            }
-        } else {
-            try environment.complete(&resolved)
+        let resolved = try await aside(asker) { () async throws(ConnectionError) in
+            try await environment.resolve(request)
         }
         let passage = try Passage(resolved, rules: keyRules, at: epoch)
-        let isKnown = !isAsking || request.identity != nil
-        if isKnown, request.body?.readsFiles != true {
-            passage.keep(in: request.memory, by: environment.number)
-        }
+        if request.identity != nil { keep(passage, of: request) }
         return passage
+    }
+
+    /// What is known of a request, or can be without asking anybody; else `nil`.
+    func passageAtOnce(of request: Request) throws(ConnectionError) -> Passage? {
+        let epoch = forgotten.count
+        if let known = Passage(known: request.memory, by: environment.number, at: epoch) { return known }
+        guard environment.provider == nil else { return nil }
+        var resolved = request
+        try environment.complete(&resolved)
+        let passage = try Passage(resolved, rules: keyRules, at: epoch)
+        keep(passage, of: request)
+        return passage
+    }
+
+    private func keep(_ passage: Passage, of request: Request) {
+        guard request.body?.readsFiles != true else { return }
+        passage.keep(in: request.memory, by: environment.number)
     }
 
     /// `nil` where nothing is looked up.
     private var keyRules: KeyRules? { cache == nil ? nil : environment.rules }
+
+    /// The key where it is known already.
+    func knownKey(of request: Request) -> RequestKey? {
+        Passage(known: request.memory, by: environment.number)?.identity?.key
+    }
 
     func key(of request: Request) async throws(ConnectionError) -> RequestKey {
         if let key = try await passage(of: request).identity?.key { return key }
