@@ -364,6 +364,10 @@ import AsyncHTTPClient
         for try await piece in streamed.bytes {
             count += piece.count
         }
+        do {
+            let streamed = try await engine.stream(Request("https://api.example.com/export"), sharing: true)
+            _ = streamed
+        }
 
         let file = URL(filePath: "cities.zip")
         let download = try await engine.download(Request("https://api.example.com/cities.zip"), to: file) { progress in

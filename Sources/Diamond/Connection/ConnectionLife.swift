@@ -167,7 +167,7 @@ struct ConnectionLife {
         switch event {
         case .attempt(let attempt): (self.attempt, waitsUntil) = (attempt, nil)
         case .waiting(let date): waitsUntil = date
-        case .began, .aside: break
+        case .began, .aside, .personal: break
         }
         return .nothing
     }

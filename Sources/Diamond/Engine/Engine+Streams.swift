@@ -19,10 +19,19 @@ extension Engine {
     /// - Parameters:
     ///   - request: in a serial lane it waits for its place, but in no order with connections.
     ///   - limit: bytes of a body at most; none by default. ``Configuration/bodyLimit`` is for bodies in memory.
+    ///   - sharing: whether one exchange is enough for all who ask the same, sharing too, before its head is here. Each
+    ///     gets all bytes and leaves when it likes; none comes further ahead of the slowest than 1 MiB, so who does not read
+    ///     stops all. Not shared: other methods than GET, HEAD and QUERY, the policies `reload` and `noStore`, ranges and
+    ///     conditions, named secrets without an identity.
     /// - Throws: ``ConnectionError``, as the body does later. An answer with an error status is returned, not thrown.
     @concurrent
-    public func stream(_ request: Request, limit: Int = .max) async throws(ConnectionError) -> StreamedResponse {
-        try await Handover.open(request, limit: limit, over: pipeline)
+    public func stream(
+        _ request: Request,
+        limit: Int = .max,
+        sharing: Bool = false
+    ) async throws(ConnectionError) -> StreamedResponse {
+        guard sharing else { return try await Handover.open(request, limit: limit, over: pipeline) }
+        return try await handovers.open(request, limit: limit, over: pipeline)
     }
 
     /// The events that a server sends (`text/event-stream`), through as many connections as that takes.

@@ -23,6 +23,7 @@ public final class Engine: Sendable {
     let members: Members
     let decoder: any ResponseDecoder
     let calls = ReplayedCalls()
+    let handovers = SharedHandovers()
 
     /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
     /// keeps a request from being sent.

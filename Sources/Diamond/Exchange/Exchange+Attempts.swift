@@ -33,6 +33,7 @@ extension Exchange {
         // The rest, where something is here: a signature may cover the range.
         let outgoing = incomplete?.rest(of: request) ?? request
         let (adapted, isPersonal) = try await order.adapted(outgoing, for: wire, attempt: number)
+        if isPersonal { order.hear(.personal) }
         try await order.gate?.pass()
         let admission = repetitions.admit(to: order.origin)
         if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, request) }

@@ -26,6 +26,8 @@ final class Flight: Sendable {
         var priority = FlightPriority.normal
         var passengers: [Int: Aboard] = [:]
         var count = 0
+        /// Whether it is for its first passenger alone.
+        var isPersonal = false
         /// What a passenger who comes later has missed.
         var lastEvent: ExchangeEvent?
         var meter: TransferMeter?
@@ -39,7 +41,7 @@ final class Flight: Sendable {
     /// What its wait is counted in.
     private let scope: ActivityScope?
     private let course: Course
-    /// Called once, when nobody can join any more.
+    /// Called when nobody can join any more, and again perhaps.
     private let whenOver: @Sendable () -> Void
 
     init(
@@ -151,11 +153,19 @@ final class Flight: Sendable {
     }
 
     @Sendable private func report(_ event: ExchangeEvent) {
+        if case .personal = event { return dismissOthers() }
         let passengers = state.withLock { state in
             if case .began(let meter) = event { state.meter = meter } else { state.lastEvent = event }
             return Array(state.passengers.values)
         }
         for passenger in passengers { passenger.hear?(event) }
+    }
+
+    /// Flies on for the first passenger alone.
+    private func dismissOthers() {
+        let others = state.withLock { $0.takeOthers() }
+        whenOver()
+        for passenger in others { passenger.tell(.failure(.unshared)) }
     }
 
     private func land(_ outcome: Outcome) {
@@ -195,9 +205,19 @@ extension Flight.State {
     /// - Returns: `nil` where it is over.
     fileprivate mutating func board(_ passenger: Flight.Aboard, _ priority: FlightPriority) -> Boarding? {
         if case .landed = phase { return nil }
+        guard !isPersonal else { return nil }
         count += 1
         passengers[count] = passenger
         return Boarding(number: count, raised: raise(to: priority), missed: lastEvent, meter: meter)
+    }
+
+    /// All but the first of those who are aboard.
+    fileprivate mutating func takeOthers() -> [Flight.Aboard] {
+        isPersonal = true
+        let first = passengers.keys.min()
+        let others = passengers.filter { $0.key != first }
+        for number in others.keys { passengers[number] = nil }
+        return Array(others.values)
     }
 
     /// - Returns: the number that waits, where it has become more urgent.

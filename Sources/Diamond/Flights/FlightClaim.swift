@@ -51,7 +51,7 @@ final class FlightClaim: Sendable {
     /// Something has happened to an exchange in the connection's own task.
     func hear(_ event: ExchangeEvent) {
         switch event {
-        case .began: break
+        case .began, .personal: break
         case .attempt: step(aside: false)
         case .aside, .waiting: step(aside: true)
         }

@@ -49,6 +49,8 @@ struct Passage: Sendable {
     var epoch: Int
     /// Whether a redirect has led away from the origin that was asked.
     var isForeign = false
+    /// Whether it has waited for an exchange that turned out to be another's, which has counted its miss.
+    var asksAlone = false
     /// Who asks.
     var asker = Asker()
 

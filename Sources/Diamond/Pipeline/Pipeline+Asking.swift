@@ -54,7 +54,7 @@ extension Pipeline {
     }
 
     private func countMiss(_ question: Question) {
-        guard question.isAwaited, question.passage.identity != nil else { return }
+        guard question.isAwaited, question.passage.identity != nil, !question.passage.asksAlone else { return }
         activity.report(.miss)
         cache?.countMiss()
     }

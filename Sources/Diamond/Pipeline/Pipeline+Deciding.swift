@@ -11,7 +11,10 @@ extension Pipeline {
         _ token: inout ActivityToken?
     ) async throws(ConnectionError) -> Response {
         let brought = passage.asker.claim?.takeOutcome(for: passage.identity?.key)
-        if let brought { return try await settle(brought, passage) }
+        if let brought {
+            guard brought.isUnshared else { return try await settle(brought, passage) }
+            passage.asksAlone = true
+        }
         var landings = passage.identity.map { flights.landings(of: $0.key) }
         while true {
             if let response = try await decide(&passage, &token, since: landings) { return response }
@@ -37,6 +40,10 @@ extension Pipeline {
             begin(&passage, &token)
             let question = Question(passage: passage, stored: stored, isConditional: isConditional, found: found)
             guard let outcome = try await outcome(of: question, since: landings) else { return nil }
+            if outcome.isUnshared {
+                passage.asksAlone = true
+                return nil
+            }
             token?.note(ActivityOutcome(outcome))
             return try await settle(outcome, passage)
         default: return passage.nothingStored
@@ -139,6 +146,9 @@ extension Pipeline {
 }
 
 extension Flight.Outcome {
+    /// Whether the flight is for another alone.
+    fileprivate var isUnshared: Bool { if case .failure(let error) = self { error.code == .unshared } else { false } }
+
     fileprivate var attempts: [Attempt] {
         switch self {
         case .success(let response): response.attempts

@@ -32,7 +32,7 @@ struct Question: Sendable {
     /// sent later, and what a shared exchange waits for.
     func flightKey(_ request: TransportRequest, _ retry: RetryPolicy) -> FlightKey? {
         guard let identity = passage.identity, passage.policy.mode != .reload, !isOfRefresh,
-            passage.asker.gate == nil, !passage.asker.isInFlight
+            passage.asker.gate == nil, !passage.asker.isInFlight, !passage.asksAlone
         else { return nil }
         return FlightKey(
             identity.key,

@@ -124,6 +124,32 @@ import Testing
         for connection in connections { _ = try await connection.response }
     }
 
+    @Test(arguments: [1, 4])
+    func `is for one alone where a credential is added to it on the way`(count: Int) async throws {
+        let signing = Signing()
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.interceptors = [signing]
+        configuration.transport = StubTransport { request throws(TransportError) in
+            .stub(headers: [.cacheControl: "max-age=86400"], body: request.headers[.authorization] ?? "")
+        }
+        let engine = Engine(configuration)
+        let observation = observation(of: engine)
+        let recorder = ActivityRecorder(engine.activity)
+        let tasks = (0..<count).map { _ in Task { try await engine.send(Request("http://h/")).text } }
+        let connections = (0..<count).map { _ in engine.enqueue(Request("http://h/")) }
+        await boarded(2 * count)
+        signing.mayGoOn.open()
+        var tokens: Set<String> = []
+        for task in tasks { tokens.insert(try await task.value) }
+        for connection in connections { tokens.insert(try await connection.response.text) }
+        #expect(tokens == Set((1...(2 * count)).map { "Bearer \($0)" }))
+        // Neither was it stored.
+        #expect(try await engine.send(Request("http://h/")).text == "Bearer \(2 * count + 1)")
+        #expect(misses.withLock { $0 } == 2 * count + 1)
+        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle && recorder.isBalanced }
+        _ = observation
+    }
+
     @Test func `without conditions is not joined by one who has something to confirm`() async throws {
         let engine = engine()
         let observation = observation(of: engine)

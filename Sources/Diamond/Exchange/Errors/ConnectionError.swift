@@ -57,6 +57,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let circuitOpen = Code(description: "circuitOpen")
         /// There is no room on the wire: the connection is run again when there is. Nobody outside sees it.
         static let parked = Code(description: "parked")
+        /// The exchange is for another alone: who has waited for it too asks for itself. Nobody outside sees it.
+        static let unshared = Code(description: "unshared")
         /// The job of the request may not be sent now. Nobody outside sees it: the job is there still.
         static let held = Code(description: "held")
         public static let other = Code(description: "other")
@@ -113,6 +115,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
 
     static let cancelled = ConnectionError(.cancelled, "the request was canceled")
     static let parked = ConnectionError(.parked, "there is no room on the wire")
+    static let unshared = ConnectionError(.unshared, "the answer is for another alone")
 
     private static let codes: [TransportError.Code: Code] = [
         .badURL: .badRequest, .badRequestBody: .badRequest, .cancelled: .cancelled, .timedOut: .timedOut,

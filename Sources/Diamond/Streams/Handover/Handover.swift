@@ -1,0 +1,139 @@
+import DiamondSQLite
+import Foundation
+
+/// Hands an answer over while it comes: the head first, then piece by piece, each when every consumer has room for it.
+///
+/// Nobody gets what he has not seen the beginning of: others may join until the head is here.
+final class Handover: BodySink {
+    private struct State {
+        var consumers: [StreamConsumer]
+        var task: Task<Void, Never>?
+        /// Whether it is too late to join.
+        var isClosed = false
+        var isCommitted = false
+        var isComplete = false
+    }
+
+    let limit: Int
+    /// Bytes that a consumer may be behind.
+    private let window: Int
+    /// Called when nobody can join any more, and not for the first time perhaps.
+    private let whenClosed: @Sendable () -> Void
+    /// For whom it was begun.
+    let first: StreamConsumer
+    private let state: Guarded<State>
+
+    /// - Parameters:
+    ///   - limit: bytes of a body at most.
+    ///   - window: bytes that a consumer may be behind; none when nothing is said, and then it waits for every piece.
+    init(limit: Int, window: Int = 1, whenClosed: @escaping @Sendable () -> Void = {}) {
+        (self.limit, self.window, self.whenClosed) = (limit, window, whenClosed)
+        let first = StreamConsumer(window: window)
+        self.first = first
+        state = Guarded(State(consumers: [first]))
+        first.onLeave { [self] in leave(first) }
+    }
+
+    /// Returns with the head; the exchange goes on in a task of its own, until its body has ended or nobody reads it.
+    static func open(
+        _ request: Request,
+        limit: Int,
+        over pipeline: Pipeline
+    ) async throws(ConnectionError) -> StreamedResponse {
+        let handover = Handover(limit: limit)
+        handover.start(request, over: pipeline, isDetached: false)
+        return try await handover.first.response
+    }
+
+    /// How many read.
+    var readers: Int { state.withLock { $0.consumers.count } }
+
+    /// Somebody else who reads; `nil` where it is too late.
+    func join() -> StreamConsumer? {
+        let consumer = StreamConsumer(window: window)
+        let isIn = state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.consumers.append(consumer)
+            return true
+        }
+        guard isIn else { return nil }
+        consumer.onLeave { [self] in leave(consumer) }
+        return consumer
+    }
+
+    /// Sends the request, once.
+    ///
+    /// - Parameter isDetached: whether it is for nobody in particular, and has the task-locals of no caller.
+    func start(_ request: Request, over pipeline: Pipeline, isDetached: Bool) {
+        let task = pipeline.streams.add(isDetached: isDetached) { [self] in await run(request, over: pipeline) }
+        let isLeft = state.withLock { state in
+            state.task = task
+            return state.consumers.isEmpty
+        }
+        if isLeft { task.cancel() }
+    }
+
+    private func run(_ request: Request, over pipeline: Pipeline) async {
+        let outcome: Result<Response, ConnectionError>
+        do throws(ConnectionError) { outcome = .success(try await pipeline.pour(request, into: self)) } catch {
+            outcome = .failure(error)
+        }
+        for consumer in close({ $0.task = nil }) { consumer.end(outcome) }
+    }
+
+    private func leave(_ consumer: StreamConsumer) {
+        let (isLast, task) = state.withLock { state in
+            state.consumers.removeAll { $0 === consumer }
+            guard state.consumers.isEmpty else { return (false, nil as Task<Void, Never>?) }
+            state.isClosed = true
+            return (true, state.task)
+        }
+        guard isLast else { return }
+        whenClosed()
+        task?.cancel()
+    }
+
+    /// - Returns: who reads.
+    private func close(_ change: (inout State) -> Void) -> [StreamConsumer] {
+        let consumers = state.withLock { state in
+            state.isClosed = true
+            change(&state)
+            return state.consumers
+        }
+        whenClosed()
+        return consumers
+    }
+
+    // MARK: The exchange's side
+
+    var isCommitted: Bool { state.withLock { $0.isCommitted } }
+    var isComplete: Bool { state.withLock { $0.isComplete } }
+    /// The consumers know the first head.
+    var isContinuable: Bool { false }
+
+    func begin(_ head: Response) async throws(TransportError) {
+        for consumer in close({ $0.isCommitted = true }) { consumer.begin(head) }
+    }
+
+    func append(_ piece: Data) async throws(TransportError) {
+        let consumers = state.withLock { $0.consumers }
+        // All have it before one is waited for.
+        let demands = consumers.map { $0.offer(piece) }
+        guard demands.contains(where: { $0 != .stop }) else { throw .cancelled(requestMayHaveBeenSent: true) }
+        for (consumer, demand) in zip(consumers, demands) where demand == .pause { await consumer.waitForRoom() }
+    }
+
+    /// A personal answer is for the first alone.
+    func hear(_ event: ExchangeEvent) {
+        guard case .personal = event else { return }
+        let others = state.withLock { state in
+            state.isClosed = true
+            defer { state.consumers = Array(state.consumers.prefix(1)) }
+            return state.consumers.dropFirst()
+        }
+        whenClosed()
+        for other in others { other.end(.failure(.unshared)) }
+    }
+
+    func complete() { state.withLock { $0.isComplete = true } }
+}
