@@ -109,7 +109,8 @@ extension Pipeline {
             passage: passage, stored: stored, isConditional: isConditional, isAwaited: false, found: found)
         refreshes.add { [self] in
             let outcome = try? await outcome(of: question, since: nil)
-            token.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
+            // What would be for another alone is not stored, so that there is nothing to refresh.
+            token.end(outcome.flatMap { $0.isUnshared ? nil : ActivityOutcome($0) } ?? ActivityOutcome())
         }
     }
 

@@ -96,6 +96,19 @@ import Testing
         await engine.close()
     }
 
+    @Test func `is not left for a key that is known`() async throws {
+        let engine = Engine(plain())
+        let request = Request("http://h/")
+        let key = try await engine.key(of: request)
+        let before = actor.jobs
+        try await actor.run {
+            let again = try await engine.key(of: request)
+            #expect(again == key)
+        }
+        #expect(actor.jobs - before == 1)
+        await engine.close()
+    }
+
     enum Word: CaseIterable { case observer, interceptor, provider, serial, cookies }
 
     @Test(arguments: Word.allCases)

@@ -15,7 +15,7 @@ final class Handover: BodySink {
     }
 
     let limit: Int
-    /// Bytes that a consumer may be behind.
+    /// Bytes that a consumer may be behind before it is waited for.
     private let window: Int
     /// Called when nobody can join any more, and not for the first time perhaps.
     private let whenClosed: @Sendable () -> Void
@@ -25,7 +25,7 @@ final class Handover: BodySink {
 
     /// - Parameters:
     ///   - limit: bytes of a body at most.
-    ///   - window: bytes that a consumer may be behind; none when nothing is said, and then it waits for every piece.
+    ///   - window: bytes that a consumer may be behind before it is waited for; one when nothing is said: for every piece.
     init(limit: Int, window: Int = 1, whenClosed: @escaping @Sendable () -> Void = {}) {
         (self.limit, self.window, self.whenClosed) = (limit, window, whenClosed)
         let first = StreamConsumer(window: window)
