@@ -6,6 +6,8 @@ struct WordSet: Sendable {
     private let words: [[UInt8]]
     /// Of each word.
     private let letters: [LetterSet]
+    /// How each word begins, as ``Span/beginning(of:)`` has it, with bit 5 of every byte set.
+    private let beginnings: [UInt64]
     /// Letters of which every word has one.
     let needed: LetterSet
     private let shortest: Int
@@ -19,6 +21,7 @@ struct WordSet: Sendable {
         (firsts, seconds, thirds) = (Self.letters(0, of: words), Self.letters(1, of: words), Self.letters(2, of: words))
         shortest = max(2, words.map(\.count).min() ?? 0)
         letters = words.map { LetterSet(of: $0.span) }
+        beginnings = words.map { Self.beginning(of: $0.span) }
         needed = Self.needed(words)
         self.words = words
     }
@@ -81,7 +84,17 @@ struct WordSet: Sendable {
 
     @inline(never)
     private func isWord(_ bytes: Span<UInt8>) -> Bool {
-        words.contains { $0.count == bytes.count && Self.isWord($0, at: 0, of: bytes) }
+        let beginning = Self.beginning(of: bytes)
+        for index in beginnings.indices where beginnings[index] == beginning {
+            if words[index].count == bytes.count, Self.isWord(words[index], at: 0, of: bytes) { return true }
+        }
+        return false
+    }
+
+    /// The same for a word in upper and in lower case, and for few others.
+    @inline(__always)
+    private static func beginning(of bytes: Span<UInt8>) -> UInt64 {
+        bytes.beginning(of: bytes.count) | 0x2020_2020_2020_2020
     }
 
     @inline(__always)

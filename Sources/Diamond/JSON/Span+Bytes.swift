@@ -79,12 +79,14 @@ extension UnsafeMutableBufferPointer {
     @inline(__always)
     mutating func sortFew(by precedes: (Element, Element) -> Bool) {
         guard count <= 16 else { return sort(by: precedes) }
-        for end in indices.dropFirst() {
+        for end in indices.dropFirst() where precedes(self[end], self[end - 1]) {
+            let element = self[end]
             var index = end
-            while index > 0, precedes(self[index], self[index - 1]) {
-                swapAt(index, index - 1)
+            repeat {
+                self[index] = self[index - 1]
                 index -= 1
-            }
+            } while index > 0 && precedes(element, self[index - 1])
+            self[index] = element
         }
     }
 }

@@ -56,7 +56,7 @@ private enum QueuePeer: String, CaseIterable {
             for round in 0...Self.rounds {
                 let ours = [
                     try await Effort.of { for _ in 0..<Self.count { try await queue.enqueue(QueuePeer.request) } }.wall,
-                    try await Effort.of { await replayer.replay() }.wall,
+                    await Effort.of { await replayer.replay() }.wall,
                 ]
                 let theirs = [try python.seconds("enqueue", Self.count), try python.seconds("replay", Self.count)]
                 guard round > 0 else { continue }

@@ -167,7 +167,7 @@ private enum Queues {
             try await Task.sleep(for: .seconds(1))
             let effort = try await Effort.of { try await Task.sleep(for: .seconds(seconds)) }
             replayer.stop()
-            await run.value
+            _ = await run.value
             other.owner.leave()
             return effort.processor * 1000 / Double(seconds)
         }
