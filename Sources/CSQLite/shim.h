@@ -15,6 +15,11 @@ static inline int diamond_sqlite3_defensive(sqlite3 *database, int on) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, on, (int *)0);
 }
 
+/// Plans statements without a look at what is bound to them (the query planner stability guarantee of SQLite).
+static inline int diamond_sqlite3_stable_plans(sqlite3 *database, int on) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_QPSG, on, (int *)0);
+}
+
 /// Binds bytes that stay valid until the statement is reset: no copy is made.
 static inline int diamond_sqlite3_bind_blob_static(sqlite3_stmt *s, int index, const void *bytes, sqlite3_uint64 n) {
     return sqlite3_bind_blob64(s, index, bytes, n, SQLITE_STATIC);

@@ -168,6 +168,8 @@ extension SQLiteDatabase {
         sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         diamond_sqlite3_no_checkpoint_on_close(handle.pointer, 1)
         diamond_sqlite3_defensive(handle.pointer, 1)
+        // Or a statement that an index on some rows might serve is compiled anew for each value bound to it.
+        diamond_sqlite3_stable_plans(handle.pointer, 1)
         try handle.execute(
             """
             PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0; PRAGMA mmap_size = 0;

@@ -5,7 +5,7 @@ package import Foundation
 /// cache when it goes out of scope.
 package struct SQLiteStatement: ~Copyable {
     private let handle: SQLiteHandle
-    private let pointer: OpaquePointer
+    let pointer: OpaquePointer
     /// In the connection's cache; none for one that ends with its use.
     private let place: Int?
 

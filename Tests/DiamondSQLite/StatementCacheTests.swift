@@ -1,3 +1,4 @@
+import CDiamondSQLite
 import Testing
 
 @testable import DiamondSQLite
@@ -31,6 +32,24 @@ import Testing
             for _ in 0..<2 {
                 let rows = try rows(connection, depth: 1)
                 #expect(rows == [1, 1, 2, 3, 2, 1, 2, 3, 3, 1, 2, 3])
+            }
+        }
+    }
+
+    @Test func `are compiled once, whatever is bound to them`() throws {
+        let database = try file.open()
+        for value in 1...3 { try database.insert(Int64(value)) }
+        try database.write { (connection) throws(SQLiteError) in
+            // An index on a part serves only where SQLite knows that the rows looked for are in it.
+            try connection.execute("CREATE INDEX some ON item (a) WHERE a = 2")
+        }
+        try database.read { (connection) throws(SQLiteError) in
+            for value in [1, 2, 3, 2] as [Int64] {
+                let statement = try connection.statement("SELECT count(*) FROM item WHERE a = ?")
+                try statement.bind(value, at: 1)
+                _ = try statement.step()
+                #expect(statement.int64(0) == 1)
+                #expect(sqlite3_stmt_status(statement.pointer, SQLITE_STMTSTATUS_REPREPARE, 0) == 0)
             }
         }
     }
