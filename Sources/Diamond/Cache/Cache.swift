@@ -38,6 +38,7 @@ public final class Cache: Sendable {
     ///   - create: whether directory and file are made where they are missing, and mended where they are damaged.
     ///   - now: milliseconds since 1970.
     ///   - uptime: nanoseconds of a clock that only goes forward.
+    ///   - gathering: how long stores wait for others to go to disk with them.
     /// - Throws: ``CacheError``, which says what to do.
     package init(
         _ store: Store,
@@ -48,13 +49,14 @@ public final class Cache: Sendable {
         diskCapacity: Int64 = defaultDiskCapacity,
         create: Bool = true,
         now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) },
-        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
+        uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
+        gathering: Duration = .milliseconds(10)
     ) throws(CacheError) {
         let memory = MemoryTier(capacity: memoryCapacity)
         file = try CacheFile(store, seal: seal, compresses: compresses, mends: create, activity: activity)
         rules = KeyRules(secret: SymmetricKey(data: file.secret))
         eviction = Eviction(file: file, capacity: diskCapacity, now: now)
-        writer = CacheWriter(file: file, eviction: eviction, activity: activity)
+        writer = CacheWriter(file: file, eviction: eviction, activity: activity, gathering: gathering)
         neighbors = try Neighbors(file: file, uptime: uptime)
         pressure = MemoryPressure(memory)
         self.memory = memory

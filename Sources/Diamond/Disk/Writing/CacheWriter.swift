@@ -3,7 +3,8 @@ import Dispatch
 
 /// Puts changes on disk behind the callers, up to 64 in one transaction, and evicts what is too much.
 ///
-/// Changes keep their order. The death of the process loses at most those not yet written.
+/// Changes keep their order. The death of the process loses at most those not yet written: stores wait a moment for
+/// others to come (``WriterAlarm``).
 final class CacheWriter: Sendable {
     /// What goes along with a group of changes.
     private struct Facts {
@@ -23,8 +24,10 @@ final class CacheWriter: Sendable {
     private let activity: Activity
     private let state = Guarded(PendingChanges())
     private let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
+    private let alarm: WriterAlarm
 
-    init(file: CacheFile, eviction: Eviction, activity: Activity) {
+    init(file: CacheFile, eviction: Eviction, activity: Activity, gathering: Duration) {
+        alarm = WriterAlarm(after: gathering)
         self.file = file
         self.eviction = eviction
         self.activity = activity
@@ -34,16 +37,20 @@ final class CacheWriter: Sendable {
     @discardableResult
     func add(_ change: CacheChange) -> Bool {
         let hour = eviction.hour
-        let (isAdded, mustSchedule, finished) = state.withLock { state -> (Bool, Bool, CacheCounts?) in
-            guard change.cost == 0 || state.cost + change.cost <= Self.backlog else { return (false, false, nil) }
-            state.add(change)
+        let (due, finished) = state.withLock { state -> (PendingChanges.Due?, CacheCounts?) in
+            guard change.cost == 0 || state.cost + change.cost <= Self.backlog else { return (nil, nil) }
+            let due = state.add(change)
             // Under the same lock, so that it goes along in the change's own transaction.
-            let finished = change.isStore ? state.count(in: hour) { $0.stores += 1 } : nil
-            return (true, state.schedule(), finished)
+            return (due, change.isStore ? state.count(in: hour) { $0.stores += 1 } : nil)
         }
         if let finished { queue.async { self.write(Facts(counts: finished)) } }
-        if mustSchedule { scheduleDrain() }
-        return isAdded
+        switch due {
+        case .now: scheduleDrain()
+        case .soon: alarm.set(for: self, on: queue)
+        case .already: break
+        case nil: return false
+        }
+        return true
     }
 
     /// Remembers that an entry was used.
@@ -103,9 +110,10 @@ final class CacheWriter: Sendable {
     /// What the disk has under a key was written beside the changes, and is right.
     func clearFailure(of key: RequestKey) { _ = state.withLock { $0.failed.remove(key) } }
 
-    private func scheduleDrain() {
-        queue.async { if self.drain() ?? self.evictSlice() { self.scheduleEviction() } }
-    }
+    private func scheduleDrain() { queue.async { self.writeWaiting() } }
+
+    /// Writes what waits, and evicts. On the queue.
+    func writeWaiting() { if drain() ?? evictSlice() { scheduleEviction() } }
 
     /// Writes what waits.
     ///
@@ -149,6 +157,8 @@ final class CacheWriter: Sendable {
         state.withLock { state in
             let group = state.nextGroup()
             state.isScheduled = !group.isEmpty
+            // Under the lock, or it would take back what is set for a change that comes now.
+            if group.isEmpty { alarm.clear() }
             return group.isEmpty ? nil : group
         }
     }

@@ -26,11 +26,23 @@ extension PendingChanges {
     /// Whether what goes along with changes has become a write of its own.
     var hasMuchToTell: Bool { visited.count >= Self.mostVisits || accesses.isFull }
 
-    mutating func add(_ change: CacheChange) {
+    /// When a change is to be written.
+    enum Due {
+        case now, soon
+        /// Somebody has been asked to write, and takes it along.
+        case already
+    }
+
+    mutating func add(_ change: CacheChange) -> Due {
         added += 1
         cost += change.cost
         waiting.append(change)
         latest[change.key] = (added, change)
+        guard !isScheduled else { return .already }
+        // What was erased is not to be found by other processes, and a full group has nobody to wait for.
+        let isUrgent = !change.isStore || waiting.count >= Self.groupSize || cost >= Self.groupCost
+        isScheduled = isUrgent
+        return isUrgent ? .now : .soon
     }
 
     /// - Returns: the counts of another hour, which has ended.

@@ -1,0 +1,73 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `Stores that wait for others to go to disk with them` {
+    let temporary = TemporaryStore()
+
+    private func open(_ gathering: Duration = .seconds(86_400)) throws -> Cache {
+        try Cache(temporary.store, gathering: gathering)
+    }
+
+    @Test func `are found meanwhile, and wait for no time where somebody waits for them`() async throws {
+        let cache = try open()
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        #expect(try temporary.rows("entry") == 0)
+        #expect(cache.find(entry.key, request: entry.request) == entry.stored)
+        await cache.flush()
+        #expect(try temporary.rows("entry") == 1)
+    }
+
+    @Test func `go by themselves when the time is over`() async throws {
+        let cache = try open(.milliseconds(1))
+        // Again and again: a timer that has rung is set anew.
+        for count in 1...3 as ClosedRange<Int64> {
+            cache.store(try .stub("\(count)"))
+            await untilTrue { (try? temporary.rows("entry")) == count }
+        }
+    }
+
+    @Test func `go at once when they fill a transaction`() async throws {
+        let cache = try open()
+        for number in 0..<63 { cache.store(try .stub("\(number)")) }
+        #expect(try temporary.rows("entry") == 0)
+        cache.store(try .stub("63"))
+        await untilTrue { (try? temporary.rows("entry")) == 64 }
+        cache.store(try .stub("64"))
+        #expect(try temporary.rows("entry") == 64)
+        await cache.flush()
+        #expect(try temporary.rows("entry") == 65)
+    }
+
+    @Test func `go at once with what is erased`() async throws {
+        let cache = try open()
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        await cache.flush()
+        cache.store(try .stub("b"))
+        cache.forget(entry.key)
+        await untilTrue { (try? temporary.rows("entry WHERE url LIKE '%b'")) == 1 }
+        #expect(try temporary.rows("entry") == 1)
+    }
+
+    @Test func `hold no file open behind a cache that was flushed and let go of`() async throws {
+        var cache: Cache? = try open()
+        let isGone = { @Sendable [weak writer = cache?.writer] in writer == nil }
+        try cache?.store(.stub("a"))
+        await cache?.flush()
+        #expect(!isGone())
+        cache = nil
+        await untilTrue(isGone)
+    }
+
+    @Test func `reach the disk though their cache is let go of`() async throws {
+        var cache: Cache? = try open(.milliseconds(1))
+        try cache?.store(.stub("a"))
+        cache = nil
+        await untilTrue { (try? temporary.rows("entry")) == 1 }
+    }
+}
