@@ -14,38 +14,58 @@ struct CacheControl: Equatable {
     var onlyIfCached = false
 
     init(_ headers: HTTPFields) {
-        for value in headers[values: .cacheControl] {
-            for directive in Self.directives(of: value) { add(directive) }
+        for field in headers where field.name == .cacheControl {
+            field.value.withBytes { add(list: $0) }
         }
     }
 
-    private mutating func add(_ directive: Substring) {
-        let parts = directive.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        switch parts[0].lowercased().filter({ !$0.isWhitespace }) {
-        case "max-age": maxAge = maxAge ?? Self.seconds(parts.count > 1 ? parts[1] : "")
-        case "no-store": noStore = true
-        case "no-cache": noCache = true
-        case "must-revalidate": mustRevalidate = true
-        case "only-if-cached": onlyIfCached = true
-        default: break
+    /// Divides at commas outside quotes; a backslash in quotes takes the next character along (RFC 9110 section 5.6.4).
+    private mutating func add(list: Span<UInt8>) {
+        var (start, isQuoted, isEscaped) = (0, false, false)
+        for index in list.indices {
+            let byte = list[index]
+            if byte == UInt8(ascii: "\""), !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && byte == UInt8(ascii: "\\") && !isEscaped
+            guard byte == UInt8(ascii: ","), !isQuoted else { continue }
+            add(list.extracting(start..<index))
+            start = index + 1
         }
+        add(list.extracting(start...))
     }
 
-    /// Splits at commas outside quotes; a backslash in quotes takes the next character along (RFC 9110 section 5.6.4).
-    private static func directives(of value: String) -> [Substring] {
-        var isQuoted = false
-        var isEscaped = false
-        return value.split { character in
-            defer { isEscaped = isQuoted && character == "\\" && !isEscaped }
-            if character == "\"", !isEscaped { isQuoted.toggle() }
-            return character == "," && !isQuoted
+    private mutating func add(_ directive: Span<UInt8>) {
+        let end = directive.firstIndex(of: UInt8(ascii: "="), in: directive.indices) ?? directive.count
+        let name = directive.withoutSpaces(0..<end)
+        if directive.isEqual(name, to: "max-age") {
+            maxAge = maxAge ?? (end < directive.count ? Self.seconds(directive.extracting((end + 1)...)) : 0)
         }
+        if directive.isEqual(name, to: "no-store") { noStore = true }
+        if directive.isEqual(name, to: "no-cache") { noCache = true }
+        if directive.isEqual(name, to: "must-revalidate") { mustRevalidate = true }
+        if directive.isEqual(name, to: "only-if-cached") { onlyIfCached = true }
     }
+
+    static func seconds(_ text: some StringProtocol) -> Int64 { String(text).withBytes { seconds($0) } }
 
     // Larger ages count as 2^31 seconds (RFC 9111 section 1.2.2).
-    static func seconds(_ text: some StringProtocol) -> Int64 {
-        let digits = String(text.filter { !$0.isWhitespace && $0 != "\"" })
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return 0 }
-        return min(Int64(digits) ?? .max, 1 << 31)
+    private static func seconds(_ text: Span<UInt8>) -> Int64 {
+        var (seconds, isEmpty) = (Int64(0), true)
+        for index in text.indices {
+            switch text[index] {
+            case 0x30...0x39: (seconds, isEmpty) = (min(seconds * 10 + Int64(text[index] - 0x30), 1 << 31), false)
+            case 0x20, 0x09, UInt8(ascii: "\""): break
+            default: return 0
+            }
+        }
+        return isEmpty ? 0 : seconds
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func withoutSpaces(_ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, self[start] == 0x20 || self[start] == 0x09 { start += 1 }
+        while start < end, self[end - 1] == 0x20 || self[end - 1] == 0x09 { end -= 1 }
+        return start..<end
     }
 }

@@ -8,9 +8,10 @@ struct Freshness: Equatable {
     /// The corrected age on arrival: the larger of the apparent age and `Age` plus the time the exchange took.
     var initialAge: Int64
 
-    init(headers: HTTPFields, sentAt: Int64, receivedAt: Int64) {
-        let date = headers[values: .date].first.flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
-        lifetime = Self.lifetime(headers, date: date ?? receivedAt, now: receivedAt)
+    /// - Parameter control: what the headers' `Cache-Control` says.
+    init(headers: HTTPFields, _ control: CacheControl, sentAt: Int64, receivedAt: Int64) {
+        let date = headers.first(of: .date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
+        lifetime = control.maxAge.map { $0 * 1000 } ?? Self.lifetime(headers, date: date ?? receivedAt, now: receivedAt)
         let apparentAge = max(0, receivedAt - (date ?? receivedAt))
         let correctedAge = Self.age(headers) * 1000 + max(0, receivedAt - sentAt)
         initialAge = max(apparentAge, correctedAge)
@@ -18,14 +19,13 @@ struct Freshness: Equatable {
 
     // Of a list of ages the first counts (section 5.1).
     private static func age(_ headers: HTTPFields) -> Int64 {
-        let first = headers[.age]?.split(separator: ",").first
+        let first = headers.first(of: .age)?.split(separator: ",").first
         return first.map { CacheControl.seconds($0) } ?? 0
     }
 
     private static func lifetime(_ headers: HTTPFields, date: Int64, now: Int64) -> Int64? {
-        if let maxAge = CacheControl(headers).maxAge { return maxAge * 1000 }
         // Any unreadable Expires, "0" above all, is in the past (section 5.3).
-        guard let expires = headers[values: .expires].first else { return nil }
+        guard let expires = headers.first(of: .expires) else { return nil }
         return max(0, (HTTPDate.milliseconds(of: expires, now: now) ?? 0) - date)
     }
 }

@@ -1,6 +1,9 @@
 /// Dates of HTTP (RFC 9110 section 5.6.7), as milliseconds since 1970.
 package enum HTTPDate {
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    private static let monthNames: [StaticString] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    private static let months = monthNames.map(\.description)
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
 
     /// Reads all three forms; `nil` for anything else.
@@ -8,6 +11,23 @@ package enum HTTPDate {
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. A year of two
     /// digits more than 50 years ahead of `now` is the past one.
     package static func milliseconds(of text: String, now: Int64) -> Int64? {
+        text.withBytes(fixedForm) ?? anyForm(text, now: now)
+    }
+
+    /// The form that is to be sent, which almost all dates have: every part of it has its place.
+    private static func fixedForm(_ text: Span<UInt8>) -> Int64? {
+        guard text.count == 29, text.extracting(3...).begins(with: ", "), text[7] == 0x20, text[11] == 0x20,
+            text[16] == 0x20, text[19] == 0x3A, text[22] == 0x3A, text.extracting(25...).begins(with: " GMT"),
+            let day = text.number(5..<7), (1...31).contains(day),
+            let month = monthNames.firstIndex(where: { text.extracting(8...).begins(with: $0) }),
+            let year = text.number(12..<16), let hour = text.number(17..<19), hour < 24,
+            let minute = text.number(20..<22), minute < 60, let second = text.number(23..<25), second <= 60
+        else { return nil }
+        let time = hour * 3600 + minute * 60 + second
+        return (daysSince1970(year: year, month: Int64(month) + 1, day: day) * 86400 + time) * 1000
+    }
+
+    private static func anyForm(_ text: String, now: Int64) -> Int64? {
         let words = text.split(whereSeparator: { " ,-".contains($0) }).map(String.init)
         guard words.count >= 5 else { return nil }
         let isAsctime = words.count == 5
@@ -76,5 +96,17 @@ extension Int64 {
     fileprivate func flooredQuotient(_ divisor: Int64) -> Int64 {
         let quotient = self / divisor
         return self % divisor < 0 ? quotient - 1 : quotient
+    }
+}
+
+extension Span<UInt8> {
+    /// What digits write; `nil` where something else stands among them.
+    fileprivate func number(_ range: Range<Int>) -> Int64? {
+        var number: Int64 = 0
+        for index in range {
+            guard (0x30...0x39).contains(self[index]) else { return nil }
+            number = number * 10 + Int64(self[index] - 0x30)
+        }
+        return number
     }
 }

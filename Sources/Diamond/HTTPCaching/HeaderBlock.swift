@@ -4,21 +4,33 @@ import HTTPTypes
 /// Response headers as bytes on disk: `Name: value` lines, in the order received.
 enum HeaderBlock {
     /// Never kept: about the connection (RFC 9110 section 7.6.1) or secret.
-    private static let dropped: Set<String> = [
+    private static let dropped = WordSet([
         "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authentication-info", "te",
         "trailer", "transfer-encoding", "upgrade", "set-cookie", "set-cookie2",
-    ]
+    ])
 
     /// More than any server sends in earnest; HTTPFields itself ends at 65,535.
     private static let mostFields = 10_000
 
-    static func bytes(of headers: HTTPFields) -> Data {
+    /// The headers that may be kept.
+    static func kept(_ headers: HTTPFields) -> HTTPFields {
         let named = headers[values: .connection].flatMap { $0.split(separator: ",") }
         let listed = Set(named.map { $0.lowercased().filter { !$0.isWhitespace } })
-        var block = Data()
-        for field in headers where !dropped.contains(field.name.canonicalName) {
-            guard !listed.contains(field.name.canonicalName) else { continue }
-            block.append(contentsOf: "\(field.name.rawName): \(field.value)\n".utf8)
+        let isKept = { (field: HTTPField) in
+            let name = field.name.canonicalName
+            return !name.withBytes { dropped.hasWhole($0) } && (listed.isEmpty || !listed.contains(name))
+        }
+        return headers.allSatisfy(isKept) ? headers : HTTPFields(headers.filter(isKept))
+    }
+
+    /// - Parameter headers: such as may be kept.
+    static func bytes(of headers: HTTPFields) -> Data {
+        var block = Data(capacity: headers.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 3 })
+        for field in headers {
+            block.append(contentsOf: field.name.rawName.utf8)
+            block.append(contentsOf: ": ".utf8)
+            block.append(contentsOf: field.value.utf8)
+            block.append(0x0A)
         }
         return block
     }

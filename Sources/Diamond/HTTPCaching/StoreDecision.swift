@@ -20,7 +20,7 @@ struct StoreDecision {
         isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
     ) {
         let control = CacheControl(headers)
-        let freshness = Freshness(headers: headers, sentAt: sentAt, receivedAt: receivedAt)
+        let freshness = Freshness(headers: headers, control, sentAt: sentAt, receivedAt: receivedAt)
         let isKept = Self.cacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
         // A body that is coded still is for the one who has asked for it so: the coding is no part of the key.
         guard method == .get || method == .query, isKept, !control.noStore, !headers.isCoded,
@@ -29,9 +29,10 @@ struct StoreDecision {
             stored = nil
             return
         }
+        let kept = HeaderBlock.kept(headers)
         var new = StoredResponse(
             status: status,
-            headerBlock: HeaderBlock.bytes(of: headers),
+            headerBlock: HeaderBlock.bytes(of: kept),
             body: body,
             storedAt: receivedAt,
             initialAge: freshness.initialAge,
@@ -39,28 +40,28 @@ struct StoreDecision {
             flags: Self.flags(headers, control),
             duration: max(0, receivedAt - sentAt)
         )
-        new.readHeaders()
+        new.know(kept)
         stored = new
     }
 
     /// What is stored after the server confirmed it with a 304.
     init(confirming old: StoredResponse, by headers: HTTPFields, sentAt: Int64, receivedAt: Int64) {
-        let merged = HeaderBlock.updated(old.headers, by: headers)
+        let merged = HeaderBlock.kept(HeaderBlock.updated(old.headers, by: headers))
         let control = CacheControl(merged)
         guard !control.noStore else {
             stored = nil
             return
         }
         // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation.
-        let freshness = Freshness(headers: merged, sentAt: sentAt, receivedAt: receivedAt)
-        let current = Freshness(headers: headers, sentAt: sentAt, receivedAt: receivedAt)
+        let freshness = Freshness(headers: merged, control, sentAt: sentAt, receivedAt: receivedAt)
+        let current = Freshness(headers: headers, control, sentAt: sentAt, receivedAt: receivedAt)
         var new = old
         new.headerBlock = HeaderBlock.bytes(of: merged)
         new.storedAt = receivedAt
         new.initialAge = current.initialAge
         new.lifetime = freshness.lifetime
         new.flags = Self.flags(merged, control).union(old.flags.intersection(.pinned))
-        new.readHeaders()
+        new.know(merged)
         stored = new
     }
 
@@ -68,7 +69,7 @@ struct StoreDecision {
         var flags: StoredResponse.Flags = []
         if control.noCache { flags.insert(.noCache) }
         if control.mustRevalidate { flags.insert(.mustRevalidate) }
-        if headers[.eTag] != nil || headers[.lastModified] != nil { flags.insert(.hasValidator) }
+        if headers.contains(.eTag) || headers.contains(.lastModified) { flags.insert(.hasValidator) }
         return flags
     }
 

@@ -55,7 +55,10 @@ package struct StoredResponse: Sendable, Equatable {
     package var headers: HTTPFields { known.fields ?? HeaderBlock.fields(of: headerBlock) }
 
     /// Reads the headers once for all copies that are made from now on: a hit in memory answers with them as they are.
-    mutating func readHeaders() { known.fields = headers }
+    mutating func readHeaders() { know(headers) }
+
+    /// - Parameter headers: those that ``headerBlock`` was made of.
+    mutating func know(_ headers: HTTPFields) { known.fields = headers }
 
     /// Milliseconds since the origin made or confirmed it (RFC 9111 section 4.2.3).
     package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }

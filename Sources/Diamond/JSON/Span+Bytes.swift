@@ -29,6 +29,12 @@ extension Span<UInt8> {
         return true
     }
 
+    func begins(with word: StaticString) -> Bool {
+        guard word.utf8CodeUnitCount <= count else { return false }
+        for index in 0..<word.utf8CodeUnitCount where self[index] != word.utf8Start[index] { return false }
+        return true
+    }
+
     /// Whether ASCII letters are those of a word in lower case, whatever their case.
     func isEqual(_ range: Range<Int>, to word: StaticString) -> Bool {
         guard range.count == word.utf8CodeUnitCount else { return false }

@@ -7,4 +7,7 @@ extension HTTPFields {
         let isAlone = !self[(index + 1)...].contains { $0.name == name }
         return isAlone ? self[index].value : self[name]
     }
+
+    /// The first value of a field, without a list of them all.
+    func first(of name: HTTPField.Name) -> String? { first { $0.name == name }?.value }
 }

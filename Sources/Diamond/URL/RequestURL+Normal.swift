@@ -39,12 +39,6 @@ extension Span<UInt8> {
         return isNormal ? end : nil
     }
 
-    private func begins(with word: StaticString) -> Bool {
-        guard word.utf8CodeUnitCount <= count else { return false }
-        for index in 0..<word.utf8CodeUnitCount where self[index] != word.utf8Start[index] { return false }
-        return true
-    }
-
     /// Whether a segment of a path begins with a dot, as few do that are not `.` or `..`.
     func hasDotSegment(in path: Range<Int>) -> Bool {
         let path = extracting(path)

@@ -11,6 +11,8 @@ import Testing
         arguments: [
             ([.cacheControl: "max-age=60"], 60_000), ([.cacheControl: "Max-Age=\"60\""], 60_000),
             ([.cacheControl: "public, max-age = 60"], 60_000), ([.cacheControl: "max-age=60, max-age=10"], 60_000),
+            ([.cacheControl: " MAX-AGE\t=\t60 ,"], 60_000), ([.cacheControl: "max-age"], 0),
+            ([.cacheControl: #"ext="a\", max-age=5", max-age=60"#], 60_000), ([.cacheControl: "x-max-age=60"], nil),
             ([.cacheControl: "max-age=x"], 0), ([.cacheControl: "max-age=-5"], 0), ([.cacheControl: "max-age=1.5"], 0),
             ([.cacheControl: "max-age=99999999999999999999"], 2_147_483_648_000),
             ([.cacheControl: "private=\"a, max-age=5\", max-age=60"], 60_000),
@@ -21,7 +23,7 @@ import Testing
             ([:], nil), ([.cacheControl: "public"], nil),
         ] as [(HTTPFields, Int64?)]) func `lasts as long as the server says`(headers: HTTPFields, lifetime: Int64?)
     {
-        #expect(Freshness(headers: headers, sentAt: Self.now, receivedAt: Self.now).lifetime == lifetime)
+        #expect(freshness(headers).lifetime == lifetime)
     }
 
     @Test(
@@ -33,6 +35,10 @@ import Testing
             ([.date: "Sun, 06 Nov 1994 09:49:07 GMT"], 0, 0), ([:], 1500, 1500),
         ] as [(HTTPFields, Int64, Int64)])
     func `counts the age a response arrives with`(headers: HTTPFields, duration: Int64, age: Int64) {
-        #expect(Freshness(headers: headers, sentAt: Self.now - duration, receivedAt: Self.now).initialAge == age)
+        #expect(freshness(headers, after: duration).initialAge == age)
+    }
+
+    private func freshness(_ headers: HTTPFields, after duration: Int64 = 0) -> Freshness {
+        Freshness(headers: headers, CacheControl(headers), sentAt: Self.now - duration, receivedAt: Self.now)
     }
 }

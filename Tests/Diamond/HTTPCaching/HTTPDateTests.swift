@@ -20,7 +20,9 @@ import Testing
     @Test(arguments: [
         "", "0", "-1", "tomorrow", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT",
         "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT",
-        "Sun, 06 Nov 199 08:49:37 GMT",
+        "Sun, 06 Nov 199 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 gmt",
+        "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1994 08:49:3: GMT", "Sun, 06 Nov 1994 08-49-37 GMT",
     ]) func `that is none is nil`(text: String) {
         #expect(HTTPDate.milliseconds(of: text, now: Self.now) == nil)
     }

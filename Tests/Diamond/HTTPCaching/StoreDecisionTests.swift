@@ -36,6 +36,7 @@ import Testing
         all.append(try HTTPField(checking: "X-Other", "a: b"))
         let stored = try #require(decide(.get, 200, all))
         #expect(String(decoding: stored.headerBlock, as: UTF8.self) == "ETag: \"1\"\nX-Other: a: b\n")
+        #expect(stored.headers == HeaderBlock.fields(of: stored.headerBlock))
         #expect(stored.headers.count == 2)
         #expect(stored.flags == .hasValidator)
     }
