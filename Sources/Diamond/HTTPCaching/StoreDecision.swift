@@ -46,7 +46,7 @@ struct StoreDecision {
 
     /// What is stored after the server confirmed it with a 304.
     init(confirming old: StoredResponse, by headers: HTTPFields, sentAt: Int64, receivedAt: Int64) {
-        let merged = HeaderBlock.kept(HeaderBlock.updated(old.headers, by: headers))
+        let merged = HeaderBlock.updated(old.headers, by: headers)
         let control = CacheControl(merged)
         guard !control.noStore else {
             stored = nil
@@ -55,13 +55,14 @@ struct StoreDecision {
         // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation.
         let freshness = Freshness(headers: merged, control, sentAt: sentAt, receivedAt: receivedAt)
         let current = Freshness(headers: headers, control, sentAt: sentAt, receivedAt: receivedAt)
+        let kept = HeaderBlock.kept(merged)
         var new = old
-        new.headerBlock = HeaderBlock.bytes(of: merged)
+        new.headerBlock = HeaderBlock.bytes(of: kept)
         new.storedAt = receivedAt
         new.initialAge = current.initialAge
         new.lifetime = freshness.lifetime
         new.flags = Self.flags(merged, control).union(old.flags.intersection(.pinned))
-        new.know(merged)
+        new.know(kept)
         stored = new
     }
 

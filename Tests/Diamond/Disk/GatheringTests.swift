@@ -43,6 +43,20 @@ import Testing
         #expect(try temporary.rows("entry") == 65)
     }
 
+    @Test func `wait with what a server has confirmed`() async throws {
+        let cache = try open()
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        await cache.flush()
+        var confirmed = entry
+        confirmed.stored.storedAt += 1000
+        cache.confirm(confirmed, replacing: entry.stored)
+        #expect(cache.find(entry.key, request: entry.request)?.storedAt == confirmed.stored.storedAt)
+        #expect(try temporary.rows("entry WHERE stored_at = \(entry.stored.storedAt)") == 1)
+        await cache.flush()
+        #expect(try temporary.rows("entry WHERE stored_at = \(confirmed.stored.storedAt)") == 1)
+    }
+
     @Test func `go at once with what is erased`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")

@@ -14,6 +14,8 @@ indirect enum CacheChange: Sendable {
 
     var isStore: Bool { if case .store = self { true } else { false } }
 
+    var isErasure: Bool { if case .delete = self { true } else { false } }
+
     /// About the most that the file grows by.
     var diskBytes: Int64 {
         guard case .store(let entry) = self else { return 0 }

@@ -40,7 +40,7 @@ extension PendingChanges {
         latest[change.key] = (added, change)
         guard !isScheduled else { return .already }
         // What was erased is not to be found by other processes, and a full group has nobody to wait for.
-        let isUrgent = !change.isStore || waiting.count >= Self.groupSize || cost >= Self.groupCost
+        let isUrgent = change.isErasure || waiting.count >= Self.groupSize || cost >= Self.groupCost
         isScheduled = isUrgent
         return isUrgent ? .now : .soon
     }
