@@ -35,7 +35,7 @@ struct Continuation: Hashable, Sendable {
     private static func validator(_ headers: HTTPFields, _ now: Int64) -> Validator? {
         if let tag = headers.value(of: .eTag) { return isStrong(tag) ? .tag(tag) : nil }
         guard let text = headers[.lastModified], let modified = HTTPDate.milliseconds(of: text, now: now),
-            let date = headers[values: .date].first.flatMap({ HTTPDate.milliseconds(of: $0, now: now) }),
+            let date = headers.first(of: .date).flatMap({ HTTPDate.milliseconds(of: $0, now: now) }),
             date - modified >= strongAge
         else { return nil }
         return .date(text)

@@ -9,7 +9,7 @@ enum RetryAfter {
     ///
     /// - Parameter now: milliseconds since 1970, where there is no readable `Date`.
     static func duration(_ headers: HTTPFields, now: Int64) -> Duration? {
-        guard let text = headers[values: .retryAfter].first else { return nil }
+        guard let text = headers.first(of: .retryAfter) else { return nil }
         return seconds(text) ?? delay(until: text, headers, now: now)
     }
 
@@ -20,7 +20,7 @@ enum RetryAfter {
 
     private static func delay(until text: String, _ headers: HTTPFields, now: Int64) -> Duration? {
         guard let date = HTTPDate.milliseconds(of: text, now: now) else { return nil }
-        let sent = headers[values: .date].first.flatMap { HTTPDate.milliseconds(of: $0, now: now) } ?? now
+        let sent = headers.first(of: .date).flatMap { HTTPDate.milliseconds(of: $0, now: now) } ?? now
         return date < sent ? nil : Duration.milliseconds(date - sent).bounded
     }
 }

@@ -84,4 +84,15 @@ import Testing
         cache = nil
         await untilTrue { (try? temporary.rows("entry")) == 1 }
     }
+
+    @Test func `are due at once only when a transaction is full`() throws {
+        var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
+        #expect(changes.add(.store(entry)) == .soon)
+        #expect(changes.add(.confirm(entry, replacing: entry.stored)) == .soon)
+        #expect(changes.add(.delete(entry.key)) == .now)
+        #expect(changes.add(.store(entry)) == .already)
+        changes = PendingChanges()
+        entry.stored.body = Data(count: 4 << 20)
+        #expect(changes.add(.store(entry)) == .now)
+    }
 }
