@@ -23,6 +23,9 @@ public struct StreamedBytes: AsyncSequence, Sendable {
                 throw error.cause as? ConnectionError ?? ConnectionError(error)
             }
         }
+
+        /// Nobody reads any more, also where somebody keeps the response.
+        func abandon() { pieces.abandon() }
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(pieces: pieces.makeAsyncIterator()) }

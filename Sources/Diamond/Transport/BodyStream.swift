@@ -36,6 +36,9 @@ public struct BodyStream: AsyncSequence, Sendable {
         fileprivate let consumer: Consumer
 
         public mutating func next() async throws(TransportError) -> Data? { try await consumer.pipe.next() }
+
+        /// Nobody reads any more, also where somebody keeps the stream.
+        func abandon() { consumer.pipe.abandon() }
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(consumer: consumer) }

@@ -60,6 +60,26 @@ import Testing
         #expect(error?.message == "line 2 is longer than \(line.utf8.count) bytes: allow more")
     }
 
+    @Test(arguments: ["{\"nam\":1}\n", String(repeating: "a", count: 100)])
+    func `that are none end the exchange, whoever keeps the response`(line: String) async throws {
+        let isOver = Gate()
+        let server = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n\(line)")
+            // Nothing more comes.
+            _ = connection.readHead()
+            isOver.open()
+        }
+        let engine = Engine(.init(store: nil))
+        let response = try await engine.stream(Request(server.base))
+        var cities = response.values(of: City.self, lineLimit: 50).makeAsyncIterator()
+        await #expect(throws: ConnectionError.self) { _ = try await cities.next() }
+        await isOver.wait()
+        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        withExtendedLifetime(response) {}
+        await engine.close()
+    }
+
     @Test func `are those of a success`() async throws {
         let (names, error) = try await values(#"{"name":"a"}"#, status: 404)
         #expect(names.isEmpty && error?.code == .badStatus && error?.response?.text == #"{"name":"a"}"#)

@@ -28,12 +28,14 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         }
 
         /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, with the response; `undecodable` and
-        ///   `bodyTooLarge` with the number of the line and nothing that stands in it; what ``StreamedBytes`` throws.
+        ///   `bodyTooLarge` with the number of the line and nothing that stands in it; what ``StreamedBytes`` throws. The
+        ///   exchange ends with it.
         public mutating func next() async throws(ConnectionError) -> Value? {
             do throws(ConnectionError) {
                 if let refusal { throw refusal }
                 while let line = try await line() { if !line.isBlank { return try value(of: line) } }
             } catch {
+                pieces?.abandon()
                 pieces = nil
                 throw error
             }
