@@ -11,6 +11,8 @@ final class Flight: Sendable {
         case new
         /// Waits, by the number that the lanes know.
         case waiting(SlotNumber)
+        /// Its task is being made.
+        case starting
         case flying(Task<Void, Never>)
         // Indirect, because it is large, and nobody keeps a flight that has landed.
         indirect case landed(Outcome)
@@ -65,17 +67,20 @@ final class Flight: Sendable {
     /// Joins; the first one begins the flight.
     ///
     /// - Parameters:
+    ///   - isAtOnce: whether it begins in the calling thread, and may be over on return, where it has a place at once. Only for
+    ///     who holds no lock.
     ///   - hear: called with what happens on the way.
     ///   - tell: called once with the outcome, unless the passenger leaves before.
     /// - Returns: the number for ``leave(_:)``; `nil` where the flight is over.
     func board(
         _ priority: FlightPriority,
+        isAtOnce: Bool = false,
         hear: Hear? = nil,
         tell: @escaping @Sendable (Outcome) -> Void
     ) -> Int? {
         let boarding = state.withLock { $0.board(Aboard(tell: tell, hear: hear), priority) }
         guard let boarding else { return nil }
-        if boarding.number == 1 { begin(priority) }
+        if boarding.number == 1 { begin(priority, isAtOnce: isAtOnce) }
         if let number = boarding.raised { lanes.change(number, to: priority) }
         if let meter = boarding.meter { hear?(.began(meter)) }
         if let event = boarding.missed { hear?(event) }
@@ -88,7 +93,7 @@ final class Flight: Sendable {
     /// - Returns: `nil` where it was over before.
     func outcome(_ priority: FlightPriority, whenAboard: () -> Void) async -> Outcome? {
         let passenger = Awaited<Outcome>()
-        guard let number = board(priority, tell: { passenger.tell($0) }) else { return nil }
+        guard let number = board(priority, isAtOnce: true, tell: { passenger.tell($0) }) else { return nil }
         whenAboard()
         return await passenger.value { [self] in
             leave(number)
@@ -111,7 +116,8 @@ final class Flight: Sendable {
         // Where its place is there already, that is given back by who finds that it is wanted no more.
         case .waiting(let number): lanes.leaveLine(number)
         case .flying(let task): task.cancel()
-        case .new, .landed: break
+        // It is canceled where it is made.
+        case .new, .starting, .landed: break
         }
         whenOver()
     }
@@ -127,29 +133,51 @@ final class Flight: Sendable {
 
     // MARK: The flight
 
-    private func begin(_ priority: FlightPriority) {
+    private func begin(_ priority: FlightPriority, isAtOnce: Bool) {
         // Under the lock: the place may be there before its number is noted.
-        let number = state.withLock { state -> SlotNumber? in
-            guard case .new = state.phase else { return nil }
+        let (number, isStarting) = state.withLock { state -> (SlotNumber?, Bool) in
+            guard case .new = state.phase else { return (nil, false) }
             state.priority = max(state.priority, priority)
-            let number = lanes.enter(place, state.priority, for: self)
-            state.phase = number.map { .waiting($0) } ?? .flying(task())
-            return number
+            if let number = lanes.enter(place, state.priority, for: self) {
+                state.phase = .waiting(number)
+                return (number, false)
+            }
+            state.phase = isAtOnce ? .starting : .flying(task())
+            return (nil, isAtOnce)
         }
         if let number { lanes.count(number, scope?.begin(.queue)) }
+        if isStarting { start() }
     }
 
-    private func task() -> Task<Void, Never> {
-        // Detached: it flies for all who board, with the task-locals of none.
-        Task.detached { [self] in
-            var seat = Seat(place, lanes) { [self] in priority }
-            let outcome: Outcome
-            do throws(ConnectionError) { outcome = .success(try await course(&seat, report)) } catch {
-                outcome = .failure(error)
-            }
-            seat.leave()
-            land(outcome)
+    /// Begins in this thread, and goes on in another when there is something to wait for: to wake one for it takes longer
+    /// than what is done until then.
+    private func start() {
+        let task = taskAtOnce()
+        let isOver = state.withLock { state in
+            guard case .starting = state.phase else { return true }
+            state.phase = .flying(task)
+            return false
         }
+        // Where it has not landed by itself, all have left.
+        if isOver { task.cancel() }
+    }
+
+    // Detached: it flies for all who board, with the task-locals of none.
+    private func task() -> Task<Void, Never> { Task.detached { [self] in await fly() } }
+
+    private func taskAtOnce() -> Task<Void, Never> {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return task() }
+        return Task.immediateDetached { [self] in await fly() }
+    }
+
+    private func fly() async {
+        var seat = Seat(place, lanes) { [self] in priority }
+        let outcome: Outcome
+        do throws(ConnectionError) { outcome = .success(try await course(&seat, report)) } catch {
+            outcome = .failure(error)
+        }
+        seat.leave()
+        land(outcome)
     }
 
     @Sendable private func report(_ event: ExchangeEvent) {

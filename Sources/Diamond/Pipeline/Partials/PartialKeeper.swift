@@ -33,20 +33,21 @@ actor PartialKeeper: PartialKeeping {
     // MARK: What is there
 
     nonisolated func left(for request: TransportRequest) async -> IncompleteArrival? {
-        // Most have nothing to look for, and need not come here for it.
         guard await hold.settle(), place.mayHaveKept else { return nil }
-        return await take(for: request)
+        let (stored, kept) = (place.partial(), place.takeKept(for: request))
+        // Most find nothing, and need not come here for it.
+        guard stored != nil || kept != nil else { return nil }
+        return await take(stored?.partial, kept) ?? stored?.incomplete
     }
 
-    private func take(for request: TransportRequest) async -> IncompleteArrival? {
-        let stored = place.partial()
-        let kept = place.takeKept(for: request)
+    /// - Returns: what the connection has kept itself.
+    private func take(_ stored: PartialBody?, _ kept: IncompleteArrival?) async -> IncompleteArrival? {
         // Whoever comes next waits from now on, until it is put back.
-        if stored != nil || kept != nil { _ = hold.enter() }
-        partial = stored?.partial
+        _ = hold.enter()
+        partial = stored
         // Of two, the connection's own is the newer, and what the store has is another one, even where it is as long.
         if kept != nil { await discard() }
-        return kept ?? stored?.incomplete
+        return kept
     }
 
     // MARK: Receiving
