@@ -139,7 +139,7 @@ public final class Engine: Sendable {
     @discardableResult
     @concurrent
     public func forget(identity: String) async throws(CacheError) -> Int {
-        pipeline.forgotten.add(identity)
+        pipeline.forget(identity)
         pipeline.wire.cookies?.removeAll(of: identity)
         await holdJobs(of: identity)
         return try await cache?.forget(identity: identity) ?? 0

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// One request on its way, one hop of it: resolved, with its identity where the cache has a say.
+/// One request on its way, one hop of it: resolved, with its identity where the answer may be another's, too.
 struct Passage: Sendable {
     struct Identity: Sendable {
         var key: RequestKey
@@ -24,7 +24,7 @@ struct Passage: Sendable {
         let identity: Boxed<Identity>
         let isContinuable: Bool
 
-        init(_ request: borrowing Request, _ rules: KeyRules?) throws(RequestError) {
+        init(_ request: borrowing Request, _ rules: KeyRules) throws(RequestError) {
             let wire = try WireRequest(request)
             let isUnconditional = !Passage.hasConditions(wire.headers)
             self.wire = wire
@@ -33,7 +33,7 @@ struct Passage: Sendable {
             place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)
             isContinuable = wire.method == .get && wire.body == nil && isUnconditional
-            guard let rules, isUnconditional, Passage.isKeyed(wire, policy) else {
+            guard isUnconditional, Passage.isKeyed(wire, policy) else {
                 identity = .none
                 return
             }
@@ -54,7 +54,7 @@ struct Passage: Sendable {
     /// Who asks.
     var asker = Asker()
 
-    init(_ request: borrowing Request, rules: KeyRules?, at epoch: Int = 0) throws(ConnectionError) {
+    init(_ request: borrowing Request, rules: KeyRules, at epoch: Int = 0) throws(ConnectionError) {
         self.epoch = epoch
         do throws(RequestError) { content = try Content(request, rules) } catch { throw ConnectionError(error) }
     }
@@ -82,13 +82,13 @@ struct Passage: Sendable {
     var place: FlightPlace { content.place }
     /// The URL that is sent, without user info and without secrets that are filled in later.
     var url: String { content.url }
-    /// `nil` when the cache is neither read nor written.
+    /// `nil` when the answer is this request's alone: the cache is neither read nor written, and no flight is shared.
     var identity: Identity? { isNobodys ? nil : content.identity.value }
     /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
     /// received of its answer can then be gone on with (RFC 9110 section 14.2).
     var isContinuable: Bool { content.isContinuable }
 
-    /// Whether the cache has a say.
+    /// Whether the answer may be another's, too.
     private static func isKeyed(_ wire: WireRequest, _ policy: CachePolicy) -> Bool {
         let isCacheable = wire.method.isCacheable && !CacheControl(wire.headers).noStore
         let isAnonymous = wire.identity == nil && !wire.namedCredentials.isEmpty
@@ -129,7 +129,7 @@ struct Passage: Sendable {
     /// The answer where only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
     var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }
 
-    /// `nil` where nothing is stored for it.
+    /// `nil` where nothing is stored or shared for it.
     var subject: CacheSubject? {
         identity.map { CacheSubject(key: $0.key, url: $0.printableURL, tags: tags, identity: wire.identity) }
     }

@@ -54,9 +54,9 @@ extension Pipeline {
     }
 
     private func countMiss(_ question: Question) {
-        guard question.isAwaited, question.passage.identity != nil, !question.passage.asksAlone else { return }
+        guard let cache, question.isAwaited, question.passage.identity != nil, !question.passage.asksAlone else { return }
         activity.report(.miss)
-        cache?.countMiss()
+        cache.countMiss()
     }
 
     /// Asks for nobody else, in the task of the one who asks, when there is a place on the wire.

@@ -28,9 +28,9 @@ extension Pipeline {
         _ token: inout ActivityToken?,
         since landings: Int?
     ) async throws(ConnectionError) -> Response? {
-        guard let identity = passage.identity, let cache else { return try await load(&passage, &token) }
+        guard let identity = passage.identity else { return try await load(&passage, &token) }
         let found = revocations
-        let stored = cache.find(identity.key, request: identity.canonicalForm)
+        let stored = cache?.find(identity.key, request: identity.canonicalForm)
         switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
         case (.serve(let source), let stored?): return serve(stored, from: source, passage)
         case (.serveStaleAndRefresh, let stored?):

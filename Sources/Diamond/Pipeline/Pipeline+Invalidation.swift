@@ -4,18 +4,24 @@ import HTTPTypes
 /// What an exchange makes stale, and what was made stale while it was on its way.
 extension Pipeline {
     /// The instant now, for ``isRevoked(_:since:)``.
-    var revocations: Int { cache?.revocations.count ?? 0 }
+    var revocations: Int { revoked.count }
 
     /// Whether what a passage asks for was invalidated or erased since then.
     func isRevoked(_ passage: Passage, since instant: Int) -> Bool {
-        guard let cache, let subject = passage.subject else { return false }
-        return cache.revocations.include(subject, since: instant)
+        passage.subject.map { revoked.include($0, since: instant) } ?? false
     }
 
     /// Whether what a passage asks for was erased since then: what was asked for before that is not stored any more.
     func isErased(_ passage: Passage, since instant: Int) -> Bool {
-        guard let cache, let subject = passage.subject else { return false }
-        return forgotten.has(passage) || cache.revocations.include(subject, since: instant, onlyErasures: true)
+        guard let subject = passage.subject else { return false }
+        return forgotten.has(passage) || revoked.include(subject, since: instant, onlyErasures: true)
+    }
+
+    /// What is under way on an identity's behalf is neither stored nor joined any more.
+    func forget(_ identity: String) {
+        forgotten.add(identity)
+        // With a cache, erasing does as much.
+        if cache == nil { revoked.add(.identity(identity), isErasure: true) }
     }
 
     /// It has, or an attempt before it may have: a DELETE that is repeated is answered with 404.
@@ -45,8 +51,12 @@ extension Pipeline {
 
     /// - Parameter urls: beside the passage's own.
     private func invalidate(_ urls: [String], _ passage: Passage) async {
-        guard let cache else { return }
         for url in Set([passage.wire.printableURL(environment.rules)] + urls) {
+            guard let cache else {
+                // What is under way brings the state before.
+                revoked.add(.url(url), isErasure: false)
+                continue
+            }
             do { try await cache.invalidate(.url(url)) } catch {
                 activity.report(.cacheFailed(reason: error.message))
             }

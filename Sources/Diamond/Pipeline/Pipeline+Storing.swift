@@ -20,7 +20,7 @@ extension Pipeline {
             await keeper?.discard()
             throw error
         }
-        guard passage.identity != nil, !isWorse(arrival, than: question.stored) else { return response }
+        guard cache != nil, passage.identity != nil, !isWorse(arrival, than: question.stored) else { return response }
         if await isOfUse(response, passage) {
             await store(arrival, question, since: asked, keeper)
         } else {

@@ -11,6 +11,8 @@ final class Pipeline: Sendable {
     let cache: Cache?
     let lanes: Lanes
     let flights = Flights()
+    /// What was invalidated or erased lately: the cache's, where there is one.
+    let revoked: Revocations
     let holders = PartialHolders()
     /// What brings up to date what was served stale.
     let refreshes = RunningTasks()
@@ -39,6 +41,7 @@ final class Pipeline: Sendable {
         reachability: any Reachability
     ) {
         (self.wire, self.activity, self.cache, self.lanes) = (wire, activity, cache, lanes)
+        revoked = cache?.revocations ?? Revocations()
         (self.environment, self.retry, self.redirectLimit) = (environment, retry, redirectLimit)
         (self.credentialRefreshes, self.replays, self.reachability) = (credentialRefreshes, replays, reachability)
     }
@@ -107,7 +110,8 @@ final class Pipeline: Sendable {
             guard let next = redirect(of: request, response, passage) else { return response }
             target = next
             let last = passage
-            passage = try Passage(next, rules: keyRules, at: last.epoch).considering(wire.cookies, at: wire.date)
+            passage = try Passage(next, rules: environment.rules, at: last.epoch)
+                .considering(wire.cookies, at: wire.date)
             passage.asker = last.asker
             passage.isForeign = last.isForeign || passage.wire.url.origin != last.wire.url.origin
         }
@@ -136,13 +140,13 @@ final class Pipeline: Sendable {
         of request: Request,
         _ asker: Asker = Asker()
     ) async throws(ConnectionError) -> Passage {
-        if asker.gate != nil { return try Passage(request, rules: keyRules, at: forgotten.count) }
+        if asker.gate != nil { return try Passage(request, rules: environment.rules, at: forgotten.count) }
         if let passage = try passageAtOnce(of: request) { return passage }
         let epoch = forgotten.count
         let resolved = try await aside(asker) { () async throws(ConnectionError) in
             try await environment.resolve(request)
         }
-        let passage = try Passage(resolved, rules: keyRules, at: epoch)
+        let passage = try Passage(resolved, rules: environment.rules, at: epoch)
         if request.identity != nil { keep(passage, of: request) }
         return passage
     }
@@ -154,7 +158,7 @@ final class Pipeline: Sendable {
         guard environment.provider == nil else { return nil }
         var resolved = request
         try environment.complete(&resolved)
-        let passage = try Passage(resolved, rules: keyRules, at: epoch)
+        let passage = try Passage(resolved, rules: environment.rules, at: epoch)
         keep(passage, of: request)
         return passage
     }
@@ -163,9 +167,6 @@ final class Pipeline: Sendable {
         guard request.body?.readsFiles != true else { return }
         passage.keep(in: request.memory, by: environment.number)
     }
-
-    /// `nil` where nothing is looked up.
-    private var keyRules: KeyRules? { cache == nil ? nil : environment.rules }
 
     /// The key where it is known already.
     func knownKey(of request: Request) -> RequestKey? {

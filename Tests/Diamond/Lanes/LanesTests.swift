@@ -136,8 +136,8 @@ import Testing
         configuration.transport = ClosingStub()
         let engine = Engine(configuration)
         engine.lanes.pauseAll()
-        let task = Task { try await engine.send(Request("http://h/")) }
-        let connection = engine.enqueue(Request("http://h/"))
+        let task = Task { try await engine.send(Request("http://h/0")) }
+        let connection = engine.enqueue(Request("http://h/1"))
         await untilTrue { engine.lanes.waiting == 2 }
         await engine.close()
         let error = await #expect(throws: ConnectionError.self) { try await task.value }

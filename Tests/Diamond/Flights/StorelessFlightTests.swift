@@ -1,0 +1,93 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A flight of an engine without a store` {
+    private let airport = Airport()
+    private static let url = "http://h/cities"
+
+    private func engine(_ transport: StubTransport? = nil) -> Engine { Engine.stub(transport ?? airport.transport) }
+
+    private static var request: Request {
+        var request = Request(url)
+        (request.tags, request.identity) = (["cities"], "anna")
+        return request
+    }
+
+    private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
+
+    /// Whoever is aboard knows how far the exchange is.
+    private func aboard(_ connections: [Connection]) async {
+        await untilTrue { connections.allSatisfy { $0.core.withLock { $0.meter != nil } } }
+    }
+
+    @Test func `serves all who ask the same at the same time, and nobody later`() async throws {
+        let engine = engine()
+        let misses = Guarded(0)
+        let observation = engine.activity.observe { if case .miss = $0 { misses.withLock { $0 += 1 } } }
+        let connections = (0..<5).map { _ in engine.enqueue(Self.request) }
+        await aboard(connections)
+        #expect(airport.flying == [Self.url] && engine.lanes.running == 1)
+        airport.land(Self.url)
+        for connection in connections { #expect(try await connection.response.source == .network) }
+        let later = engine.enqueue(Self.request)
+        await flying(1)
+        airport.land(Self.url)
+        #expect(try await later.response.source == .network)
+        // There is nothing that could have missed it.
+        #expect(misses.withLock { $0 } == 0)
+        _ = observation
+    }
+
+    @Test func `is for one alone where only a cache could answer, or the answer is nobody else's`() async throws {
+        let engine = engine()
+        var only = Self.request
+        only.cache = .cacheOnly
+        #expect(try await engine.send(only).status == .gatewayTimeout)
+        let others = [Request(Self.url, method: .post), Request(Self.url, cache: .noStore), Self.request]
+        let connections = others.map { engine.enqueue($0) }
+        await flying(3)
+        airport.landAll()
+        for connection in connections { #expect(try await connection.response.source == .network) }
+    }
+
+    typealias Change = @Sendable (Engine) async throws -> Void
+
+    static let changes: [(String, Change)] = [
+        ("a logout", { engine in _ = try await engine.forget(identity: "anna") }),
+        ("an unsafe request", { engine in _ = try await engine.send(Request(url, method: .delete)) }),
+    ]
+
+    @Test(arguments: changes)
+    func `is not joined after`(name: String, change: Change) async throws {
+        let airport = airport
+        let landing = airport.transport
+        let engine = engine(
+            StubTransport { request throws(TransportError) in
+                request.method == .delete ? .stub() : try await landing.send(request)
+            })
+        let first = engine.enqueue(Self.request)
+        await flying(1)
+        try await change(engine)
+        let second = engine.enqueue(Self.request)
+        await flying(2)
+        airport.landAll()
+        for connection in [first, second] { #expect(try await connection.response.source == .network) }
+    }
+
+    @Test func `is joined after what has changed something else`() async throws {
+        let engine = engine()
+        let first = engine.enqueue(Self.request)
+        await flying(1)
+        _ = try await engine.forget(identity: "bert")
+        let second = engine.enqueue(Self.request)
+        await aboard([first, second])
+        #expect(airport.flying == [Self.url])
+        airport.landAll()
+        for connection in [first, second] { #expect(try await connection.response.source == .network) }
+    }
+}
