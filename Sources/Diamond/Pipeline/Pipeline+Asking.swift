@@ -54,7 +54,8 @@ extension Pipeline {
     }
 
     private func countMiss(_ question: Question) {
-        guard let cache, question.isAwaited, question.passage.identity != nil, !question.passage.asksAlone else { return }
+        guard let cache, question.isAwaited, question.passage.identity != nil, !question.passage.asksAlone
+        else { return }
         activity.report(.miss)
         cache.countMiss()
     }
