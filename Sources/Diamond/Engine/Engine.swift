@@ -127,7 +127,11 @@ public final class Engine: Sendable {
         let key = try await key(of: request)
         // What was canceled before may be about to write what it has.
         await pipeline.holders.settle()
-        return try await cache?.purge(key) ?? false
+        guard let cache else {
+            pipeline.revoked.add(.key(key), isErasure: true)
+            return false
+        }
+        return try await cache.purge(key)
     }
 
     /// Forgets what an identity has: its entries are erased, for every process of the store, and its cookies are. For a
