@@ -180,5 +180,5 @@ import Testing
 
 /// Yields until the condition holds; the suite's time limit ends it when it never does.
 func untilTrue(_ condition: @Sendable () -> Bool) async {
-    while !condition() { await Task.yield() }
+    while !condition(), !Task.isCancelled { await Task.yield() }
 }

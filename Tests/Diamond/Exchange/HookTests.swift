@@ -64,6 +64,8 @@ import Testing
         configuration.transport = transport
         if isSerial { configuration.lanes = [.default: .serial] }
         configuration.draw = { 0 }
+        // However slow the machine is, no retry comes too late.
+        configuration.clock = TestClock()
         change(&configuration)
         let engine = Engine(configuration)
         home.move(into: engine)

@@ -49,6 +49,8 @@ import Testing
         let engine = Engine(Engine.Configuration(store: temporary.store))
         let (queue, replayer) = (try engine.queue(), try engine.replayer())
         while try queue.counts().contains(where: { $0.key != .done && $0.value > 0 }) {
+            // Nothing is sent any more where the time is up.
+            try Task.checkCancellation()
             let blocked = try queue.counts().filter { [.dead, .needsReview, .held].contains($0.key) && $0.value > 0 }
             try #require(blocked.isEmpty)
             for job in try queue.jobs(ReplayFilter(state: .waiting)) { try? await queue.retry(job.id) }

@@ -39,7 +39,8 @@ import Testing
         }
         let engine = engine { $0.transport = kind.make() }
         let recorder = ActivityRecorder(engine.activity)
-        let response = try await engine.stream(Request(server.base))
+        // However slow the machine is: the server waits for this.
+        let response = try await engine.stream(Request(server.base, timeout: nil))
         #expect(response.status == .ok && response.source == .network && response.attempts.isEmpty)
         #expect(response.url == server.base + "/")
         var pieces = response.bytes.makeAsyncIterator()
@@ -349,7 +350,7 @@ import Testing
             connection.write("1\r\na\r\n0\r\n\r\n")
         }
         let engine = engine { $0.clock = clock }
-        var request = Request(server.base)
+        var request = Request(server.base, timeout: nil)
         request.retry = RetryPolicy(attemptTimeout: .seconds(1), deadline: .seconds(2))
         let response = try await engine.stream(request)
         await untilTrue { clock.sleeping.isEmpty }
