@@ -15,6 +15,8 @@ final class ExchangeOrder: Sendable {
     let bodyLimit: Int
     /// On whose behalf it is sent; `nil` where nobody knows.
     let identity: String?
+    /// Which of its fields and parameters are secret.
+    let rules: KeyRules
     /// Whether a redirect has led it away from the origin that was asked.
     let isForeign: Bool
     /// Whether an answer whose transfer breaks is gone on with, as far as that depends on the request.
@@ -35,6 +37,7 @@ final class ExchangeOrder: Sendable {
         hear: @escaping @Sendable (ExchangeEvent) -> Void,
         bodyLimit: Int,
         identity: String?,
+        rules: KeyRules,
         isForeign: Bool,
         isContinuable: Bool,
         keeper: (any PartialKeeping)?,
@@ -43,7 +46,7 @@ final class ExchangeOrder: Sendable {
     ) {
         (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
         (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)
-        (self.identity, self.isForeign, self.isContinuable) = (identity, isForeign, isContinuable)
+        (self.identity, self.rules, self.isForeign, self.isContinuable) = (identity, rules, isForeign, isContinuable)
         (self.keeper, self.pouring, self.gate) = (keeper, pouring, gate)
     }
 

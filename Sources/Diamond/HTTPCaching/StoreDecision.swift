@@ -45,21 +45,32 @@ struct StoreDecision {
     }
 
     /// What is stored after the server confirmed it with a 304.
-    init(confirming old: StoredResponse, by headers: HTTPFields, sentAt: Int64, receivedAt: Int64) {
+    ///
+    /// - Parameter isSelecting: whether a header, in lower case, is a part of the key.
+    init(
+        confirming old: StoredResponse,
+        by headers: HTTPFields,
+        sentAt: Int64,
+        receivedAt: Int64,
+        isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
+    ) {
         let merged = HeaderBlock.updated(old.headers, by: headers)
         let control = CacheControl(merged)
-        guard !control.noStore else {
+        guard !control.noStore, Self.canSelect(merged, isSelecting) else {
             stored = nil
             return
         }
-        // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation.
-        let freshness = Freshness(headers: merged, control, sentAt: sentAt, receivedAt: receivedAt)
-        let current = Freshness(headers: headers, control, sentAt: sentAt, receivedAt: receivedAt)
+        // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation, nor may an
+        // old Expires be counted from the old Date.
+        var dated = merged
+        dated[.age] = headers[.age]
+        dated[.date] = headers[.date]
+        let freshness = Freshness(headers: dated, control, sentAt: sentAt, receivedAt: receivedAt)
         let kept = HeaderBlock.kept(merged)
         var new = old
         new.headerBlock = HeaderBlock.bytes(of: kept)
         new.storedAt = receivedAt
-        new.initialAge = current.initialAge
+        new.initialAge = freshness.initialAge
         new.lifetime = freshness.lifetime
         new.flags = Self.flags(merged, control).union(old.flags.intersection(.pinned))
         new.know(kept)

@@ -7,8 +7,10 @@ extension KeyRules {
     /// The same of a URL as it is sent.
     func printable(_ url: String) -> String {
         guard let url = try? RequestURL(parsing: url) else { return RequestURL.masked(Array(url.utf8)) }
-        return printable(url, url.queryItems())
+        return printable(url)
     }
+
+    func printable(_ url: RequestURL) -> String { printable(url, url.queryItems()) }
 
     fileprivate func printable(_ url: RequestURL, _ items: QueryItems) -> String {
         var shown = QueryItems()

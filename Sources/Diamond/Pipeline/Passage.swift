@@ -48,7 +48,10 @@ struct Passage: Sendable {
     /// What ``Forgotten`` counted when it set out.
     var epoch: Int
     /// Whether a redirect has led away from the origin that was asked.
-    var isForeign = false
+    private(set) var isForeign = false
+    /// Whether a redirect has taken credentials away: what is asked for without them is no answer to those who ask with
+    /// them, though an identity makes one key of both.
+    private var isStripped = false
     /// Whether it has waited for an exchange that turned out to be another's, which has counted its miss.
     var asksAlone = false
     /// Who asks.
@@ -57,6 +60,15 @@ struct Passage: Sendable {
     init(_ request: borrowing Request, rules: KeyRules, at epoch: Int = 0) throws(ConnectionError) {
         self.epoch = epoch
         do throws(RequestError) { content = try Content(request, rules) } catch { throw ConnectionError(error) }
+    }
+
+    /// The next hop, where a redirect leads.
+    init(_ request: borrowing Request, behind last: Passage, rules: KeyRules) throws(ConnectionError) {
+        try self.init(request, rules: rules, at: last.epoch)
+        asker = last.asker
+        let isOtherOrigin = wire.url.origin != last.wire.url.origin
+        isForeign = last.isForeign || isOtherOrigin
+        isStripped = last.isStripped || isOtherOrigin && last.wire.hasCredentials(rules)
     }
 
     /// What was worked out before; `nil` where nothing was.
@@ -83,7 +95,7 @@ struct Passage: Sendable {
     /// The URL that is sent, without user info and without secrets that are filled in later.
     var url: String { content.url }
     /// `nil` when the answer is this request's alone: the cache is neither read nor written, and no flight is shared.
-    var identity: Identity? { isNobodys ? nil : content.identity.value }
+    var identity: Identity? { isNobodys || isStripped && wire.identity != nil ? nil : content.identity.value }
     /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
     /// received of its answer can then be gone on with (RFC 9110 section 14.2).
     var isContinuable: Bool { content.isContinuable }

@@ -156,6 +156,7 @@ extension Pipeline {
             hear: hear,
             bodyLimit: bodyLimit(of: passage),
             identity: passage.wire.identity,
+            rules: environment.rules.adding(passage.wire),
             isForeign: passage.isForeign,
             isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
             keeper: keeper,

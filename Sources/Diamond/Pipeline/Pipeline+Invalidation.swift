@@ -36,7 +36,7 @@ extension Pipeline {
         let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
         let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
             .filter { $0.origin == passage.wire.url.origin }
-            .map { $0.text() }
+            .map { environment.rules.adding(passage.wire).printable($0) }
         await invalidate(urls, passage)
     }
 

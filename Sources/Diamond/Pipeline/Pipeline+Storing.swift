@@ -142,7 +142,8 @@ extension Pipeline {
             confirming: stored,
             by: arrival.headers,
             sentAt: arrival.sentAt,
-            receivedAt: arrival.receivedAt
+            receivedAt: arrival.receivedAt,
+            isSelecting: isSelecting(passage)
         )
         guard let confirmed = decision.stored, let new = passage.entry(confirmed),
             !isErased(passage, since: asked)

@@ -109,11 +109,8 @@ final class Pipeline: Sendable {
             let response = try await answer(&passage, &token)
             guard let next = redirect(of: request, response, passage) else { return response }
             target = next
-            let last = passage
-            passage = try Passage(next, rules: environment.rules, at: last.epoch)
+            passage = try Passage(next, behind: passage, rules: environment.rules)
                 .considering(wire.cookies, at: wire.date)
-            passage.asker = last.asker
-            passage.isForeign = last.isForeign || passage.wire.url.origin != last.wire.url.origin
         }
         throw ConnectionError(.badResponse, "\(target ?? request) was redirected more than \(redirectLimit) times")
     }

@@ -26,7 +26,7 @@ enum Redirect {
         if becomesGet(response.status.code, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil
-            for name in Set(next.headers.map(\.name)) where name.canonicalName.hasPrefix("content-") {
+            for name in Set(next.headers.map(\.name)) where name.isOfBody {
                 next.headers[name] = nil
             }
         }
@@ -59,6 +59,15 @@ enum Redirect {
 
     private static func becomesGet(_ status: Int, _ method: HTTPRequest.Method) -> Bool {
         status == 303 || (method == .post && (status == 301 || status == 302))
+    }
+}
+
+extension WireRequest {
+    /// Whether it has any that do not go along to another origin, but for those that are filled in later: a key has their
+    /// names.
+    func hasCredentials(_ rules: KeyRules) -> Bool {
+        let rules = rules.adding(self)
+        return headers.contains { rules.isCredential($0.name) }
     }
 }
 

@@ -11,3 +11,8 @@ extension HTTPFields {
     /// The first value of a field, without a list of them all.
     func first(of name: HTTPField.Name) -> String? { first { $0.name == name }?.value }
 }
+
+extension HTTPField.Name {
+    /// Whether it tells about the body: `Content-Type`, `Content-Encoding` and their like.
+    var isOfBody: Bool { canonicalName.hasPrefix("content-") }
+}

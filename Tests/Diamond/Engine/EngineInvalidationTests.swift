@@ -21,7 +21,7 @@ import Testing
     }
 
     private static let stored = [
-        "http://h/cities?a=1&b=2", "http://h/cities", "http://h/towns/1", "http://other/towns/1",
+        "http://h/cities?a=1&b=2", "http://h/cities", "http://h/towns/1", "http://h/towns?token=1", "http://other/towns/1",
     ]
 
     /// Of what is stored, what the server is asked for again.
@@ -101,6 +101,8 @@ import Testing
     @Test(arguments: [
         ("/towns/1", ["http://h/cities", "http://h/towns/1"]),
         ("http://h/towns/1", ["http://h/cities", "http://h/towns/1"]),
+        ("/cities?b=2&a=1", ["http://h/cities?a=1&b=2", "http://h/cities"]),
+        ("towns?token=1", ["http://h/cities", "http://h/towns?token=1"]),
         ("http://other/towns/1", ["http://h/cities"]), ("::no URL::", ["http://h/cities"]),
     ])
     func `what its answer names is stale too, where it is of the same origin`(

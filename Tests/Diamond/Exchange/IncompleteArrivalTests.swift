@@ -31,4 +31,16 @@ import Testing
                 .cacheControl: "max-age=60", .server: "s",
             ])
     }
+
+    @Test(arguments: [(false, false), (true, false), (false, true)])
+    func `is somebody's where one of its parts is`(first: Bool, rest: Bool) throws {
+        let headers: HTTPFields = [.contentLength: "2", .eTag: "\"a\""]
+        let head = Arrival(
+            status: .ok, headers: headers, body: Data("0".utf8), sentAt: 1, receivedAt: 2, isPersonal: first)
+        let incomplete = try #require(IncompleteArrival(head))
+        let next = Arrival(
+            status: .partialContent, headers: headers, body: Data(), sentAt: 3, receivedAt: 4, isPersonal: rest)
+        #expect(incomplete.continued(by: next).arrival.isPersonal == (first || rest))
+        #expect(incomplete.completed(by: next).isPersonal == (first || rest))
+    }
 }

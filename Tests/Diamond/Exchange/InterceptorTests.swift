@@ -27,10 +27,15 @@ import Testing
 
     private let temporary = TemporaryStore()
 
-    private func engine(_ transport: StubTransport, _ interceptors: [any Interceptor]) -> Engine {
+    private func engine(
+        _ transport: StubTransport,
+        _ interceptors: [any Interceptor],
+        secrets: [String] = []
+    ) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport
         configuration.interceptors = interceptors
+        configuration.rules = IdentityRules(secrets: secrets)
         // No wait between attempts.
         configuration.draw = { 0 }
         return Engine(configuration)
@@ -84,34 +89,103 @@ import Testing
         #expect(transport.requests.isEmpty && engine.lanes.running == 0)
     }
 
-    @Test(arguments: [(nil, Response.Source.network), ("anna", .cache)])
+    /// Puts a token where its case says.
+    enum Place: CaseIterable {
+        case header, ownHeader, query, userInfo, body
+
+        func put(in request: inout TransportRequest) {
+            switch self {
+            case .header: request.headers[.authorization] = "token"
+            case .ownHeader: request.headers[.init("X-Tenant") ?? .authorization] = "token"
+            case .query: request.url += (request.url.contains("?") ? "&" : "?") + "access_token=t"
+            case .userInfo: request.url = request.url.replacing("://", with: "://anna:t@")
+            case .body: request.body = .bytes(Data("token".utf8))
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases, [(nil, Response.Source.network), ("anna", .cache)])
     func `that adds a credential keeps answers to nobody in particular out of the cache`(
-        identity: String?,
-        source: Response.Source
+        place: Place,
+        case: (identity: String?, source: Response.Source)
     ) async throws {
-        let signer = Custom(adapting: { request, _ in request.headers[.authorization] = "token" })
-        let engine = engine(StubTransport(headers: Self.fresh), [signer])
-        var request = Request("http://h/me")
-        request.identity = identity
+        let signer = Custom(adapting: { request, _ in place.put(in: &request) })
+        let engine = engine(StubTransport(headers: Self.fresh), [signer], secrets: ["X-Tenant"])
+        var request = Request("http://h/me?a=1&token=own", method: .query, body: .json(1))
+        request.identity = `case`.identity
         _ = try await engine.send(request)
-        #expect(try await engine.send(request).source == source)
+        #expect(try await engine.send(request).source == `case`.source)
+    }
+
+    @Test func `that adds no credential keeps nothing out of the cache`() async throws {
+        let changer = Custom(adapting: { request, _ in
+            request.url += "&lang=de"
+            request.headers[.acceptLanguage] = "de"
+        })
+        let engine = engine(StubTransport(headers: Self.fresh), [changer])
+        let request = Request("http://h/me?token=own", method: .query, body: .json(1))
+        _ = try await engine.send(request)
+        #expect(try await engine.send(request).source == .cache)
+    }
+
+    private static func redirecting(to target: String) -> StubTransport {
+        StubTransport { request throws(TransportError) in
+            switch request.url.prefix(10) {
+            case "http://h/1": .stub(status: 307, headers: [.location: "http://h/2"])
+            case "http://h/2": .stub(status: 307, headers: [.location: target])
+            default: .stub(headers: Self.fresh, body: request.headers[.authorization] ?? "anonymous")
+            }
+        }
     }
 
     @Test func `adds no credential for another origin that a redirect leads to`() async throws {
-        let transport = StubTransport { request throws(TransportError) in
-            switch request.url {
-            case "http://h/1": .stub(status: 302, headers: [.location: "http://h/2"])
-            case "http://h/2": .stub(status: 302, headers: [.location: "http://other/3"])
-            default: .stub()
-            }
-        }
+        let transport = Self.redirecting(to: "http://other/3?token=theirs")
         let signer = Custom(adapting: { request, _ in
-            request.headers[.authorization] = "token"
-            request.headers[.acceptLanguage] = "de"
+            for place in [Place.header, .ownHeader, .query] { place.put(in: &request) }
+            request.url += "&lang=de"
+            (request.headers[.acceptLanguage], request.headers[.contentType]) = ("de", "x/signed")
+            request.body = .bytes(Data("signed".utf8))
         })
-        _ = try await engine(transport, [signer]).send(Request("http://h/1"))
+        let engine = engine(transport, [signer], secrets: ["X-Tenant"])
+        _ = try await engine.send(Request("http://h/1", method: .put, body: .json(1)))
         #expect(transport.requests.map { $0.headers[.authorization] } == ["token", "token", nil])
         #expect(transport.requests.allSatisfy { $0.headers[.acceptLanguage] == "de" })
+        let last = try #require(transport.requests.last)
+        #expect(last.url == "http://other/3?token=theirs&lang=de")
+        #expect(last.headers.map(\.name.canonicalName).sorted().filter { !["accept-encoding", "user-agent"].contains($0) }
+            == ["accept-language", "content-type"])
+        #expect(last.headers[.contentType] == "application/json")
+        guard case .bytes(let body) = last.body else { return #expect(Bool(false), "the body is another") }
+        #expect(body == Data("1".utf8))
+    }
+
+    @Test(arguments: [nil, "anna"])
+    func `has its say on a URL that was stored for those whom a redirect led there`(identity: String?) async throws {
+        let transport = Self.redirecting(to: "http://other/3")
+        let signer = Custom(adapting: { request, _ in request.headers[.authorization] = "token" })
+        let engine = engine(transport, [signer])
+        var request = Request("http://h/1")
+        request.identity = identity
+        #expect(try await engine.send(request).text == "anonymous")
+        request.url = "http://other/3"
+        let direct = try await engine.send(request)
+        #expect(direct.text == "token" && direct.source == .network)
+    }
+
+    @Test(arguments: [("http://other/3", Response.Source.network), ("http://h/3", .cache)])
+    func `needs not be there for an answer to be another's that was asked for without the caller's credential`(
+        target: String,
+        source: Response.Source
+    ) async throws {
+        let engine = engine(Self.redirecting(to: target), [])
+        var request = Request("http://h/1")
+        request.identity = "anna"
+        request.headers[.authorization] = "own"
+        let answer = source == .network ? "anonymous" : "own"
+        #expect(try await engine.send(request).text == answer)
+        request.url = target
+        let direct = try await engine.send(request)
+        #expect(direct.text == "own" && direct.source == source)
     }
 
     // MARK: What comes

@@ -68,4 +68,37 @@ import Testing
         let confirmation: HTTPFields = [.cacheControl: "no-store"]
         #expect(StoreDecision(confirming: old, by: confirmation, sentAt: 0, receivedAt: 0).stored == nil)
     }
+
+    @Test(arguments: ["*", "Cookie, X-Kind", "User-Agent"])
+    func `after a 304 whose Vary no key can obey drops the entry`(vary: String) {
+        let old = StoredResponse.stub(lifetime: 1000)
+        let decide = { (headers: HTTPFields, isSelecting: @escaping (String) -> Bool) in
+            StoreDecision(
+                confirming: old, by: headers, sentAt: 0, receivedAt: 0,
+                isSelecting: { KeyRules.isSelecting($0) && isSelecting($0) }
+            ).stored
+        }
+        #expect(decide([.vary: vary]) { $0 != "cookie" } == nil)
+        #expect(decide([.vary: "X-Kind, Accept-Encoding"]) { $0 != "cookie" } != nil)
+    }
+
+    @Test func `after a 304 without a Date counts Expires from when it came`() throws {
+        let old = StoredResponse.stub(
+            lifetime: 10_000,
+            flags: [.hasValidator],
+            headers: """
+                ETag: "1"
+                Date: Sun, 06 Nov 1994 08:49:37 GMT
+                Expires: Sun, 06 Nov 1994 08:49:47 GMT
+
+                """
+        )
+        let start = try #require(HTTPDate.milliseconds(of: "Sun, 06 Nov 1994 08:49:37 GMT", now: 0))
+        for (later, lifetime) in [(Int64(4000), Int64(6000)), (10_000, 0), (60_000, 0)] {
+            let decision = StoreDecision(
+                confirming: old, by: [.eTag: "\"1\""], sentAt: start + later, receivedAt: start + later)
+            let new = try #require(decision.stored)
+            #expect(new.lifetime == lifetime && new.initialAge == 0 && new.headers[.date] != nil)
+        }
+    }
 }

@@ -36,11 +36,9 @@ extension ExchangeOrder {
     ) async throws(ConnectionError) -> (TransportRequest, isPersonal: Bool) {
         guard !interceptors.isEmpty else { return (outgoing, false) }
         var request = try await interceptors.adapt(outgoing, attempt: attempt)
-        let added = Set(request.headers.map(\.name)).filter { name in
-            SecretNames.contains(header: name.rawName) && request.headers[name] != outgoing.headers[name]
-        }
-        guard isForeign else { return (request, !added.isEmpty && identity == nil) }
-        for name in added { request.headers[name] = outgoing.headers[name] }
-        return (request, false)
+        let added = AddedCredentials(request, from: outgoing, rules)
+        if isForeign { added.takeBack(from: &request, to: outgoing, rules) }
+        // What is asked for without them is no answer to those who ask with them.
+        return (request, !added.isEmpty && (isForeign || identity == nil))
     }
 }

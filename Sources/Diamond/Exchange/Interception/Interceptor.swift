@@ -15,8 +15,10 @@
 public protocol Interceptor: Sendable {
     /// Changes what is about to be sent, such as to sign it: for each attempt, after the cache was asked, with secrets
     /// filled in. What it adds is no part of the request's identity: an answer to a credential that is added to a request
-    /// without ``Request/identity`` is not stored. Called also for the targets of redirects; those of another origin are
-    /// sent no credential that is added.
+    /// without ``Request/identity`` is neither stored nor shared. A credential is a header or a parameter of the query whose
+    /// name says so, or is among the ``IdentityRules``' secrets, and a body that was changed. Called also for the targets of
+    /// redirects; those of another origin are sent no credential that is added, and their answers are not stored where one
+    /// would have been.
     ///
     /// Called while the request has its place on the wire: be quick, and send what this needs through another engine, or
     /// the two may wait for each other.

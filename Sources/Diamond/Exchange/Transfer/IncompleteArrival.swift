@@ -39,14 +39,23 @@ struct IncompleteArrival: Sendable {
         var next = self
         next.arrival.headers = HeaderBlock.updated(arrival.headers, by: head.headers)
         next.arrival.headers[.age] = head.headers[.age]
-        (next.arrival.sentAt, next.arrival.receivedAt) = (head.sentAt, head.receivedAt)
+        next.arrival.noteRest(head)
         return next
     }
 
     /// The response, where an answer that has no body of it says that this is all.
     func completed(by head: Arrival) -> Arrival {
         var whole = arrival
-        (whole.sentAt, whole.receivedAt) = (head.sentAt, head.receivedAt)
+        whole.noteRest(head)
         return whole
+    }
+}
+
+extension Arrival {
+    /// - Parameter head: what the rest began with.
+    fileprivate mutating func noteRest(_ head: Arrival) {
+        (sentAt, receivedAt) = (head.sentAt, head.receivedAt)
+        // One part that is somebody's makes it all his.
+        isPersonal = isPersonal || head.isPersonal
     }
 }

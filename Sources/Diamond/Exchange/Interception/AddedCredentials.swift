@@ -1,0 +1,54 @@
+import HTTPTypes
+
+/// What interceptors have put into a request that is somebody's, or may be.
+struct AddedCredentials {
+    private let headers: Set<HTTPField.Name>
+    /// Items of the query, and what stands before `@`.
+    private let isInURL: Bool
+    /// Nobody can tell what a body that was changed says. One that is made piece by piece is taken for unchanged.
+    private let isBodyChanged: Bool
+
+    /// - Parameters:
+    ///   - adapted: as it is about to be sent.
+    ///   - outgoing: the same before.
+    init(_ adapted: TransportRequest, from outgoing: TransportRequest, _ rules: KeyRules) {
+        headers = Set(adapted.headers.map(\.name)).filter { name in
+            rules.isCredential(name) && adapted.headers[name] != outgoing.headers[name]
+        }
+        isInURL = adapted.url != outgoing.url && Self.withoutSecrets(adapted.url, outgoing.url, rules) != nil
+        isBodyChanged = !Self.isSame(adapted.body, outgoing.body)
+    }
+
+    var isEmpty: Bool { headers.isEmpty && !isInURL && !isBodyChanged }
+
+    /// - Parameter outgoing: the request before it was adapted.
+    func takeBack(from adapted: inout TransportRequest, to outgoing: TransportRequest, _ rules: KeyRules) {
+        for name in headers { adapted.headers[name] = outgoing.headers[name] }
+        if isInURL { adapted.url = Self.withoutSecrets(adapted.url, outgoing.url, rules) ?? outgoing.url }
+        guard isBodyChanged else { return }
+        adapted.body = outgoing.body
+        for name in Set(adapted.headers.map(\.name) + outgoing.headers.map(\.name)) where name.isOfBody {
+            adapted.headers[name] = outgoing.headers[name]
+        }
+    }
+
+    /// - Returns: `nil` where there is none that was not there before.
+    private static func withoutSecrets(_ url: String, _ before: String, _ rules: KeyRules) -> String? {
+        guard let url = try? RequestURL(parsing: url) else { return nil }
+        let known = Set((try? RequestURL(parsing: before))?.queryItems().items ?? [])
+        let all = url.queryItems().items
+        let kept = all.filter { known.contains($0) || !rules.isSecret(parameter: $0.name.span) }
+        guard kept.count < all.count || url.userInfo != nil else { return nil }
+        var items = QueryItems()
+        for item in kept { items.append { $0 += item.text } }
+        return RequestURL.text(url, items)
+    }
+
+    private static func isSame(_ one: TransportBody, _ other: TransportBody) -> Bool {
+        switch (one, other) {
+        case (.none, .none), (.stream, .stream): true
+        case (.bytes(let one), .bytes(let other)): one == other
+        default: false
+        }
+    }
+}
