@@ -3,7 +3,8 @@ import DiamondSQLite
 /// Erasing entries, and marking them stale.
 extension Cache {
     /// Erases what a selection names, for every process of the store. No file holds its bytes afterwards, as far as
-    /// readers of other processes allow. What was asked for before and comes after is not stored.
+    /// readers of other processes allow: a damaged file that was set aside goes, too. What was asked for before and comes
+    /// after is not stored.
     ///
     /// - Returns: how many entries there were.
     @discardableResult
@@ -18,6 +19,7 @@ extension Cache {
             if !isAll { try Self.forgetAccesses(of: parts, file) }
             let count = try isAll ? Self.purgeAll(file) : Self.slices(of: parts, file, CacheTable.deleteSlice)
             if count > 0 { try eviction.giveBackAll() }
+            try file.removeSetAside()
             return count
         }
     }
@@ -55,6 +57,7 @@ extension Cache {
     public func purge(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
         var count = 0
         for key in try await keys(where: predicate) { count += try await purge(.key(key)) }
+        try await forgetInEveryMemory()
         return count
     }
 
@@ -65,7 +68,17 @@ extension Cache {
     public func invalidate(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
         var count = 0
         for key in try await keys(where: predicate) { count += try await invalidate(.key(key)) }
+        try await forgetInEveryMemory()
         return count
+    }
+
+    /// What is in a memory alone, no predicate has seen.
+    private func forgetInEveryMemory() async throws(CacheError) {
+        defer { memory.removeAll() }
+        let file = file
+        try await writer.alone { () throws(CacheError) in
+            try file.write { (connection) throws(SQLiteError) in try CacheTable.addChange(of: nil, on: connection) }
+        }
     }
 
     // In pages, so that no reading transaction stands long in the way of a checkpoint.

@@ -56,7 +56,9 @@ public final class Cache: Sendable {
         file = try CacheFile(store, seal: seal, compresses: compresses, mends: create, activity: activity)
         rules = KeyRules(secret: SymmetricKey(data: file.secret))
         eviction = Eviction(file: file, capacity: diskCapacity, now: now)
-        writer = CacheWriter(file: file, eviction: eviction, activity: activity, gathering: gathering)
+        writer = CacheWriter(file: file, eviction: eviction, activity: activity, gathering: gathering) { key in
+            memory.remove(key)
+        }
         neighbors = try Neighbors(file: file, uptime: uptime)
         pressure = MemoryPressure(memory)
         self.memory = memory
@@ -101,13 +103,17 @@ public final class Cache: Sendable {
 
     /// What waits to be written comes before what is written.
     private func findBelow(_ key: RequestKey, _ request: [UInt8], since changes: Int) -> StoredResponse? {
+        var confirmation: (new: StoredResponse, old: StoredResponse)?
         switch writer.pending(key) {
-        case .store(let entry), .confirm(let entry, _): return entry.request == request ? entry.stored : nil
+        case .store(let entry): return entry.request == request ? entry.stored : nil
+        case .confirm(let entry, let old): confirmation = (entry.stored, old)
         case .delete: return nil
         case nil: break
         }
         do {
             guard var stored = try findOnDisk(key, request: request) else { return nil }
+            // Another process may have changed what was confirmed.
+            if let confirmation { return stored.isUnchanged(since: confirmation.old) ? confirmation.new : stored }
             stored.readHeaders()
             memory.keep(stored, under: key, request: request, since: changes)
             return stored
@@ -166,9 +172,13 @@ public final class Cache: Sendable {
         activity.report(.stored)
     }
 
-    /// Keeps what a 304 changed of a stored response.
+    /// Keeps what a 304 changed of a stored response, as long as that was not replaced, erased or marked stale meanwhile,
+    /// by this process or another.
     package func confirm(_ entry: CacheEntry, replacing old: StoredResponse) {
-        memory.store(entry.stored, under: entry.key, request: entry.request)
+        guard memory.confirm(entry.stored, replacing: old, under: entry.key, request: entry.request),
+            // What is in memory alone has no row to look at.
+            !eviction.isTooLarge(old.body.count)
+        else { return }
         writer.add(.confirm(entry, replacing: old))
     }
 

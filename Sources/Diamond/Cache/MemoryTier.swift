@@ -64,6 +64,24 @@ final class MemoryTier: Sendable {
         }
     }
 
+    /// Keeps what a 304 changed, where what it confirms is kept.
+    ///
+    /// - Returns: `false` where something else is.
+    func confirm(
+        _ stored: StoredResponse,
+        replacing old: StoredResponse,
+        under key: RequestKey,
+        request: [UInt8]
+    ) -> Bool {
+        part(key.prefix).withLock { part in
+            guard let (slot, _) = part.slots.use(key.prefix) else { return true }
+            guard slot.request == request, slot.stored.isUnchanged(since: old) else { return false }
+            part.changes += 1
+            Self.keep(stored, key, request, in: &part)
+            return true
+        }
+    }
+
     /// Keeps what was read from disk, unless something has been stored or removed since the miss: what was read may be
     /// older.
     func keep(_ stored: StoredResponse, under key: RequestKey, request: [UInt8], since changes: Int) {

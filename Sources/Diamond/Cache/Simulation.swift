@@ -110,6 +110,7 @@ package struct Simulation: Sendable {
     private func saved(by line: Line) -> Int64 {
         let now = lines.first { $0.capacity == present }?.misses.bytes ?? 0
         let days = max(1, Double(seconds) / 86_400)
-        return Int64(((now - line.misses.bytes) * Double(bytes) / days).rounded())
+        let saved = ((now - line.misses.bytes) * Double(bytes) / days).rounded()
+        return Int64(exactly: saved) ?? .max
     }
 }

@@ -10,9 +10,20 @@ struct Trace: Sendable {
         var requests: Int64 = 0
         var bytes: Int64 = 0
 
+        // Up to the largest number: what is damaged may hold any, and every single one may be right.
         mutating func add(_ uses: Int64, of access: CacheAccess) {
-            requests += uses
-            bytes += uses * access.bodySize
+            add(CacheAccess.Passed(uses: uses, bytes: uses.multipliedAtMost(by: access.bodySize)))
+        }
+
+        mutating func add(_ passed: CacheAccess.Passed) {
+            requests = requests.addedAtMost(passed.uses)
+            bytes = bytes.addedAtMost(passed.bytes)
+        }
+
+        /// Of all, where these are of a sample.
+        func scaled(by sampling: Sampling) -> Sum {
+            let factor = Int64(1) << sampling.shift
+            return Sum(requests: requests.multipliedAtMost(by: factor), bytes: bytes.multipliedAtMost(by: factor))
         }
     }
 
@@ -39,14 +50,11 @@ struct Trace: Sendable {
         var (all, unknown) = (Sum(), Sum())
         for access in accesses {
             all.add(access.uses, of: access)
-            all.requests += access.passed.uses
-            all.bytes += access.passed.bytes
+            all.add(access.passed)
         }
         for step in steps where step.isUnknown { unknown.add(1, of: step.access) }
-        return Sum(
-            requests: max(0, all.requests - unknown.requests << sampling.shift),
-            bytes: max(0, all.bytes - unknown.bytes << sampling.shift)
-        )
+        let left = unknown.scaled(by: sampling)
+        return Sum(requests: max(0, all.requests - left.requests), bytes: max(0, all.bytes - left.bytes))
     }
 
     var requests: Int64 { total.requests }
@@ -65,12 +73,27 @@ struct Trace: Sendable {
     private func misses(_ cache: some SimulatedCache, largest: Int64) -> Simulation.Misses {
         var (cache, missed) = (cache, Sum())
         for step in steps { missed.add(cache.misses(step.access, step.isUnknown, largest), of: step.access) }
+        let all = missed.scaled(by: sampling)
         return Simulation.Misses(
-            requests: part(missed.requests, of: total.requests), bytes: part(missed.bytes, of: total.bytes))
+            requests: Self.part(all.requests, of: total.requests), bytes: Self.part(all.bytes, of: total.bytes))
     }
 
-    private func part(_ missed: Int64, of all: Int64) -> Double {
-        all > 0 ? min(1, Double(missed << sampling.shift) / Double(all)) : 0
+    private static func part(_ missed: Int64, of all: Int64) -> Double {
+        all > 0 ? min(1, Double(missed) / Double(all)) : 0
+    }
+}
+
+extension Int64 {
+    // Of numbers that are not negative.
+
+    fileprivate func addedAtMost(_ other: Int64) -> Int64 {
+        let (sum, isTooMuch) = addingReportingOverflow(other)
+        return isTooMuch ? .max : sum
+    }
+
+    fileprivate func multipliedAtMost(by other: Int64) -> Int64 {
+        let (product, isTooMuch) = multipliedReportingOverflow(by: other)
+        return isTooMuch ? .max : product
     }
 }
 

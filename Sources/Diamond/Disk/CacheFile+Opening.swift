@@ -71,12 +71,24 @@ extension CacheFile {
         return place
     }
 
+    /// Removes what was set aside: nobody can say what a damaged file holds.
+    func removeSetAside() throws(CacheError) {
+        guard !Self.setAside(in: store).isEmpty else { return }
+        let lock = try FileLock(store.lockPath)
+        defer { withExtendedLifetime(lock) {} }
+        Self.removeOlder(in: store)
+        guard let left = Self.setAside(in: store).first else { return }
+        throw CacheError(.diskError, "\(left.path) was set aside and cannot be removed: remove it")
+    }
+
     /// One damaged file is enough to look into.
     private static func removeOlder(in store: Store) {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: store.directory.path)) ?? []
-        where name.hasPrefix("cache.sqlite.corrupt-") {
-            try? FileManager.default.removeItem(at: store.directory.appendingPathComponent(name))
-        }
+        for file in setAside(in: store) { try? FileManager.default.removeItem(at: file) }
+    }
+
+    private static func setAside(in store: Store) -> [URL] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: store.directory.path)) ?? []
+        return names.filter { $0.hasPrefix("cache.sqlite.corrupt-") }.map(store.directory.appendingPathComponent)
     }
 
     private static func date() -> String {

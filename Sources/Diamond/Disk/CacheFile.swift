@@ -6,6 +6,8 @@ import Foundation
 final class CacheFile: Sendable {
     private struct State {
         var database: SQLiteDatabase
+        /// With the secret that is in the file: another process may have made it anew.
+        var sealing: Sealing?
         /// Tells the file from another one of its name.
         var number: FileNumber?
         /// Counts the files that were opened.
@@ -19,8 +21,7 @@ final class CacheFile: Sendable {
     private let state: Guarded<State>
     /// What makes this store's keys: kept over the file, so that what this process asks for is found again.
     let secret: Data
-    /// What seals the rows; `nil` for a store in clear.
-    let sealing: Sealing?
+    private let seal: (any CacheSeal)?
     /// Whether bodies of text are compressed.
     let compresses: Bool
 
@@ -33,15 +34,18 @@ final class CacheFile: Sendable {
         activity: Activity
     ) throws(CacheError) {
         if mends { try store.create() } else { try store.requireCache() }
-        self.store = store
+        (self.store, self.seal) = (store, seal)
         self.mends = mends
         self.compresses = compresses
         self.activity = activity
         let (database, secret) = try Self.open(store, seal, secret: Self.freshSecret(), mends: mends, activity)
         self.secret = secret
-        sealing = seal.map { Sealing($0, secret: secret) }
-        state = Guarded(State(database: database, number: FileNumber(store.cachePath)))
+        let sealing = seal.map { Sealing($0, secret: secret) }
+        state = Guarded(State(database: database, sealing: sealing, number: FileNumber(store.cachePath)))
     }
+
+    /// What seals the rows; `nil` for a store in clear.
+    var sealing: Sealing? { seal == nil ? nil : state.withLock { $0.sealing } }
 
     /// Counts up when the file is another one than before.
     var generation: Int { state.withLock { $0.generation } }
@@ -105,11 +109,13 @@ final class CacheFile: Sendable {
     private func reopen(_ old: SQLiteDatabase) {
         do throws(CacheError) {
             try store.create()
-            let (database, _) = try Self.open(store, sealing?.seal, secret: secret, mends: true, activity)
+            let (database, kept) = try Self.open(store, seal, secret: secret, mends: true, activity)
+            let sealing = seal.map { Sealing($0, secret: kept) }
             let number = FileNumber(store.cachePath)
             state.withLock { state in
                 guard state.database === old else { return }
-                state = State(database: database, number: number, generation: state.generation + 1)
+                state = State(
+                    database: database, sealing: sealing, number: number, generation: state.generation + 1)
             }
         } catch {
             activity.report(.cacheFailed(reason: error.message))

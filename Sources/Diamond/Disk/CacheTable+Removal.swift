@@ -1,6 +1,7 @@
 import DiamondSQLite
 
-/// Erasing entries, and marking them stale.
+/// Erasing entries, and marking them stale. Other processes are told also where no row is found: what was evicted from the
+/// file may lie in their memory.
 extension CacheTable {
     /// Rows of one transaction: it lasts some milliseconds, and others write in between.
     private static let sliceSize: Int64 = 256
@@ -11,7 +12,7 @@ extension CacheTable {
         try statement.bind(key.bytes, at: 2)
         try statement.run()
         let count = connection.changes
-        if count > 0 { try addChange(of: key.prefix, on: connection) }
+        try addChange(of: key.prefix, on: connection)
         return count
     }
 
@@ -75,7 +76,7 @@ extension CacheTable {
         try bind(values, to: statement)
         try statement.run()
         let count = connection.changes
-        if count > 0 { try addChange(of: nil, on: connection) }
+        try addChange(of: nil, on: connection)
         return (count, count < sliceSize)
     }
 

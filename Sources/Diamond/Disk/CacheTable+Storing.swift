@@ -125,16 +125,19 @@ extension CacheTable {
     }
 
     /// Writes what a 304 changed; the body stays where it is. Only onto the row that was confirmed: another process may
-    /// have stored a newer one meanwhile.
+    /// have stored a newer one meanwhile, or marked it stale.
+    ///
+    /// - Returns: whether there is such a row.
     static func confirm(
         _ entry: CacheEntry,
         replacing old: StoredResponse,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
-        guard let row = try confirmed(entry, old, on: connection) else { return }
+    ) throws(SQLiteError) -> Bool {
+        guard let row = try confirmed(entry, old, on: connection) else { return false }
         var entry = entry
         entry.stored.flags.formUnion(row.flags.intersection(.compressed))
         try update(row.id, to: entry.stored, checksum: checksum(of: entry, row.size, row.digest), on: connection)
+        return true
     }
 
     static func update(
@@ -164,7 +167,7 @@ extension CacheTable {
             """
             SELECT id, body_digest, body_size, flags FROM entry
             WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND stored_at = ?
-                AND (body_size = ? OR flags & 32) AND headers = ? AND seal IS NULL
+                AND (body_size = ? OR flags & 32) AND headers = ? AND flags & 8 = ? AND seal IS NULL
             """
         )
         try statement.bind(entry.key.prefix, at: 1)
@@ -172,6 +175,7 @@ extension CacheTable {
         try statement.bind(old.storedAt, at: 3)
         try statement.bind(Int64(old.body.count), at: 4)
         try statement.bind(old.headerBlock, at: 5)
+        try statement.bind(old.flags.intersection(.invalidated).rawValue, at: 6)
         guard try statement.step() else { return nil }
         return (statement.int64(0), statement.data(1), statement.int64(2), .init(rawValue: statement.int64(3)))
     }

@@ -52,6 +52,12 @@ package struct StoredResponse: Sendable, Equatable {
         self.duration = duration
     }
 
+    /// Whether it is the answer that another was read as: neither replaced nor confirmed nor marked stale since.
+    func isUnchanged(since other: StoredResponse) -> Bool {
+        storedAt == other.storedAt && body.count == other.body.count && headerBlock == other.headerBlock
+            && flags.intersection(.invalidated) == other.flags.intersection(.invalidated)
+    }
+
     package var headers: HTTPFields { known.fields ?? HeaderBlock.fields(of: headerBlock) }
 
     /// Reads the headers once for all copies that are made from now on: a hit in memory answers with them as they are.

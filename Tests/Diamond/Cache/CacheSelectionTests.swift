@@ -132,6 +132,65 @@ import Testing
         #expect(second.find(newer.key, request: newer.request) == newer.stored)
     }
 
+    /// What one does with entries that lie in another's memory alone.
+    enum Removal: CaseIterable, Sendable {
+        case purge, purgeKey, purgeWhere, forget, forgetKey, invalidate, invalidateWhere
+
+        func run(on cache: Cache, _ entry: CacheEntry) async throws {
+            switch self {
+            case .purge: try await cache.purge()
+            case .purgeKey: try await cache.purge(entry.key)
+            case .purgeWhere: try await cache.purge { $0.url == entry.url }
+            case .forget: try await cache.forget(identity: "anna")
+            case .forgetKey: cache.forget(entry.key)
+            case .invalidate: try await cache.invalidate(.url(entry.url))
+            case .invalidateWhere: try await cache.invalidate { $0.url == entry.url }
+            }
+            await cache.flush()
+        }
+    }
+
+    @Test(arguments: Removal.allCases, [false, true])
+    func `reaches every memory, also for what the file no longer has`(removal: Removal, isOwn: Bool) async throws {
+        let uptime = Guarded<UInt64>(0)
+        let first = try Cache(temporary.store, memoryCapacity: 1 << 20)
+        let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        let entry = try CacheEntry.stub("http://h/a", identity: "anna")
+        second.store(entry)
+        await second.flush()
+        #expect(try await second.evict(to: 0).count == 1)
+        uptime.withLock { $0 += Neighbors.interval }
+        #expect(second.find(entry.key, request: entry.request) == entry.stored)
+        try await removal.run(on: isOwn ? second : first, entry)
+        uptime.withLock { $0 += Neighbors.interval }
+        #expect(second.find(entry.key, request: entry.request) == nil)
+    }
+
+    @Test(arguments: Removal.allCases)
+    func `is done in the file that has taken the place of the one that was opened`(removal: Removal) async throws {
+        let uptime = Guarded<UInt64>(0)
+        let running = try Cache(temporary.store, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
+        try FileManager.default.removeItem(at: temporary.directory)
+        let other = try Cache(temporary.store, memoryCapacity: 0)
+        let entry = try CacheEntry.stub("http://h/a", identity: "anna")
+        other.store(entry)
+        await other.flush()
+        try await removal.run(on: running, entry)
+        let found = other.find(entry.key, request: entry.request)
+        #expect(found == nil || found?.flags.contains(.invalidated) == true)
+    }
+
+    @Test func `erases also the files that were set aside`() async throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        let names = ["", "-wal", "-shm"].map { "cache.sqlite.corrupt-20260101T000000Z" + $0 } + ["other"]
+        for name in names { try Data("bytes".utf8).write(to: temporary.directory.appendingPathComponent(name)) }
+        try await cache.invalidate(.all)
+        let left = { try FileManager.default.contentsOfDirectory(atPath: temporary.directory.path) }
+        #expect(try names.allSatisfy(left().contains))
+        try await cache.forget(identity: "anna")
+        #expect(try left().filter(names.contains) == ["other"])
+    }
+
     @Test func `leaves no byte of what was purged in any file`() async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let marker = Data("a word that stands nowhere else".utf8)

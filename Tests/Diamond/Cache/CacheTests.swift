@@ -171,6 +171,76 @@ import Testing
         #expect(try first.findOnDisk(new.key, request: new.request) == new.stored)
     }
 
+    @Test func `lets no late confirmation take the place of a newer answer, not for a moment`() async throws {
+        let cache = try open(memory: 1 << 20)
+        let old = try entry("a", body: Data("old".utf8))
+        var (new, confirmed) = (try entry("a", body: Data("new body".utf8)), old)
+        (new.stored.storedAt, confirmed.stored.storedAt) = (5, 9)
+        for isWritten in [false, true] {
+            cache.store(old)
+            cache.store(new)
+            if isWritten { await cache.flush() }
+            cache.confirm(confirmed, replacing: old.stored)
+            for _ in 0..<2 {
+                #expect(cache.find(new.key, request: new.request) == new.stored)
+                cache.memory.removeAll()
+                #expect(cache.find(new.key, request: new.request) == new.stored)
+                await cache.flush()
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `lets no late confirmation bring back what was erased`(isSealed: Bool) async throws {
+        let caches = try (0..<2).map { _ in
+            try Cache(temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: 1 << 20)
+        }
+        let entry = try entry("a")
+        var confirmed = entry
+        confirmed.stored.storedAt = 9
+        for isOwn in [false, true] {
+            caches[0].store(entry)
+            await caches[0].flush()
+            #expect(caches[0].find(entry.key, request: entry.request) != nil)
+            if isOwn { caches[0].forget(entry.key) } else { try await caches[1].purge() }
+            caches[0].confirm(confirmed, replacing: entry.stored)
+            await caches[0].flush()
+            #expect(caches[0].find(entry.key, request: entry.request) == nil)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `lets no late confirmation make fresh what another process has invalidated`(isSealed: Bool) async throws {
+        let caches = try (0..<2).map { _ in
+            try Cache(temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: 1 << 20)
+        }
+        let entry = try entry("a")
+        var confirmed = entry
+        confirmed.stored.storedAt = 9
+        caches[0].store(entry)
+        await caches[0].flush()
+        try await caches[1].invalidate(.all)
+        caches[0].confirm(confirmed, replacing: entry.stored)
+        await caches[0].flush()
+        let found = try #require(caches[0].find(entry.key, request: entry.request))
+        #expect(found.flags.contains(.invalidated) && found.storedAt == entry.stored.storedAt)
+        // Asked with what is there now, it is.
+        caches[0].confirm(confirmed, replacing: found)
+        await caches[0].flush()
+        #expect(caches[0].find(entry.key, request: entry.request) == confirmed.stored)
+        #expect(try caches[0].findOnDisk(entry.key, request: entry.request) == confirmed.stored)
+    }
+
+    @Test func `confirms in memory what is too large for the disk`() throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 1 << 20, diskCapacity: 1 << 10)
+        let entry = try entry("a", body: Data(count: 5000))
+        var confirmed = entry
+        confirmed.stored.storedAt = 9
+        cache.store(entry)
+        cache.confirm(confirmed, replacing: entry.stored)
+        #expect(cache.find(entry.key, request: entry.request) == confirmed.stored)
+    }
+
     @Test func `loses only the change that cannot be written`() async throws {
         let failures = Guarded(0)
         let activity = Activity()

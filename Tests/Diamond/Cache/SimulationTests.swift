@@ -115,6 +115,19 @@ import Testing
         #expect(saved == 144)
     }
 
+    @Test func `takes whatever a damaged record says, and says that it is all`() {
+        var accesses = (1...3).map { access($0, size: 1 << 37, .stored, uses: 1 << 53) }
+        for index in accesses.indices {
+            accesses[index].sampling = Sampling(shift: Sampling.largestShift)
+            accesses[index].passed = CacheAccess.Passed(uses: 1 << 53, bytes: .max)
+        }
+        for present in [Int64(0), 1, 1 << 40, .max] {
+            let simulation = Simulation(accesses, present: present)
+            #expect(simulation.bytes == .max)
+            #expect(simulation.recommendation.map { $0.bytesSaved >= 0 } == true)
+        }
+    }
+
     @Test func `takes sizes beyond every number`() {
         let simulation = Simulation(trace([1, 2, 1]), present: .max)
         #expect(simulation.lines.last?.misses.requests == 2 / 3.0)

@@ -199,4 +199,14 @@ import Testing
         #expect(try accesses(cache).map(\.bodySize) == [5 << 20])
         #expect(try cache.statistics().allSatisfy { $0.stores == 0 })
     }
+
+    @Test(arguments: ["body_size = 137438953473", "entry_size = 1 << 52", "uses = 0", "second = -1", "kind = 9"])
+    func `passes over rows that nobody has written`(damage: String) async throws {
+        let cache = try open()
+        for name in ["a", "b"] { cache.store(try .stub(name, size: 10)) }
+        await cache.flush()
+        try temporary.execute("UPDATE access SET \(damage) WHERE id = 1")
+        #expect(try accesses(cache).count == 1)
+        #expect(try cache.simulation().requests == 1)
+    }
 }

@@ -294,6 +294,21 @@ import Testing
         #expect(found(entry, in: other) == entry.stored)
         #expect(other.rules.digest(of: [1]) == cache.rules.digest(of: [1]))
     }
+
+    @Test func `that another process has made anew is sealed with its secret from then on`() async throws {
+        let running = try open(.first)
+        try FileManager.default.removeItem(at: temporary.directory)
+        let other = try open(.first)
+        let entries = try ["a", "b"].map { try CacheEntry.stub("http://h/\($0)", identity: "anna") }
+        other.store(entries[0])
+        await other.flush()
+        #expect(try await running.forget(identity: "anna") == 1)
+        #expect(found(entries[0], in: other) == nil)
+        running.store(entries[1])
+        await running.flush()
+        #expect(found(entries[1], in: other) == entries[1].stored)
+        #expect(try await other.forget(identity: "anna") == 1)
+    }
 }
 
 @Suite struct `AES-GCM` {

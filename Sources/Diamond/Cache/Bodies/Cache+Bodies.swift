@@ -43,9 +43,10 @@ extension Cache {
             return BodyReader(stored)
         }
         switch writer.pending(key) {
-        case .store(let entry), .confirm(let entry, _): return entry.request == request ? BodyReader(entry.stored) : nil
+        case .store(let entry): return entry.request == request ? BodyReader(entry.stored) : nil
         case .delete: return nil
-        case nil: break
+        // The body stays where it is, unless another process has changed it.
+        case .confirm, nil: break
         }
         guard let outline = try outline(of: key, request, isPartial: false) else { return nil }
         if !outline.isVisited { writer.visit(key) }

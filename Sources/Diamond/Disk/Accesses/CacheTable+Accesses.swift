@@ -130,7 +130,9 @@ extension CacheAccess {
     /// `nil` for a row that nobody has written.
     fileprivate init?(row: borrowing SQLiteStatement) {
         let isSensible = (1...8).allSatisfy { CacheTable.times.contains(row.int64($0)) }
-        guard isSensible, row.int64(5) > 0, let kind = Kind(rawValue: row.int64(4)) else { return nil }
+        // Headers are never as large as the largest body.
+        let isOfEntry = row.int64(1) <= CacheTable.largestBody && row.int64(2) <= 2 * CacheTable.largestBody
+        guard isSensible, isOfEntry, row.int64(5) > 0, let kind = Kind(rawValue: row.int64(4)) else { return nil }
         self.init(
             prefix: row.int64(0), bodySize: row.int64(1), entrySize: row.int64(2), second: row.int64(3), kind: kind)
         uses = row.int64(5)

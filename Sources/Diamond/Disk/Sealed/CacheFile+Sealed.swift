@@ -25,15 +25,19 @@ extension CacheFile {
         try CacheTable.store(row(of: entry, CacheTable.chunks(of: entry.stored.body)), on: connection)
     }
 
+    /// - Returns: whether what was confirmed is there still.
     func confirm(
         _ entry: CacheEntry,
         replacing old: StoredResponse,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
+    ) throws(SQLiteError) -> Bool {
         guard let sealing else { return try CacheTable.confirm(entry, replacing: old, on: connection) }
-        guard let row = try confirmed(entry.key, old, sealing, on: connection) else { return }
+        guard let row = try confirmed(entry.key, old, sealing, on: connection) else { return false }
         // The body was sealed with an older key: everything anew.
-        guard row.row.keyID == sealing.seal.keyID else { return try store(entry, on: connection) }
+        guard row.row.keyID == sealing.seal.keyID else {
+            try store(entry, on: connection)
+            return true
+        }
         var stored = entry.stored
         stored.flags.formUnion(row.stored.flags.intersection(.compressed))
         let (size, digest) = (row.row.bodySize, row.row.digest)
@@ -41,9 +45,11 @@ extension CacheFile {
         let checksum = Checksum.row(
             key: entry.key, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
         try CacheTable.update(row.id, to: stored, checksum: checksum, on: connection)
+        return true
     }
 
-    /// The row, where it is the one that was confirmed: another process may have stored a newer one meanwhile.
+    /// The row, where it is the one that was confirmed: another process may have stored a newer one meanwhile, or marked
+    /// it stale.
     private func confirmed(
         _ key: RequestKey,
         _ old: StoredResponse,
@@ -51,6 +57,7 @@ extension CacheFile {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> CacheTable.SealedRow? {
         guard let row = try CacheTable.sealedRow(key, on: connection), row.stored.storedAt == old.storedAt,
+            row.stored.flags.intersection(.invalidated) == old.flags.intersection(.invalidated),
             let headers = try? sealing.headers(row.stored, row.row, key), headers == old.headerBlock
         else { return nil }
         return row

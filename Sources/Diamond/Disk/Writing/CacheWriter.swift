@@ -26,20 +26,32 @@ final class CacheWriter: Sendable {
     private let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
     private let alarm: WriterAlarm
 
-    init(file: CacheFile, eviction: Eviction, activity: Activity, gathering: Duration) {
+    /// Told of what was confirmed and is no longer there, or not as it was.
+    private let whenGone: @Sendable (RequestKey) -> Void
+
+    init(
+        file: CacheFile,
+        eviction: Eviction,
+        activity: Activity,
+        gathering: Duration,
+        whenGone: @escaping @Sendable (RequestKey) -> Void
+    ) {
+        self.whenGone = whenGone
         alarm = WriterAlarm(after: gathering)
         self.file = file
         self.eviction = eviction
         self.activity = activity
     }
 
-    /// - Returns: `false` when too much waits already.
+    /// - Returns: `false` when too much waits already, or a confirmation is of what waits to be replaced.
     @discardableResult
     func add(_ change: CacheChange) -> Bool {
         let hour = eviction.hour
         let (due, finished) = state.withLock { state -> (PendingChanges.Due?, CacheCounts?) in
-            guard change.cost == 0 || state.cost + change.cost <= Self.backlog else { return (nil, nil) }
-            let due = state.add(change)
+            guard let effective = state.effective(change),
+                effective.cost == 0 || state.cost + effective.cost <= Self.backlog
+            else { return (nil, nil) }
+            let due = state.add(effective)
             // Under the same lock, so that it goes along in the change's own transaction.
             return (due, change.isStore ? state.count(in: hour) { $0.stores += 1 } : nil)
         }
@@ -93,7 +105,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    /// Runs something beside no write of this process.
+    /// Runs something beside no write of this process, on the file that has the store's name now.
     func alone<Result: Sendable>(_ body: @escaping @Sendable () throws(CacheError) -> Result) async throws(CacheError)
         -> Result
     {
@@ -115,10 +127,11 @@ final class CacheWriter: Sendable {
     /// Writes what waits, and evicts. On the queue.
     func writeWaiting() { if drain() ?? evictSlice() { scheduleEviction() } }
 
-    /// Writes what waits.
+    /// Writes what waits, into the file that has the store's name now.
     ///
     /// - Returns: whether more has to be evicted; `nil` where nothing was written, and nobody has looked.
     private func drain() -> Bool? {
+        file.reopenIfReplaced()
         var isMore: Bool?
         while let group = nextGroup() {
             let looks = eviction.spend(group.reduce(0) { $0 + $1.diskBytes })
@@ -177,12 +190,14 @@ final class CacheWriter: Sendable {
         }
     }
 
-    private func write(_ change: CacheChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// - Returns: whether what was to be confirmed is gone.
+    private func write(_ change: CacheChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         switch change {
         case .store(let entry): try file.store(entry, on: connection)
-        case .confirm(let entry, let old): try file.confirm(entry, replacing: old, on: connection)
+        case .confirm(let entry, let old): return try !file.confirm(entry, replacing: old, on: connection)
         case .delete(let key): _ = try CacheTable.delete(key, on: connection)
         }
+        return false
     }
 
     // MARK: What goes along
@@ -212,14 +227,16 @@ final class CacheWriter: Sendable {
 
     private func write(_ facts: Facts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
         let capacity = eviction.capacity
-        let (sampling, pages) = try file.write { (connection) throws(SQLiteError) in
+        let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
             // First, because the group may hold a newer answer under one of them.
             for key in facts.failed { _ = try CacheTable.delete(key, on: connection) }
-            for change in group { try write(change, on: connection) }
+            var gone: [RequestKey] = []
+            for change in group where try write(change, on: connection) { gone.append(change.key) }
             let sampling = try Self.write(facts, capacity, on: connection)
             // A reader would have to look up in the log what this connection knows.
-            return (sampling, looks ? try CacheTable.pages(on: connection) : nil)
+            return (sampling, looks ? try CacheTable.pages(on: connection) : nil, gone)
         }
+        for key in gone { whenGone(key) }
         state.withLock { state in
             state.failed.subtract(facts.failed)
             if let sampling { state.accesses.sampling = sampling }

@@ -33,6 +33,19 @@ extension PendingChanges {
         case already
     }
 
+    /// What is to be written of a change: a confirmation of what waits itself is stored with it.
+    ///
+    /// - Returns: `nil` where it confirms what the last change of its key has replaced or erased.
+    func effective(_ change: CacheChange) -> CacheChange? {
+        guard case .confirm(let entry, let old) = change else { return change }
+        switch latest[change.key]?.change {
+        case .store(let waiting): return waiting.stored.isUnchanged(since: old) ? .store(entry) : nil
+        case .confirm(let waiting, _): return waiting.stored.isUnchanged(since: old) ? change : nil
+        case .delete: return nil
+        case nil: return failed.contains(change.key) ? nil : change
+        }
+    }
+
     mutating func add(_ change: CacheChange) -> Due {
         added += 1
         cost += change.cost
