@@ -184,7 +184,7 @@ public final class Cache: Sendable {
 
     package func forget(_ key: RequestKey) {
         memory.remove(key)
-        writer.add(.delete(key))
+        writer.add(.delete(key, everywhere: true))
     }
 
     /// Counts an answer from the cache, and records it.

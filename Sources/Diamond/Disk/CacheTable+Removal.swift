@@ -1,19 +1,23 @@
 import DiamondSQLite
 
-/// Erasing entries, and marking them stale. Other processes are told also where no row is found: what was evicted from the
-/// file may lie in their memory.
+/// Erasing entries, and marking them stale. Who does so tells other processes also where no row is found: what was evicted
+/// from the file may lie in their memory.
 extension CacheTable {
     /// Rows of one transaction: it lasts some milliseconds, and others write in between.
     private static let sliceSize: Int64 = 256
 
-    static func delete(_ key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+    /// - Parameter everywhere: whether every process drops it from its memory, also where there is no row; `false` where
+    ///   this one keeps it there.
+    static func delete(
+        _ key: RequestKey,
+        everywhere: Bool = false,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
         let statement = try connection.statement("DELETE FROM entry WHERE key_prefix = ? AND key = ?")
         try statement.bind(key.prefix, at: 1)
         try statement.bind(key.bytes, at: 2)
         try statement.run()
-        let count = connection.changes
-        try addChange(of: key.prefix, on: connection)
-        return count
+        if everywhere || connection.changes > 0 { try addChange(of: key.prefix, on: connection) }
     }
 
     static func deleteAll(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {

@@ -171,73 +171,94 @@ import Testing
         #expect(try first.findOnDisk(new.key, request: new.request) == new.stored)
     }
 
-    @Test func `lets no late confirmation take the place of a newer answer, not for a moment`() async throws {
-        let cache = try open(memory: 1 << 20)
+    /// What has become of an entry that a 304 confirms too late.
+    enum Change: CaseIterable, Sendable { case stored, erased, invalidated }
+
+    /// Two of one store. Neither looks by itself what the other has changed, nor writes anything before it is flushed.
+    private func caches(sealed: Bool, memory: Int) throws -> [Cache] {
+        try (0..<2).map { _ in
+            try Cache(
+                temporary.store, seal: sealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { 0 },
+                gathering: .seconds(3600))
+        }
+    }
+
+    @Test(arguments: Change.allCases, [(0, false), (0, true), (1 << 20, false), (1 << 20, true)])
+    func `lets no late confirmation undo what another process has done`(
+        change: Change,
+        store: (memory: Int, isSealed: Bool)
+    ) async throws {
+        let caches = try caches(sealed: store.isSealed, memory: store.memory)
+        let entry = try entry("a")
+        var (new, confirmed) = (try self.entry("a", body: Data("new body".utf8)), entry)
+        (new.stored.storedAt, confirmed.stored.storedAt) = (5, 9)
+        caches[0].store(entry)
+        await caches[0].flush()
+        switch change {
+        case .stored: caches[1].store(new)
+        case .erased: try await caches[1].purge()
+        case .invalidated: try await caches[1].invalidate(.all)
+        }
+        await caches[1].flush()
+        let left = caches[1].find(entry.key, request: entry.request)
+        caches[0].confirm(confirmed, replacing: entry.stored)
+        if store.memory == 0 { #expect(caches[0].find(entry.key, request: entry.request) == left) }
+        await caches[0].flush()
+        #expect(caches[0].find(entry.key, request: entry.request) == left)
+        guard change == .invalidated, let left else { return }
+        // Asked for with what is there now, it is confirmed.
+        caches[0].confirm(confirmed, replacing: left)
+        #expect(caches[0].find(entry.key, request: entry.request) == confirmed.stored)
+        await caches[0].flush()
+        #expect(try caches[1].findOnDisk(entry.key, request: entry.request) == confirmed.stored)
+    }
+
+    @Test(arguments: [Change.stored, .erased], [(false, false), (false, true), (true, false), (true, true)])
+    func `lets no late confirmation undo what waits to be written`(
+        change: Change,
+        old state: (isInMemory: Bool, isWritten: Bool)
+    ) async throws {
+        let cache = try caches(sealed: false, memory: 1 << 20)[0]
         let old = try entry("a", body: Data("old".utf8))
         var (new, confirmed) = (try entry("a", body: Data("new body".utf8)), old)
         (new.stored.storedAt, confirmed.stored.storedAt) = (5, 9)
-        for isWritten in [false, true] {
-            cache.store(old)
-            cache.store(new)
-            if isWritten { await cache.flush() }
-            cache.confirm(confirmed, replacing: old.stored)
-            for _ in 0..<2 {
-                #expect(cache.find(new.key, request: new.request) == new.stored)
-                cache.memory.removeAll()
-                #expect(cache.find(new.key, request: new.request) == new.stored)
-                await cache.flush()
-            }
-        }
+        cache.store(old)
+        if state.isWritten { await cache.flush() }
+        if change == .stored { cache.store(new) } else { cache.forget(old.key) }
+        if !state.isInMemory { cache.memory.removeAll() }
+        cache.confirm(confirmed, replacing: old.stored)
+        let left = change == .stored ? new.stored : nil
+        #expect(cache.find(old.key, request: old.request) == left)
+        await cache.flush()
+        cache.memory.removeAll()
+        #expect(cache.find(old.key, request: old.request) == left)
     }
 
     @Test(arguments: [false, true])
-    func `lets no late confirmation bring back what was erased`(isSealed: Bool) async throws {
-        let caches = try (0..<2).map { _ in
-            try Cache(temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: 1 << 20)
+    func `takes a confirmation of what waits to be written`(isInMemory: Bool) async throws {
+        let cache = try caches(sealed: false, memory: 1 << 20)[0]
+        var entry = try entry("a")
+        cache.store(entry)
+        for time in [9, 10] as [Int64] {
+            if !isInMemory { cache.memory.removeAll() }
+            var confirmed = entry
+            confirmed.stored.storedAt = time
+            cache.confirm(confirmed, replacing: entry.stored)
+            #expect(cache.find(entry.key, request: entry.request) == confirmed.stored)
+            entry = confirmed
         }
-        let entry = try entry("a")
-        var confirmed = entry
-        confirmed.stored.storedAt = 9
-        for isOwn in [false, true] {
-            caches[0].store(entry)
-            await caches[0].flush()
-            #expect(caches[0].find(entry.key, request: entry.request) != nil)
-            if isOwn { caches[0].forget(entry.key) } else { try await caches[1].purge() }
-            caches[0].confirm(confirmed, replacing: entry.stored)
-            await caches[0].flush()
-            #expect(caches[0].find(entry.key, request: entry.request) == nil)
-        }
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
-    @Test(arguments: [false, true])
-    func `lets no late confirmation make fresh what another process has invalidated`(isSealed: Bool) async throws {
-        let caches = try (0..<2).map { _ in
-            try Cache(temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: 1 << 20)
-        }
-        let entry = try entry("a")
-        var confirmed = entry
-        confirmed.stored.storedAt = 9
-        caches[0].store(entry)
-        await caches[0].flush()
-        try await caches[1].invalidate(.all)
-        caches[0].confirm(confirmed, replacing: entry.stored)
-        await caches[0].flush()
-        let found = try #require(caches[0].find(entry.key, request: entry.request))
-        #expect(found.flags.contains(.invalidated) && found.storedAt == entry.stored.storedAt)
-        // Asked with what is there now, it is.
-        caches[0].confirm(confirmed, replacing: found)
-        await caches[0].flush()
-        #expect(caches[0].find(entry.key, request: entry.request) == confirmed.stored)
-        #expect(try caches[0].findOnDisk(entry.key, request: entry.request) == confirmed.stored)
-    }
-
-    @Test func `confirms in memory what is too large for the disk`() throws {
+    @Test func `confirms in memory what is too large for the disk`() async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 1 << 20, diskCapacity: 1 << 10)
         let entry = try entry("a", body: Data(count: 5000))
         var confirmed = entry
         confirmed.stored.storedAt = 9
         cache.store(entry)
         cache.confirm(confirmed, replacing: entry.stored)
+        await cache.flush()
         #expect(cache.find(entry.key, request: entry.request) == confirmed.stored)
     }
 

@@ -21,7 +21,8 @@ import Testing
     }
 
     private static let stored = [
-        "http://h/cities?a=1&b=2", "http://h/cities", "http://h/towns/1", "http://h/towns?token=1", "http://other/towns/1",
+        "http://h/cities?a=1&b=2", "http://h/cities", "http://h/towns/1", "http://h/towns?token=1",
+        "http://other/towns/1",
     ]
 
     /// Of what is stored, what the server is asked for again.

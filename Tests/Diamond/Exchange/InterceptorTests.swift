@@ -152,8 +152,9 @@ import Testing
         #expect(transport.requests.allSatisfy { $0.headers[.acceptLanguage] == "de" })
         let last = try #require(transport.requests.last)
         #expect(last.url == "http://other/3?token=theirs&lang=de")
-        #expect(last.headers.map(\.name.canonicalName).sorted().filter { !["accept-encoding", "user-agent"].contains($0) }
-            == ["accept-language", "content-type"])
+        #expect(
+            last.headers.map(\.name.canonicalName).sorted().filter { !["accept-encoding", "user-agent"].contains($0) }
+                == ["accept-language", "content-type"])
         #expect(last.headers[.contentType] == "application/json")
         guard case .bytes(let body) = last.body else { return #expect(Bool(false), "the body is another") }
         #expect(body == Data("1".utf8))

@@ -3,12 +3,13 @@
 indirect enum CacheChange: Sendable {
     case store(CacheEntry)
     case confirm(CacheEntry, replacing: StoredResponse)
-    case delete(RequestKey)
+    /// With whether it was erased for every process, or is only not kept in the file.
+    case delete(RequestKey, everywhere: Bool = false)
 
     var key: RequestKey {
         switch self {
         case .store(let entry), .confirm(let entry, _): entry.key
-        case .delete(let key): key
+        case .delete(let key, _): key
         }
     }
 

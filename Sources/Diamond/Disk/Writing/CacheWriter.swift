@@ -195,7 +195,7 @@ final class CacheWriter: Sendable {
         switch change {
         case .store(let entry): try file.store(entry, on: connection)
         case .confirm(let entry, let old): return try !file.confirm(entry, replacing: old, on: connection)
-        case .delete(let key): _ = try CacheTable.delete(key, on: connection)
+        case .delete(let key, let everywhere): try CacheTable.delete(key, everywhere: everywhere, on: connection)
         }
         return false
     }
@@ -229,7 +229,7 @@ final class CacheWriter: Sendable {
         let capacity = eviction.capacity
         let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
             // First, because the group may hold a newer answer under one of them.
-            for key in facts.failed { _ = try CacheTable.delete(key, on: connection) }
+            for key in facts.failed { try CacheTable.delete(key, on: connection) }
             var gone: [RequestKey] = []
             for change in group where try write(change, on: connection) { gone.append(change.key) }
             let sampling = try Self.write(facts, capacity, on: connection)
