@@ -73,22 +73,17 @@ extension CacheFile {
 
     /// Removes what was set aside: nobody can say what a damaged file holds.
     func removeSetAside() throws(CacheError) {
-        guard !Self.setAside(in: store).isEmpty else { return }
+        guard !store.setAside.isEmpty else { return }
         let lock = try FileLock(store.lockPath)
         defer { withExtendedLifetime(lock) {} }
         Self.removeOlder(in: store)
-        guard let left = Self.setAside(in: store).first else { return }
+        guard let left = store.setAside.first else { return }
         throw CacheError(.diskError, "\(left.path) was set aside and cannot be removed: remove it")
     }
 
     /// One damaged file is enough to look into.
     private static func removeOlder(in store: Store) {
-        for file in setAside(in: store) { try? FileManager.default.removeItem(at: file) }
-    }
-
-    private static func setAside(in store: Store) -> [URL] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: store.directory.path)) ?? []
-        return names.filter { $0.hasPrefix("cache.sqlite.corrupt-") }.map(store.directory.appendingPathComponent)
+        for file in store.setAside { try? FileManager.default.removeItem(at: file) }
     }
 
     private static func date() -> String {

@@ -39,6 +39,12 @@ public struct Store: Hashable, Sendable {
 
     package var cachePath: String { directory.appendingPathComponent("cache.sqlite").path }
 
+    /// Damaged files that were set aside, and what belongs to them, by name.
+    var setAside: [URL] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+        return names.filter { $0.hasPrefix("cache.sqlite.corrupt-") }.sorted().map(directory.appendingPathComponent)
+    }
+
     /// Locked while the file is set aside.
     var lockPath: String { directory.appendingPathComponent("cache.lock").path }
 

@@ -53,10 +53,7 @@ package struct CacheDiagnosis: Sendable {
         self.store = store
         directory = File(store.directory.path, name: store.directory.path)
         files = ["", "-wal", "-shm"].compactMap { File(store.cachePath + $0, name: "cache.sqlite\($0)") }
-        let names = try? FileManager.default.contentsOfDirectory(atPath: store.directory.path)
-        setAside = (names ?? []).filter { $0.hasPrefix("cache.sqlite.corrupt-") }.sorted().compactMap { name in
-            File(store.directory.appendingPathComponent(name).path, name: name)
-        }
+        setAside = store.setAside.compactMap { File($0.path, name: $0.lastPathComponent) }
         do throws(CacheError) { try read() } catch { failure = error }
     }
 

@@ -91,7 +91,7 @@ import Testing
 
     /// Puts a token where its case says.
     enum Place: CaseIterable {
-        case header, ownHeader, query, userInfo, body
+        case header, ownHeader, query, userInfo, unreadableURL, body
 
         func put(in request: inout TransportRequest) {
             switch self {
@@ -99,6 +99,7 @@ import Testing
             case .ownHeader: request.headers[.init("X-Tenant") ?? .authorization] = "token"
             case .query: request.url += (request.url.contains("?") ? "&" : "?") + "access_token=t"
             case .userInfo: request.url = request.url.replacing("://", with: "://anna:t@")
+            case .unreadableURL: request.url += "&a=%zz&access_token=t"
             case .body: request.body = .bytes(Data("token".utf8))
             }
         }

@@ -15,7 +15,7 @@ struct AddedCredentials {
         headers = Set(adapted.headers.map(\.name)).filter { name in
             rules.isCredential(name) && adapted.headers[name] != outgoing.headers[name]
         }
-        isInURL = adapted.url != outgoing.url && Self.withoutSecrets(adapted.url, outgoing.url, rules) != nil
+        isInURL = adapted.url != outgoing.url && Self.withoutSecrets(adapted.url, outgoing.url, rules) != adapted.url
         isBodyChanged = !Self.isSame(adapted.body, outgoing.body)
     }
 
@@ -24,7 +24,7 @@ struct AddedCredentials {
     /// - Parameter outgoing: the request before it was adapted.
     func takeBack(from adapted: inout TransportRequest, to outgoing: TransportRequest, _ rules: KeyRules) {
         for name in headers { adapted.headers[name] = outgoing.headers[name] }
-        if isInURL { adapted.url = Self.withoutSecrets(adapted.url, outgoing.url, rules) ?? outgoing.url }
+        if isInURL { adapted.url = Self.withoutSecrets(adapted.url, outgoing.url, rules) }
         guard isBodyChanged else { return }
         adapted.body = outgoing.body
         for name in Set(adapted.headers.map(\.name) + outgoing.headers.map(\.name)) where name.isOfBody {
@@ -32,13 +32,13 @@ struct AddedCredentials {
         }
     }
 
-    /// - Returns: `nil` where there is none that was not there before.
-    private static func withoutSecrets(_ url: String, _ before: String, _ rules: KeyRules) -> String? {
-        guard let url = try? RequestURL(parsing: url) else { return nil }
+    /// - Returns: the same where there is none that was not there before, and what was there before where nobody can tell.
+    private static func withoutSecrets(_ text: String, _ before: String, _ rules: KeyRules) -> String {
+        guard let url = try? RequestURL(parsing: text) else { return before }
         let known = Set((try? RequestURL(parsing: before))?.queryItems().items ?? [])
         let all = url.queryItems().items
         let kept = all.filter { known.contains($0) || !rules.isSecret(parameter: $0.name.span) }
-        guard kept.count < all.count || url.userInfo != nil else { return nil }
+        guard kept.count < all.count || url.userInfo != nil else { return text }
         var items = QueryItems()
         for item in kept { items.append { $0 += item.text } }
         return RequestURL.text(url, items)
