@@ -48,7 +48,7 @@ public final class Cache: Sendable {
         memoryCapacity: Int = defaultMemoryCapacity,
         diskCapacity: Int64 = defaultDiskCapacity,
         create: Bool = true,
-        now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) },
+        now: @escaping @Sendable () -> Int64 = { Date().milliseconds },
         uptime: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds },
         gathering: Duration = .milliseconds(10)
     ) throws(CacheError) {

@@ -60,7 +60,7 @@ public final class Engine: Sendable {
                 activity: activity,
                 memoryCapacity: configuration.memoryCapacity,
                 diskCapacity: configuration.diskCapacity,
-                now: { Int64(now().timeIntervalSince1970 * 1000) }
+                now: { now().milliseconds }
             )
             return (cache, nil)
         } catch {

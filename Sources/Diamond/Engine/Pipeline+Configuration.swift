@@ -17,7 +17,7 @@ extension Pipeline {
         self.init(
             wire: Exchange.Wire(
                 transport: transport,
-                now: { Int64(now().timeIntervalSince1970 * 1000) },
+                now: { now().milliseconds },
                 bodyLimit: configuration.bodyLimit,
                 repetitions: repetitions,
                 interceptors: configuration.interceptors,

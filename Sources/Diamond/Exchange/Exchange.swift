@@ -226,7 +226,3 @@ extension RetryDecision {
     /// asked for less than the caller wants.
     fileprivate static let restart = retry(after: .zero, isFree: true, reason: .restarted)
 }
-
-extension Date {
-    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
-}

@@ -21,7 +21,7 @@ struct ExchangeClock: Sendable {
         let begin = clock.now
         return ExchangeClock(
             uptime: { begin.duration(to: clock.now).milliseconds },
-            sleep: { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
+            sleep: { try await clock.sleep(until: clock.now.advanced(by: min($0, .milliseconds(Duration.longest))), tolerance: nil) }
         )
     }
 

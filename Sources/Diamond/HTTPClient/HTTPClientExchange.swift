@@ -131,14 +131,14 @@ final class HTTPClientExchange: @unchecked Sendable {
 
     /// Ends the exchange when nothing has moved for the timeout.
     private func watch() {
-        guard let timeout = request.timeout?.bounded, !isOver else { return }
+        guard let timeout = request.timeout, !isOver else { return }
         let due = (isHeldBack ? .now() : lastProgress) + TimeAmount(timeout)
         guard due > .now() else { return fail(HTTPClientFailure.timedOut(self)) }
         timer = loop.scheduleTask(deadline: due) { [self] in watch() }
     }
 
     private func watchConnecting() {
-        guard let limit = request.connectTimeout?.bounded else { return }
+        guard let limit = request.connectTimeout else { return }
         connectTimer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in
             guard !reception.isSent, !isOver else { return }
             fail(HTTPClientFailure.notConnected(self))

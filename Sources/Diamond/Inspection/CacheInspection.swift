@@ -27,7 +27,7 @@ package struct CacheInspection: Sendable {
     package init(
         of store: Store,
         seal: (any CacheSeal)? = nil,
-        now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
+        now: Int64 = Date().milliseconds
     ) throws(CacheError) {
         try store.requireCache()
         self.now = now

@@ -1,10 +1,11 @@
 /// How long jobs are kept that have ended. What needs review stays until somebody has decided.
 public struct ReplayRetention: Hashable, Sendable {
     public struct Limit: Hashable, Sendable {
-        public var age: Duration
-        public var count: Int
+        /// Kept in whole milliseconds, from none to a hundred years.
+        public var age: Duration { didSet { age = age.bounded } }
+        public var count: Int { didSet { count = max(0, count) } }
 
-        public init(age: Duration, count: Int) { (self.age, self.count) = (age, count) }
+        public init(age: Duration, count: Int) { (self.age, self.count) = (age.bounded, max(0, count)) }
     }
 
     /// A day and 10,000.

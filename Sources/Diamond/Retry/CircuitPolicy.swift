@@ -1,13 +1,15 @@
 /// When nothing more is sent to an origin, and for how long. In the shape of Polly's, with counts that a single app reaches.
+///
+/// Durations are kept in whole milliseconds, from none to a hundred years.
 public struct CircuitPolicy: Hashable, Sendable {
     /// Fewer outcomes than this in the window say nothing; 10.
     public var minimumCalls: Int
     /// Which share of them has to be failures, from 0 to 1; a half.
     public var failureShare: Double
     /// 30 seconds.
-    public var window: Duration
+    public var window: Duration { didSet { window = window.bounded } }
     /// How long nothing is sent, before one exchange is let through to try; 5 seconds.
-    public var openTime: Duration
+    public var openTime: Duration { didSet { openTime = openTime.bounded } }
 
     public init(
         minimumCalls: Int = 10,
@@ -17,7 +19,7 @@ public struct CircuitPolicy: Hashable, Sendable {
     ) {
         self.minimumCalls = max(1, minimumCalls)
         self.failureShare = failureShare
-        self.window = window
-        self.openTime = openTime
+        self.window = window.bounded
+        self.openTime = openTime.bounded
     }
 }

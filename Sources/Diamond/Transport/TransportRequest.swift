@@ -2,6 +2,8 @@ public import Foundation
 public import HTTPTypes
 
 /// One request as it goes on the wire: the URL absolute and encoded, the credentials filled in.
+///
+/// Durations are kept in whole milliseconds, from none to a hundred years.
 public struct TransportRequest: Sendable {
     public var method: HTTPRequest.Method
     /// The absolute URL, percent-encoded, ASCII, without fragment.
@@ -10,10 +12,10 @@ public struct TransportRequest: Sendable {
     public var headers: HTTPFields
     public var body: TransportBody
     /// The longest time to establish a connection, name look-up and TLS included; `nil` means the transport's own.
-    public var connectTimeout: Duration?
+    public var connectTimeout: Duration? { didSet { connectTimeout = connectTimeout?.bounded } }
     /// The longest time without progress: until the head is here, then between two pieces of the body. Time in which
     /// the consumer holds the body back does not count. Honored to the millisecond; `nil` means no limit.
-    public var timeout: Duration?
+    public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
 
     public init(
         method: HTTPRequest.Method = .get,
@@ -27,8 +29,8 @@ public struct TransportRequest: Sendable {
         self.url = url
         self.headers = headers
         self.body = body
-        self.connectTimeout = connectTimeout
-        self.timeout = timeout
+        self.connectTimeout = connectTimeout?.bounded
+        self.timeout = timeout?.bounded
     }
 }
 

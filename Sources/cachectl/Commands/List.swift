@@ -50,7 +50,7 @@ struct List: ParsableCommand {
     }
 
     func run() throws {
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = Date().milliseconds
         let cache = try store.openCache()
         let selections = selections(now)
         // What is named is found by the key alone.

@@ -19,7 +19,7 @@ struct Show: ParsableCommand {
         let cache = try store.openCache()
         let listing = try KeyArgument(key).find(in: cache)
         if listing.isLocked {
-            if !body { showClear(EntryRow(listing, now: Int64(Date().timeIntervalSince1970 * 1000))) }
+            if !body { showClear(EntryRow(listing, now: Date().milliseconds)) }
             throw Failure.report(Failure.sealed, try store.sealing.complaint(of: cache) ?? "the entry cannot be opened")
         }
         do throws(CacheError) {
@@ -43,7 +43,7 @@ struct Show: ParsableCommand {
 
     private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) {
         guard !body else { return Output.write(stored.body) }
-        let row = EntryRow(listing, now: Int64(Date().timeIntervalSince1970 * 1000))
+        let row = EntryRow(listing, now: Date().milliseconds)
         let headers = stored.headers.map { [$0.name.rawName, $0.value] }
         guard !store.json else {
             let text = String(validating: stored.body, as: UTF8.self)

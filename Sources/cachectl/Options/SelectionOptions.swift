@@ -57,7 +57,7 @@ struct SelectionOptions: ParsableArguments {
     }
 
     private var named: CacheSelection? {
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = Date().milliseconds
         return tag.map { .tag($0) } ?? host.map { .host($0) } ?? prefix.map { .url(prefix: $0) }
             ?? identity.map { .identity($0) } ?? olderThan.map { .stored(before: now - $0.milliseconds) }
     }

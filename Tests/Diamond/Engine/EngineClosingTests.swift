@@ -44,6 +44,18 @@ import Testing
         #expect(connections[1].isFinished && engine.activity.counts.isIdle && engine.connections.isEmpty)
     }
 
+    @Test func `waits for as long as anybody likes`() async throws {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = airport.transport
+        let engine = Engine(configuration)
+        let connection = engine.enqueue(Self.request(0))
+        await untilTrue { airport.flying.count == 1 }
+        async let closed: Void = engine.close(within: .seconds(Int64.max))
+        airport.landAll()
+        #expect(try await connection.response.status == .ok)
+        await closed
+    }
+
     @Test func `does not wait for what is paused`() async throws {
         let engine = engine
         let connection = engine.connection(for: Self.request(0))

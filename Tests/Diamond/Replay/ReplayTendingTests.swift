@@ -27,6 +27,22 @@ import Testing
         #expect(try queue.job(id)?.idempotencyKey == "order-7")
     }
 
+    @Test func `takes a time that never comes for the latest there is`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let late = try #require(try await queue.enqueue(request(), after: .seconds(Int64.max)))
+        let never = try #require(try await queue.enqueue(request(), at: Date(timeIntervalSince1970: .infinity)))
+        let always = try #require(try await queue.enqueue(request(), at: Date(timeIntervalSince1970: -.infinity)))
+        for id in [late, never] { #expect(try #require(try queue.job(id)).runAt > .now + 50 * 365 * 86_400) }
+        #expect(try #require(try queue.job(always)).runAt < .now)
+    }
+
+    @Test func `keeps what has ended for no less than no time, and for no longer than can be counted`() {
+        let least = ReplayRetention.Limit(age: .seconds(Int64.min), count: .min)
+        #expect(least == ReplayRetention.Limit(age: .zero, count: 0))
+        let most = ReplayRetention.Limit(age: .seconds(Int64.max), count: .max)
+        #expect(most.age > .seconds(50 * 365 * 86_400) && most.age.milliseconds < .max / 2)
+    }
+
     @Test func `merges a change into a creation that has got its key`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)

@@ -25,6 +25,14 @@ import Testing
         #expect(Self.after(outcomes).isOpen(at: 2000) == isOpen)
     }
 
+    @Test func `stays open for as long as anybody likes`() {
+        let policy = CircuitPolicy(minimumCalls: 1, window: .seconds(Int64.max), openTime: .seconds(Int64.max))
+        var circuit = CircuitBreaker(policy)
+        circuit.note(.bad, of: .pass, at: 1000)
+        #expect(circuit.isOpen(at: 50 * 365 * 86_400_000))
+        #expect(circuit.admit(at: 1000) != .pass)
+    }
+
     @Test func `forgets what is older than its window`() {
         var circuit = Self.after("bbbbbbbbb")
         circuit.note(.bad, of: .pass, at: 33_000)

@@ -15,6 +15,16 @@ import Testing
         }
     }
 
+    @Test(arguments: TransportKind.allCases, [Duration.seconds(Int64.max), .milliseconds(Int64.max)])
+    func `is waited for as long as anybody likes`(kind: TransportKind, timeout: Duration) async throws {
+        try await kind.run { transport, server in
+            let url = server.url("wire/status/200")
+            let request = TransportRequest(url: url, connectTimeout: timeout, timeout: timeout)
+            let head = try await transport.send(request)
+            #expect(head.status == .ok)
+        }
+    }
+
     @Test(arguments: TransportKind.allCases)
     func `has repeated fields one by one`(kind: TransportKind) async throws {
         let cookies = ["a=1; Path=/; Expires=Thu, 01 Jan 2099 00:00:00 GMT", "b=2; Path=/wire"]

@@ -19,7 +19,7 @@ public struct CacheListing: Sendable {
     /// with it.
     public package(set) var isPartial: Bool
     /// When it arrived, or was last confirmed; of a partial one, when the last of it was written.
-    public var date: Date { Date(timeIntervalSince1970: Double(storedAt) / 1000) }
+    public var date: Date { Date(milliseconds: storedAt) }
 
     /// Milliseconds since 1970.
     package var storedAt: Int64

@@ -14,7 +14,7 @@ struct ReplayClock: Sendable {
     var draw: @Sendable () -> Double
 
     static let system = ReplayClock(
-        now: { Int64(Date().timeIntervalSince1970 * 1000) },
+        now: { Date().milliseconds },
         uptime: { BootClock.milliseconds },
         boot: BootClock.id,
         sleep: ContinuousClock(),

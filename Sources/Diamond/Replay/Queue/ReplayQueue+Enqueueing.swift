@@ -33,7 +33,7 @@ extension ReplayQueue {
         _ requests: [Request],
         after delay: Duration = .zero
     ) async throws(ReplayError) -> [ReplayJob.ID?] {
-        let time = delay > .zero ? clock.now() + delay.milliseconds : nil
+        let time = delay > .zero ? clock.now() + delay.bounded.milliseconds : nil
         var drafts: [ReplayDraft] = []
         for request in requests { drafts.append(try await draft(of: request, at: time)) }
         return try await add(drafts)

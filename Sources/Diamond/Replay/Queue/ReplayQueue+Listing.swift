@@ -51,7 +51,7 @@ extension ReplayQueue {
     /// What is held, and since when.
     public func holds() throws(ReplayError) -> [(hold: ReplayHold, reason: String, since: Date)] {
         try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
-            .map { ($0.0, $0.1, Date(timeIntervalSince1970: Double($0.2) / 1000)) }
+            .map { ($0.0, $0.1, Date(milliseconds: $0.2)) }
     }
 
     /// How often each verb was used in each hour since then, the oldest first; hours in which nothing happened are left out.

@@ -169,10 +169,6 @@ extension Store {
     }
 }
 
-extension Date {
-    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
-}
-
 extension ReplayTransition {
     /// Whether another process may have something to do now.
     fileprivate var isForOthers: Bool { to == .ready || to == .waiting || to?.isEnd == true }

@@ -21,7 +21,7 @@ struct ReplayLedger: Sendable {
         to: ReplayState?,
         _ reason: ReplayReason
     ) {
-        let at = Date(timeIntervalSince1970: Double(now) / 1000)
+        let at = Date(milliseconds: now)
         transitions.append(ReplayTransition(jobID: id, verb: verb, from: from, to: to, reason: reason, at: at))
     }
 

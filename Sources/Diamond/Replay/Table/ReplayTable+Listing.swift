@@ -157,5 +157,5 @@ extension ReplayJob {
 }
 
 extension SQLiteStatement {
-    fileprivate func date(_ column: Int32) -> Date { Date(timeIntervalSince1970: Double(int64(column)) / 1000) }
+    fileprivate func date(_ column: Int32) -> Date { Date(milliseconds: int64(column)) }
 }

@@ -122,22 +122,3 @@ extension Request: Codable {
         try written().encode(to: encoder)
     }
 }
-
-extension Duration {
-    /// Seconds as people write them, to the millisecond.
-    var writtenSeconds: Double { Double(milliseconds) / 1000 }
-
-    /// What a request may wait or keep: whole milliseconds, from none to a hundred years.
-    var bounded: Duration { .milliseconds(min(max(0, milliseconds), Self.longest)) }
-
-    static let longest: Int64 = 100 * 366 * 86_400_000
-
-    /// Whole milliseconds, rounded down; the longest there are when there are more.
-    package var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let whole = seconds.multipliedReportingOverflow(by: 1000)
-        let sum = whole.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        guard !whole.overflow, !sum.overflow else { return seconds < 0 ? .min : .max }
-        return sum.partialValue
-    }
-}
