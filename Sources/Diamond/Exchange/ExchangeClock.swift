@@ -21,7 +21,10 @@ struct ExchangeClock: Sendable {
         let begin = clock.now
         return ExchangeClock(
             uptime: { begin.duration(to: clock.now).milliseconds },
-            sleep: { try await clock.sleep(until: clock.now.advanced(by: min($0, .milliseconds(Duration.longest))), tolerance: nil) }
+            sleep: {
+                let delay = min($0, .milliseconds(Duration.longest))
+                try await clock.sleep(until: clock.now.advanced(by: delay), tolerance: nil)
+            }
         )
     }
 
