@@ -57,6 +57,22 @@ import Testing
         #expect(await connection.progress.reduce(into: []) { $0.append($1.received) } == [6])
     }
 
+    @Test func `takes any number that a server says`() async throws {
+        let largest = "9223372036854775807"
+        for (text, length, total) in [(largest, Int64.max, -1), ("-5", nil, 2), ("1" + largest, nil, 2)] {
+            let engine = engine([.contentLength: text])
+            let connection = engine.connection(for: Request("http://h/", method: .post, body: .bytes(Data([1]))))
+            let progress = connection.foundationProgress
+            engine.enqueue(connection)
+            await untilTrue { [bodies] in bodies.withLock { $0.count } == 1 }
+            await until(connection) { $0.sent == 1 && $0.expectedToReceive == length }
+            await untilTrue { progress.totalUnitCount == total }
+            connection.cancel()
+            bodies.withLock { $0.removeLast() }.finish()
+            _ = try? await connection.response
+        }
+    }
+
     private func last(of progress: AsyncStream<TransferProgress>) async -> TransferProgress? {
         var last: TransferProgress?
         for await next in progress {

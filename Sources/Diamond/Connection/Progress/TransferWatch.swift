@@ -116,7 +116,7 @@ extension TransferWatch.State {
         return (foundationProgress, units)
     }
 
-    /// In Foundation's terms: a total of -1 is one that is not known.
+    /// In Foundation's terms: a total of -1 is one that is not known, or more than there are numbers for.
     fileprivate var units: (total: Int64, completed: Int64) {
         if isOver {
             return (max(1, progress.sent + progress.received), max(1, progress.sent + progress.received))
@@ -124,9 +124,10 @@ extension TransferWatch.State {
         guard let toSend = progress.expectedToSend else {
             return (-1, progress.sent + progress.received)
         }
-        guard let toReceive = progress.expectedToReceive else {
-            return toSend == 0 ? (-1, progress.received) : (toSend + 1, progress.sent)
-        }
-        return (max(1, toSend + toReceive), progress.sent + progress.received)
+        let toReceive = progress.expectedToReceive
+        guard toSend > 0 || toReceive != nil else { return (-1, progress.received) }
+        // What a server says of its answer may be any number.
+        let (total, isTooLarge) = toSend.addingReportingOverflow(toReceive ?? 1)
+        return (isTooLarge ? -1 : max(1, total), progress.sent + (toReceive == nil ? 0 : progress.received))
     }
 }

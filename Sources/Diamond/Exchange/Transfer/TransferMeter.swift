@@ -41,7 +41,8 @@ final class TransferMeter: Sendable {
             // Of these the field tells something else (RFC 9110 section 8.6).
             let isOther = [.partialContent, .noContent, .notModified].contains(response.status)
             if request.method != .head, !isOther, !response.headers.contains(.contentEncoding) {
-                progress.expectedToReceive = response.headers.value(of: .contentLength).flatMap { Int64($0) }
+                progress.expectedToReceive = response.headers.value(of: .contentLength)
+                    .flatMap { Int(digits: $0) }.map { Int64($0) }
             }
         }
     }
