@@ -25,6 +25,9 @@ struct FlightQueue<Who> {
     private var lines: [FlightPlace: [FlightLine]] = [:]
     private var arrived = 0
     private var begun = 0
+    /// Who has waited for so long that what its lane and its origin have left is for no other: both hardly ever have room
+    /// at the same time.
+    private var favored: (number: SlotNumber, place: FlightPlace)?
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
         self.width = width
@@ -70,8 +73,12 @@ struct FlightQueue<Who> {
     mutating func remove(_ number: SlotNumber) -> Waiter? {
         guard let waiter = waiters.remove(number) else { return nil }
         leaveLine(number, waiter)
+        if isFavored(number) { favored = nil }
         return waiter
     }
+
+    /// Whether places are kept for it, which others may have when it goes.
+    func isFavored(_ number: SlotNumber) -> Bool { favored?.number == number }
 
     private mutating func leaveLine(_ number: SlotNumber, _ waiter: Waiter) {
         lines[waiter.place]?[waiter.priority.rawValue].remove(number)
@@ -103,23 +110,39 @@ struct FlightQueue<Who> {
         return admitted
     }
 
-    private func next() -> SlotNumber? {
-        var best: (number: SlotNumber, rank: Int, arrival: Int)?
-        for (place, lines) in lines where hasRoom(place) {
+    private mutating func next() -> SlotNumber? {
+        favored = nil
+        // What has no limit of its own lane waits for its origin alone, and gets what is free there.
+        if !limits.isEmpty {
+            favored = best { limits[$0.lane]?.width != nil && !pauses.contains($0.lane) && !hasRoom($0) }
+                .flatMap { $0.rank > Waiter.highestRank ? ($0.number, $0.place) : nil }
+        }
+        return best(where: hasRoom)?.number
+    }
+
+    private typealias Best = (number: SlotNumber, place: FlightPlace, rank: Int, arrival: Int)
+
+    /// The most urgent of those who wait at some places, and of equals who came first.
+    private func best(where isChosen: (FlightPlace) -> Bool) -> Best? {
+        var best: Best?
+        for (place, lines) in lines where isChosen(place) {
             for number in lines.lazy.compactMap(\.first) {
                 guard let waiter = waiters[number] else { continue }
                 let (rank, arrival) = (waiter.rank(begun: begun), waiter.arrival)
                 if let best, (best.rank, arrival) > (rank, best.arrival) { continue }
-                best = (number, rank, arrival)
+                best = (number, place, rank, arrival)
             }
         }
-        return best?.number
+        return best
     }
 
+    /// But for what is kept for one who waits.
     private func hasRoom(_ place: FlightPlace) -> Bool {
         let laneWidth = limits.isEmpty ? width : limits[place.lane]?.width ?? width
-        return !pauses.contains(place.lane) && runningByOrigin[place.origin] < originWidth
-            && runningByLane[place.lane] < laneWidth
+        let keptByLane = favored?.place.lane == place.lane ? 1 : 0
+        let keptByOrigin = favored?.place.origin == place.origin ? 1 : 0
+        return !pauses.contains(place.lane) && runningByOrigin[place.origin] + keptByOrigin < originWidth
+            && runningByLane[place.lane] + keptByLane < laneWidth
     }
 
     private mutating func begin(_ place: FlightPlace) {

@@ -11,6 +11,9 @@ struct FlightWaiter<Who> {
     /// After so many others have begun before it, a waiter counts as one priority higher: nothing starves.
     static var ageing: Int { 64 }
 
+    /// What nobody has who has not waited for long.
+    static var highestRank: Int { FlightPriority.veryHigh.rawValue }
+
     /// What it counts as now.
     func rank(begun now: Int) -> Int { priority.rawValue + (now - begun) / Self.ageing }
 }

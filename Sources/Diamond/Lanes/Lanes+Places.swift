@@ -34,13 +34,8 @@ extension Lanes {
     }
 
     private func cancel(_ number: SlotNumber) {
-        let waiting = state.withLock { state in
-            // Where it has a place already, that is given back by who has it.
-            let waiting = state.queue.remove(number)?.who
-            if let waiting { state.decide(number, waiting, false) }
-            return waiting
-        }
-        waiting?.token?.end()
+        // Where it has a place already, that is given back by who has it.
+        let waiting = remove(number) { state, waiting in state.decide(number, waiting, false) }
         if case .task(let task)? = waiting?.waiter { task.resume(returning: false) }
     }
 
@@ -69,9 +64,21 @@ extension Lanes {
     func change(_ number: SlotNumber, to priority: FlightPriority) { change { $0.change(number, to: priority) } }
 
     /// Waits no longer; without effect where the place is there already.
-    func leaveLine(_ number: SlotNumber) {
-        let waiter = state.withLock { $0.queue.remove(number) }
-        waiter?.who.token?.end()
+    func leaveLine(_ number: SlotNumber) { _ = remove(number) }
+
+    /// - Parameter note: called under the lock.
+    /// - Returns: `nil` for one that does not wait.
+    private func remove(_ number: SlotNumber, note: (inout State, Waiting) -> Void = { _, _ in }) -> Waiting? {
+        let (waiting, wasFavored) = state.withLock { state in
+            let wasFavored = state.queue.isFavored(number)
+            let waiting = state.queue.remove(number)?.who
+            if let waiting { note(&state, waiting) }
+            return (waiting, wasFavored)
+        }
+        waiting?.token?.end()
+        // What was kept for it is there for others.
+        if wasFavored { change { _ in } }
+        return waiting
     }
 
     func leave(_ place: FlightPlace) { change { $0.end(place) } }

@@ -55,6 +55,47 @@ import Testing
         #expect(rounds == 4 * FlightWaiter<Void>.ageing + 1)
     }
 
+    @Test(arguments: [false, true])
+    func `lets nobody starve who needs room in its lane and at its origin at once`(isAtOnce: Bool) {
+        var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
+        let others = [place("a"), place("b", "images")]
+        var flying = others
+        for other in others { _ = queue.begins(other) }
+        let patient = queue.add(place("a", "images"), .veryLow)
+        var rounds = 0
+        var hasBegun = false
+        while !hasBegun, rounds < 10_000 {
+            rounds += 1
+            // Never both at once: what ends makes room for one of its own kind, which is there already, or comes now.
+            guard !flying.isEmpty else { break }
+            let ended = flying.removeFirst()
+            let other = others.first { $0 == ended } ?? ended
+            let number = isAtOnce ? nil : queue.add(other, .veryHigh)
+            queue.end(ended)
+            let admitted = queue.admitted()
+            hasBegun = admitted.contains(patient)
+            if let number, admitted.contains(number) { flying.append(other) }
+            if isAtOnce, queue.begins(other) { flying.append(other) }
+        }
+        #expect(hasBegun && rounds < 6 * FlightWaiter<Void>.ageing)
+    }
+
+    @Test func `keeps room for nobody who has gone`() {
+        var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
+        _ = queue.begins(place("b", "images"))
+        let patient = queue.add(place("a", "images"), .veryHigh)
+        for _ in 0..<FlightWaiter<Void>.ageing {
+            _ = queue.begins(place("c"))
+            queue.end(place("c"))
+        }
+        #expect(queue.admitted() == [])
+        let isPassed = queue.begins(place("a"))
+        #expect(queue.isFavored(patient) && !isPassed)
+        queue.remove(patient)
+        let begins = queue.begins(place("a"))
+        #expect(!queue.isFavored(patient) && begins)
+    }
+
     @Test func `keeps what is paused waiting, and nothing else`() {
         var queue = queue()
         queue.paused.lanes = ["images"]
