@@ -51,9 +51,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// What counts it, from when it is started until it has finished.
         var token: ActivityToken?
         var hold = ConnectionHold()
-        /// Its place among the members of the engine that it was enqueued in.
+        /// Its place among the members of the engine that it was enqueued in, or that it has when it is started.
         var membership: SlotNumber?
-        var isEnqueued: Bool { membership != nil }
+        var isMember: Bool { membership != nil }
         /// Why it cannot be run.
         var fault = Boxed<ConnectionError>.none
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
@@ -97,10 +97,12 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Called by the queue or the engine that runs the connection, not by you. Started before its dependencies have
     /// finished, it waits for them.
     public final override func start() {
+        becomeMember()
         count()
-        if !isCancelled, DependencyGraph.mustWait(self) {
+        // Not whether it is canceled: a cancel that is under way says so before the outcome is known.
+        if !core.withLock({ $0.life.isSettled }), DependencyGraph.mustWait(self) {
             // Canceled just before it waited, it has not been started by that.
-            guard isCancelled, DependencyGraph.stopWaiting(self) else { return }
+            guard core.withLock({ $0.life.isSettled }), DependencyGraph.stopWaiting(self) else { return }
         }
         perform(announcing: true) { $0.start() }
     }

@@ -154,9 +154,14 @@ struct ConnectionLife {
         return true
     }
 
+    /// Lets a run that has sent nothing yet go on to the wire; `false` where it is paused, or does not count any more.
+    mutating func begins(_ number: Int) -> Bool {
+        phase == .started && number == run && isUnderWay && !isHeldBack()
+    }
+
     /// Lets a run that has waited without a task be taken up again; `false` where it does not count any more.
     mutating func takeUp(_ number: Int) -> Bool {
-        guard phase == .started, number == run, isUnderWay, !isHeldBack() else { return false }
+        guard begins(number) else { return false }
         awaitsRunner = true
         return true
     }

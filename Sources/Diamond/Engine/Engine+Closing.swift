@@ -19,6 +19,7 @@ extension Engine {
         for connection in members.all { connection.cancel() }
         pipeline.refreshes.cancel()
         pipeline.streams.cancel()
+        pipeline.wire.repetitions.close()
         await transport.close()
         lanes.open()
         // By a clock that goes: who has canceled waits for no other.

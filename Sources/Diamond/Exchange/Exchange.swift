@@ -200,7 +200,7 @@ struct Exchange: Sendable {
     private func sleep(_ delay: Duration) async throws(ConnectionError) {
         let token = order.scope.begin(.backoff, attempt: number)
         defer { token.end() }
-        guard (try? await repetitions.clock.sleep(delay)) != nil else { throw .cancelled }
+        guard await repetitions.sleep(delay) else { throw .cancelled }
     }
 
     private func retake(_ seat: inout Seat) async throws(ConnectionError) {

@@ -7,6 +7,9 @@ final class Repetitions: Sendable {
     private struct State {
         var budgets = RecentlyUsed<String, RetryBudget> { RetryBudget() }
         var circuits: RecentlyUsed<String, CircuitBreaker>?
+        /// Who waits between two attempts.
+        var sleepers = SlotMap<Task<Bool, Never>>()
+        var isClosed = false
     }
 
     let clock: ExchangeClock
@@ -25,6 +28,33 @@ final class Repetitions: Sendable {
         hasCircuits = circuit != nil
         self.draw = draw
         state = Guarded(State(circuits: circuit.map { policy in RecentlyUsed { CircuitBreaker(policy) } }))
+    }
+
+    // MARK: Between attempts
+
+    /// - Returns: `false` when it was canceled, or the engine is closed.
+    func sleep(_ delay: Duration) async -> Bool {
+        let begun = state.withLock { state -> (number: SlotNumber, task: Task<Bool, Never>)? in
+            guard !state.isClosed else { return nil }
+            let task = Task { [clock] in (try? await clock.sleep(delay)) != nil }
+            return (state.sleepers.add(task), task)
+        }
+        guard let (number, task) = begun else { return false }
+        defer { _ = state.withLock { $0.sleepers.remove(number) } }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Ends every wait between two attempts, for good: there will be none.
+    func close() {
+        let sleepers = state.withLock { state in
+            state.isClosed = true
+            return Array(state.sleepers.elements)
+        }
+        for sleeper in sleepers { sleeper.cancel() }
     }
 
     // MARK: Budgets

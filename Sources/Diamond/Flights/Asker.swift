@@ -1,6 +1,7 @@
 /// Who asks for a response: how urgently, and whether as a task that waits or as a connection that is run again.
 struct Asker: Sendable {
-    var priority = FlightPriority.normal
+    /// That of the connection at the time; that of a task is normal.
+    var priority: FlightPriority { claim?.priority ?? .normal }
     /// `nil` for a task that waits.
     var claim: FlightClaim?
     /// `nil` where every answer is taken as it is.
@@ -23,14 +24,13 @@ struct Asker: Sendable {
     var request: ActivityInterval.ID?
 
     init(
-        priority: FlightPriority = .normal,
         claim: FlightClaim? = nil,
         acceptance: Acceptance? = nil,
         sink: (any BodySink)? = nil,
         ticket: ReplayTicket? = nil,
         request: ActivityInterval.ID? = nil
     ) {
-        (self.priority, self.claim, self.acceptance) = (priority, claim, acceptance)
+        (self.claim, self.acceptance) = (claim, acceptance)
         (boxedSink, self.ticket, self.request) = (Boxed(sink), ticket, request)
     }
 }

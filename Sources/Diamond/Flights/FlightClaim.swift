@@ -2,6 +2,10 @@ import DiamondSQLite
 
 /// Whose claim it is. One for all its runs, and no closures: each that waits has a claim.
 protocol FlightClaimant: AnyObject, Sendable {
+    /// How urgent it is now.
+    var priority: FlightPriority { get }
+    /// Whether a run that has sent nothing may go on to the wire; where not, that run is given up.
+    func begins(_ run: Int) -> Bool
     /// Runs it again, because there is what the run waits for; `false` where it is not to be run.
     func goOn(with run: Int) -> Bool
     /// The run is kept waiting by others than the wire, or no longer.
@@ -46,6 +50,8 @@ final class FlightClaim: Sendable {
         (self.claimant, self.run, self.epoch, self.acceptance) = (claimant, run, epoch, acceptance)
     }
 
+    var priority: FlightPriority { claimant.priority }
+
     func step(aside isAside: Bool) { claimant.step(aside: isAside, in: run) }
 
     /// Something has happened to an exchange in the connection's own task.
@@ -78,6 +84,8 @@ final class FlightClaim: Sendable {
 
     // MARK: Places
 
+    /// One that was paused before it came here waits for none: nothing has been sent.
+    ///
     /// - Parameter scope: what a wait is counted in; asked for only where there is one.
     /// - Returns: whether there is a place; `nil` where the run has to wait for one itself.
     func enter(
@@ -86,6 +94,10 @@ final class FlightClaim: Sendable {
         _ lanes: Lanes,
         in scope: @autoclosure () -> ActivityScope? = nil
     ) -> Bool? {
+        if mayBegin, !claimant.begins(run) {
+            drop(lanes)
+            return false
+        }
         let known = state.withLock { state -> (Bool?, FlightPlace?) in
             switch state {
             case .held(let held):
@@ -98,6 +110,16 @@ final class FlightClaim: Sendable {
         if let other = known.1 { lanes.leave(other) }
         guard known.0 == false else { return known.0 }
         return takeOrWait(for: place, priority, lanes, in: scope)
+    }
+
+    /// Whether nothing has been asked in this run.
+    private var mayBegin: Bool {
+        state.withLock { state in
+            switch state {
+            case .open, .held: true
+            case .inLine, .aboard, .landed, .used, .dropped: false
+            }
+        }
     }
 
     private func takeOrWait(

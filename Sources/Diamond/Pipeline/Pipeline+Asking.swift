@@ -72,15 +72,16 @@ extension Pipeline {
     }
 
     private func seat(for passage: Passage) async throws(ConnectionError) -> Seat {
-        let (place, claim, priority) = (passage.place, passage.asker.claim, passage.asker.priority)
-        if let isThere = claim?.enter(place, priority, lanes, in: passage.scope(in: activity)) {
+        let (place, asker) = (passage.place, passage.asker)
+        let claim = asker.claim
+        if let isThere = claim?.enter(place, asker.priority, lanes, in: passage.scope(in: activity)) {
             guard isThere else { throw .parked }
-            return Seat(place, lanes) { priority }
+            return Seat(place, lanes) { asker.priority }
         }
         claim?.step(aside: true)
         defer { claim?.step(aside: false) }
-        guard await lanes.enter(place, priority, in: passage.scope(in: activity)) else { throw .cancelled }
-        return Seat(place, lanes) { priority }
+        guard await lanes.enter(place, asker.priority, in: passage.scope(in: activity)) else { throw .cancelled }
+        return Seat(place, lanes) { asker.priority }
     }
 
     /// The question with the age of its credentials, known before they are filled in.

@@ -88,6 +88,38 @@ import Testing
         #expect(airport.flying.isEmpty)
     }
 
+    /// Waits before it is sent until the test says so.
+    private final class Slow: Connection, @unchecked Sendable {
+        let (entered, gate) = (Gate(), Gate())
+
+        override func prepare(_ request: inout Request) async throws {
+            entered.open()
+            await gate.wait()
+        }
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .post])
+    func `that has sent nothing yet sends nothing, whatever it would send`(method: HTTPRequest.Method) async throws {
+        let engine = engine(width: 1)
+        let connection = Slow(Request("http://h/", method: method))
+        engine.enqueue(connection)
+        await connection.entered.wait()
+        connection.pause()
+        connection.gate.open()
+        await untilTrue { connection.core.withLock { $0.runner == nil } }
+        let other = engine.enqueue(Request("http://h/2"))
+        await flying("http://h/2")
+        airport.land("http://h/2")
+        _ = try await other.response
+        await untilTrue { engine.lanes.running == 0 }
+        #expect(connection.state == .paused && airport.flying.isEmpty)
+        connection.resume()
+        await flying("http://h/")
+        airport.land("http://h/")
+        #expect(try await connection.response.text == "http://h/")
+        #expect(engine.activity.inFlight == 0)
+    }
+
     @Test func `with an idempotency key may be sent twice`() async throws {
         let engine = engine()
         var request = Request("http://h/", method: .post)

@@ -1,5 +1,6 @@
 import DiamondTestSupport
 import DiamondTesting
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -42,6 +43,36 @@ import Testing
         let error = await #expect(throws: ConnectionError.self) { try await connections[1].response }
         #expect(error?.code == .cancelled)
         #expect(connections[1].isFinished && engine.activity.counts.isIdle && engine.connections.isEmpty)
+    }
+
+    @Test func `ends a wait between two attempts, whoever asks`() async throws {
+        let transport = StubTransport(status: 503)
+        var configuration = Engine.Configuration(testing: transport, clock: clock)
+        configuration.retry = .default
+        let engine = Engine(configuration)
+        let task = Task { try await engine.send(Self.request(0)) }
+        await untilTrue { !clock.sleeping.isEmpty }
+        await engine.close()
+        #expect(engine.activity.counts.isIdle)
+        task.cancel()
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .cancelled && transport.requests.count == 1)
+        // And whoever comes later waits for no further attempt.
+        let later = try? await engine.send(Self.request(1))
+        #expect(later == nil && clock.sleeping.isEmpty)
+    }
+
+    @Test func `has canceled what a queue of the user's own has started`() async throws {
+        let engine = engine
+        engine.lanes.pauseAll()
+        let connections = (0..<3).map { engine.connection(for: Self.request($0)) }
+        let queue = OperationQueue()
+        for connection in connections { queue.addOperation(connection) }
+        await untilTrue { engine.connections.count == 3 && engine.lanes.waiting == 3 }
+        #expect(engine.cancel { $0 === connections[0] } == 1)
+        await untilTrue { connections[0].isFinished }
+        await engine.close()
+        #expect(connections.allSatisfy(\.isFinished) && engine.connections.isEmpty)
     }
 
     @Test func `waits for as long as anybody likes`() async throws {
@@ -93,10 +124,12 @@ import Testing
     /// How a connection may wait for somebody who has the engine.
     enum Wait: CaseIterable {
         case paused, pausedBeforeItBegan, inPausedLane, behindOneInPausedLane
+        case pausedOnAnotherQueue, inPausedLaneOnAnotherQueue
     }
 
     @Test(arguments: Wait.allCases) func `takes what only it could let go on along`(wait: Wait) async throws {
         let left = Left()
+        let queue = OperationQueue()
         do {
             var configuration = Engine.Configuration(testing: airport.transport)
             configuration.lanes = ["api": .serial]
@@ -120,6 +153,14 @@ import Testing
                 engine.lanes.pause("api")
                 engine.enqueue(request)
                 engine.enqueue(connection)
+            case .pausedOnAnotherQueue:
+                connection.pause()
+                queue.addOperation(connection)
+                await untilTrue { connection.isExecuting }
+            case .inPausedLaneOnAnotherQueue:
+                engine.lanes.pause(.default)
+                queue.addOperation(connection)
+                await untilTrue { engine.lanes.waiting == 1 }
             }
             left.connection = connection
         }

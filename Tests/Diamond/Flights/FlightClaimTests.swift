@@ -49,6 +49,8 @@ private final class Claimant: FlightClaimant {
 
     init(run: @escaping @Sendable () -> Bool) { self.run = run }
 
+    var priority: FlightPriority { .normal }
+    func begins(_ run: Int) -> Bool { true }
     func goOn(with run: Int) -> Bool { self.run() }
     func step(aside isAside: Bool, in run: Int) {}
     func hear(_ event: ExchangeEvent, of run: Int) {}

@@ -103,6 +103,51 @@ import Testing
         #expect(engine.cancel { _ in true } == 0)
     }
 
+    @Test func `give who comes back from a wait the priority that it has then`() async throws {
+        let clock = TestClock()
+        let isRefused = Guarded(true)
+        let transport = StubTransport { [airport] request throws(TransportError) in
+            let isFirst =
+                request.url == "http://h/0"
+                && isRefused.withLock { isRefused in
+                    defer { isRefused = false }
+                    return isRefused
+                }
+            return isFirst ? .stub(status: 503) : try await airport.transport.send(request)
+        }
+        var configuration = Engine.Configuration(testing: transport, clock: clock)
+        configuration.retry = .default
+        configuration.width = 1
+        let engine = Engine(configuration)
+        let repeated = engine.enqueue(Request("http://h/0", method: .put))
+        await untilTrue { !clock.sleeping.isEmpty }
+        let first = engine.enqueue(Request("http://h/1"))
+        await flying(["http://h/1"])
+        let second = engine.enqueue(Request("http://h/2"))
+        await untilTrue { engine.lanes.waiting == 1 }
+        repeated.queuePriority = .high
+        clock.advance(by: try #require(clock.sleeping.first))
+        await untilTrue { engine.lanes.waiting == 2 }
+        for number in [1, 0, 2] {
+            await flying(["http://h/\(number)"])
+            airport.land("http://h/\(number)")
+        }
+        for connection in [repeated, first, second] { _ = try await connection.response }
+    }
+
+    @Test(arguments: [-1, 0, 1, Int.max]) func `take any width`(width: Int) async throws {
+        let engine = engine(width: width)
+        engine.lanes.originWidth = width
+        var limits = LaneLimits()
+        limits.width = width
+        #expect(limits.width == max(1, width))
+        engine.lanes["images"] = limits
+        let connection = engine.enqueue(Request("http://h/1", "images"))
+        await flying(["http://h/1"])
+        airport.land("http://h/1")
+        #expect(try await connection.response.status == .ok)
+    }
+
     @Test func `can be made wider while connections wait`() async throws {
         let engine = engine(width: 1)
         let connections = (0..<6).map { engine.enqueue(Request("http://h\($0)/")) }

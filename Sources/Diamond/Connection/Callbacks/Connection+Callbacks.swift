@@ -72,7 +72,7 @@ extension Connection {
     /// user's own may still run it, and call the completion block then.
     func callOffIfNotRun() {
         let isCalledOff = core.withLock { core in
-            core.life.isSettled && !core.isEnqueued && !core.life.isExecuting && !core.life.isFinished
+            core.life.isSettled && !core.isMember && !core.life.isExecuting && !core.life.isFinished
         }
         if isCalledOff { close() }
     }

@@ -18,12 +18,28 @@ extension Connection {
     ///   - add: called where it is so, and returns its place among the members.
     func join(_ home: Members, leaving last: inout Members?, add: () -> SlotNumber) -> Bool {
         core.withLock { core in
-            guard !core.isEnqueued, !core.life.isExecuting, !core.life.isFinished else { return false }
+            guard !core.isMember, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.membership = add()
             core.isInFlight = Hook.isInFlight
             last = core.home
             (core.home, core.maker) = (home, home)
             return true
+        }
+    }
+
+    /// Started by a queue of the user's own, it is one of its engine's connections as well.
+    func becomeMember() {
+        let home = core.withLock { $0.isMember ? nil : $0.home }
+        home?.take(self)
+    }
+
+    /// Is run by its engine from now on, where that has not been left meanwhile.
+    ///
+    /// - Parameter add: called where it is so, and returns its place among the members.
+    func become(memberOf home: Members, add: () -> SlotNumber) {
+        core.withLock { core in
+            guard !core.isMember, core.home === home, !core.life.isFinished else { return }
+            core.membership = add()
         }
     }
 
@@ -88,8 +104,7 @@ extension Connection {
             return .failure(await pipeline.told(error, Asker(claim: claim)))
         }
         let asker = Asker(
-            priority: FlightPriority(queuePriority), claim: claim, acceptance: claim.acceptance,
-            ticket: request.isKept ? ticket() : nil,
+            claim: claim, acceptance: claim.acceptance, ticket: request.isKept ? ticket() : nil,
             request: core.withLock { $0.token?.id })
         do throws(ConnectionError) { return .success(try await pipeline.response(to: request, asker: asker)) } catch {
             return .failure(error)
@@ -137,6 +152,16 @@ extension Connection: FlightClaimant {
             // Canceled, it asks for nothing any more: what comes late is dropped.
             if core.life.outcome == nil { core.box = box }
             return box
+        }
+    }
+
+    var priority: FlightPriority { FlightPriority(queuePriority) }
+
+    func begins(_ run: Int) -> Bool {
+        core.withLock { core in
+            let begins = core.life.begins(run)
+            if !core.life.isUnderWay { core.claim = nil }
+            return begins
         }
     }
 

@@ -54,7 +54,8 @@ final class Crew: Sendable {
         let width = lanes.width
         let isNeeded = state.withLock { state in
             body(&state)
-            guard state.waiting > state.free, state.runners - state.aside < width + Self.lookups else { return false }
+            // Taken off the left, because any number may be the width.
+            guard state.waiting > state.free, state.runners - state.aside - Self.lookups < width else { return false }
             state.runners += 1
             state.free += 1
             return true

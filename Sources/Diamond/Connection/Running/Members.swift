@@ -3,7 +3,7 @@ import DiamondSQLite
 /// What an engine is to its connections: the way they take, who runs them, and which of them have not finished.
 final class Members: Sendable {
     fileprivate struct State {
-        /// From when they are enqueued until they have finished.
+        /// From when they are enqueued, or started by a queue of the user's own, until they have finished.
         var connections = SlotMap<(number: Int, connection: Connection)>()
         var count = 0
         var lines: [Lane: SerialLine] = [:]
@@ -45,10 +45,7 @@ final class Members: Sendable {
         // Freed where no lock is held: what they hold may be the app's.
         var (last, met): (Members?, [AnyObject]) = (nil, [])
         let (isNew, isInLine) = state.withLock { state in
-            let isNew = connection.join(self, leaving: &last) {
-                state.count += 1
-                return state.connections.add((state.count, connection))
-            }
+            let isNew = connection.join(self, leaving: &last) { state.add(connection) }
             return (isNew, isNew && isInOrder && state.enterLine(connection, lane, &met))
         }
         if isInLine {
@@ -56,6 +53,11 @@ final class Members: Sendable {
             connection.afterCallbacks { [self] _ in leaveLine(number, lane) }
         }
         return isNew
+    }
+
+    /// Takes in a connection that another starts; no order is kept with it.
+    func take(_ connection: Connection) {
+        state.withLock { state in connection.become(memberOf: self) { state.add(connection) } }
     }
 
     private func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) {
@@ -78,6 +80,11 @@ final class Members: Sendable {
 }
 
 extension Members.State {
+    fileprivate mutating func add(_ connection: Connection) -> SlotNumber {
+        count += 1
+        return connections.add((count, connection))
+    }
+
     /// - Returns: `false` where it need not wait for the line, which waits for it.
     fileprivate mutating func enterLine(_ connection: Connection, _ lane: Lane, _ met: inout [AnyObject]) -> Bool {
         lines[lane, default: SerialLine()].append(connection, &met)
