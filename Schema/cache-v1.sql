@@ -98,7 +98,7 @@ CREATE TRIGGER entry_takes_its_body AFTER DELETE ON entry BEGIN
     DELETE FROM tag WHERE entry = old.id;
 END;
 
--- The newest changes of what other processes may have in memory: by key, or with NULL of everything.
+-- The newest changes of what other processes may have in memory: by key, by a number of the URL, or with NULL of everything.
 CREATE TABLE change (
     id            INTEGER PRIMARY KEY,
     key_prefix    INTEGER

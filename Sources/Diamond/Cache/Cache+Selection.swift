@@ -14,13 +14,19 @@ extension Cache {
         defer { forgetInMemory(selection) }
         let (file, eviction) = (file, eviction)
         return try await writer.alone { () throws(CacheError) in
-            let parts = try file.parts(of: selection)
-            let isAll = selection == .all
-            if !isAll { try Self.forgetAccesses(of: parts, file) }
-            let count = try isAll ? Self.purgeAll(file) : Self.slices(of: parts, file, CacheTable.deleteSlice)
-            if count > 0 { try eviction.giveBackAll() }
-            try file.removeSetAside()
-            return count
+            do throws(CacheError) {
+                let parts = try file.parts(of: selection)
+                let isAll = selection == .all
+                if !isAll { try Self.forgetAccesses(of: parts, file) }
+                let count = try isAll ? Self.purgeAll(file) : Self.slices(of: selection, file, CacheTable.deleteSlice)
+                if count > 0 { try eviction.giveBackAll() }
+                try file.removeSetAside()
+                return count
+            } catch {
+                // What was set aside for this just now holds what was to be erased.
+                if error.code == .corrupt { try file.removeSetAside() }
+                throw error
+            }
         }
     }
 
@@ -45,7 +51,7 @@ extension Cache {
         defer { forgetInMemory(selection) }
         let file = file
         return try await writer.alone { () throws(CacheError) in
-            try Self.slices(of: file.parts(of: selection), file, CacheTable.invalidateSlice)
+            try Self.slices(of: selection, file, CacheTable.invalidateSlice)
         }
     }
 
@@ -58,6 +64,8 @@ extension Cache {
         var count = 0
         for key in try await keys(where: predicate) { count += try await purge(.key(key)) }
         try await forgetInEveryMemory()
+        let file = file
+        try await writer.alone { () throws(CacheError) in try file.removeSetAside() }
         return count
     }
 
@@ -123,9 +131,9 @@ extension Cache {
         }
     }
 
-    // Others of it come back from disk.
+    // Where it is not said what it names, others of it come back from disk.
     private func forgetInMemory(_ selection: CacheSelection) {
-        if case .key(let key) = selection.content { memory.remove(key) } else { memory.removeAll() }
+        if let names = selection.names { memory.remove(named: names) } else { memory.removeAll() }
     }
 
     private typealias Slice =
@@ -134,15 +142,20 @@ extension Cache {
         ) throws(SQLiteError) -> (count: Int, isLast: Bool)
 
     private static func slices(
-        of parts: [CacheSelection],
+        of selection: CacheSelection,
         _ file: CacheFile,
         _ slice: Slice
     ) throws(CacheError) -> Int {
+        // A sealed file tells nobody what a URL is.
+        let names = file.sealing == nil || !selection.needsKey ? selection.names : nil
         var count = 0
-        for part in parts {
+        for part in try file.parts(of: selection) {
             var isLast = false
             while !isLast {
-                let done = try file.write { (connection) throws(SQLiteError) in try slice(part, connection) }
+                let done = try file.write { (connection) throws(SQLiteError) in
+                    try CacheTable.addChanges(of: names, on: connection)
+                    return try slice(part, connection)
+                }
                 count += done.count
                 isLast = done.isLast
             }

@@ -82,13 +82,15 @@ public final class Cache: Sendable {
     // MARK: What the pipeline needs
 
     /// What is stored under a key, fresh or not; `nil` where there is nothing, or nothing sound.
-    package func find(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
+    ///
+    /// - Parameter url: ``CacheEntry/url`` of what is asked for: an invalidation by another URL leaves it in memory.
+    package func find(_ key: RequestKey, request: [UInt8], url: String? = nil) -> StoredResponse? {
         heedNeighbors()
         switch memory.find(key, request: request) {
         case .hit(let stored, let isFirst):
             if isFirst { writer.visit(key) }
             return stored
-        case .miss(let changes): return findBelow(key, request, since: changes)
+        case .miss(let changes): return findBelow(key, request, url, since: changes)
         }
     }
 
@@ -102,7 +104,12 @@ public final class Cache: Sendable {
     }
 
     /// What waits to be written comes before what is written.
-    private func findBelow(_ key: RequestKey, _ request: [UInt8], since changes: Int) -> StoredResponse? {
+    private func findBelow(
+        _ key: RequestKey,
+        _ request: [UInt8],
+        _ url: String?,
+        since changes: Int
+    ) -> StoredResponse? {
         var confirmation: (new: StoredResponse, old: StoredResponse)?
         switch writer.pending(key) {
         case .store(let entry): return entry.request == request ? entry.stored : nil
@@ -115,7 +122,8 @@ public final class Cache: Sendable {
             // Another process may have changed what was confirmed.
             if let confirmation { return stored.isUnchanged(since: confirmation.old) ? confirmation.new : stored }
             stored.readHeaders()
-            memory.keep(stored, under: key, request: request, since: changes)
+            memory.keep(
+                stored, under: key, request: request, url: url.map { CacheTable.number(of: $0) }, since: changes)
             return stored
         } catch {
             activity.report(.cacheFailed(reason: error.message))
@@ -126,7 +134,7 @@ public final class Cache: Sendable {
     func heedNeighbors() {
         guard let changes = neighbors.news() else { return }
         switch changes {
-        case .keys(let prefixes): for prefix in prefixes { memory.remove(prefix) }
+        case .entries(let names): memory.remove(named: names)
         case .everything: memory.removeAll()
         case .failure(let error): activity.report(.cacheFailed(reason: error.message))
         }
@@ -162,7 +170,8 @@ public final class Cache: Sendable {
     ///
     /// - Parameter isReplacing: whether another answer was there, and was no longer right.
     package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
-        memory.store(entry.stored, under: entry.key, request: entry.request)
+        let url = CacheTable.number(of: entry.url)
+        memory.store(entry.stored, under: entry.key, request: entry.request, url: url)
         // What is too large here may not be at another size.
         writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored))
         // Otherwise an older answer on disk would come back.

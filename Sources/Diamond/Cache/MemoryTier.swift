@@ -7,6 +7,8 @@ import Foundation
 final class MemoryTier: Sendable {
     private struct Slot {
         var request: [UInt8]
+        /// ``CacheTable/number(of:)`` its URL; `nil` where that is not known.
+        var url: Int64?
         var stored: StoredResponse
     }
 
@@ -57,10 +59,10 @@ final class MemoryTier: Sendable {
     }
 
     /// Keeps a response, unless it would fill one of the parts.
-    func store(_ stored: StoredResponse, under key: RequestKey, request: [UInt8]) {
+    func store(_ stored: StoredResponse, under key: RequestKey, request: [UInt8], url: Int64? = nil) {
         part(key.prefix).withLock { part in
             part.changes += 1
-            Self.keep(stored, key, request, in: &part)
+            Self.keep(stored, key, request, url, in: &part)
         }
     }
 
@@ -77,32 +79,59 @@ final class MemoryTier: Sendable {
             guard let (slot, _) = part.slots.use(key.prefix) else { return true }
             guard slot.request == request, slot.stored.isUnchanged(since: old) else { return false }
             part.changes += 1
-            Self.keep(stored, key, request, in: &part)
+            Self.keep(stored, key, request, slot.url, in: &part)
             return true
         }
     }
 
     /// Keeps what was read from disk, unless something has been stored or removed since the miss: what was read may be
     /// older.
-    func keep(_ stored: StoredResponse, under key: RequestKey, request: [UInt8], since changes: Int) {
+    func keep(
+        _ stored: StoredResponse,
+        under key: RequestKey,
+        request: [UInt8],
+        url: Int64? = nil,
+        since changes: Int
+    ) {
         part(key.prefix).withLock { part in
-            if part.changes == changes { Self.keep(stored, key, request, in: &part) }
+            if part.changes == changes { Self.keep(stored, key, request, url, in: &part) }
         }
     }
 
-    private static func keep(_ stored: StoredResponse, _ key: RequestKey, _ request: [UInt8], in part: inout Contents) {
+    private static func keep(
+        _ stored: StoredResponse,
+        _ key: RequestKey,
+        _ request: [UInt8],
+        _ url: Int64?,
+        in part: inout Contents
+    ) {
         // With what the slot itself takes.
         let cost = stored.body.count + stored.headerBlock.count * 3 + request.count + 512
-        part.slots.insert(Slot(request: request, stored: stored), under: key.prefix, cost: cost)
+        part.slots.insert(Slot(request: request, url: url, stored: stored), under: key.prefix, cost: cost)
     }
 
-    func remove(_ key: RequestKey) { remove(key.prefix) }
+    func remove(_ key: RequestKey) { _ = remove(key.prefix) }
 
-    /// - Parameter prefix: ``RequestKey/prefix``.
-    func remove(_ prefix: Int64) {
+    /// - Returns: whether there was something.
+    private func remove(_ prefix: Int64) -> Bool {
         part(prefix).withLock { part in
             part.changes += 1
+            let count = part.slots.count
             part.slots.remove(prefix)
+            return part.slots.count < count
+        }
+    }
+
+    /// Removes what is named by the prefix of its key or the number of its URL, and what nobody knows the URL of. Looks at
+    /// every slot where a name is no key's here.
+    func remove(named names: [Int64]) {
+        let others = Set(names.filter { !remove($0) })
+        guard !others.isEmpty else { return }
+        for part in parts {
+            part.withLock { part in
+                part.changes += 1
+                part.slots.removeAll { _, slot in slot.url.map(others.contains) ?? true }
+            }
         }
     }
 

@@ -7,8 +7,8 @@ import Foundation
 /// the table of changes since the last look.
 final class Neighbors: Sendable {
     enum News {
-        /// Entries that were replaced or removed, by the prefixes of their keys.
-        case keys([Int64])
+        /// Entries that were replaced, removed or marked stale, by the prefixes of their keys and the numbers of their URLs.
+        case entries([Int64])
         case everything
         case failure(CacheError)
     }
@@ -53,18 +53,18 @@ final class Neighbors: Sendable {
     }
 
     private func look(_ known: State) -> News? {
-        file.reopenIfReplaced()
-        let generation = file.generation
         do throws(CacheError) {
-            let (prefixes, newest) = try file.read { (connection) throws(SQLiteError) in
+            try file.reopenIfReplaced()
+            let generation = file.generation
+            let (names, newest) = try file.read { (connection) throws(SQLiteError) in
                 try CacheTable.changes(after: known.lastChange, on: connection)
             }
             state.withLock { state in
                 state.lastChange = newest
                 state.generation = generation
             }
-            guard generation == known.generation, let prefixes else { return .everything }
-            return prefixes.isEmpty ? nil : .keys(prefixes)
+            guard generation == known.generation, let names else { return .everything }
+            return names.isEmpty ? nil : .entries(names)
         } catch {
             return .failure(error)
         }

@@ -51,6 +51,12 @@ package struct Sieve<Key: Hashable, Value> {
         if let place = places[key] { remove(at: place) }
     }
 
+    mutating func removeAll(where isGone: (Key, Value) -> Bool) {
+        for place in nodes.indices {
+            if let node = nodes[place], isGone(node.key, node.value) { remove(at: place) }
+        }
+    }
+
     package mutating func removeAll() { self = Sieve(capacity: capacity) }
 
     private mutating func append(_ node: Node) {

@@ -86,11 +86,11 @@ final class CacheFile: Sendable {
     // MARK: Another file
 
     /// Opens the file anew where it is no longer the one that was opened: removed, or set aside by another process.
-    func reopenIfReplaced() {
+    func reopenIfReplaced() throws(CacheError) {
         let now = FileNumber(store.cachePath)
         let (database, known) = state.withLock { ($0.database, $0.number) }
         guard mends, now != known else { return }
-        reopen(database)
+        try reopen(database)
     }
 
     private func mend(_ damaged: SQLiteDatabase) {
@@ -100,25 +100,20 @@ final class CacheFile: Sendable {
             if let place = try Self.setAside(store, unlessOtherThan: number) {
                 activity.report(.cacheSetAside(file: place))
             }
-        } catch {
-            return activity.report(.cacheFailed(reason: error.message))
-        }
-        reopen(damaged)
-    }
-
-    private func reopen(_ old: SQLiteDatabase) {
-        do throws(CacheError) {
-            try store.create()
-            let (database, kept) = try Self.open(store, seal, secret: secret, mends: true, activity)
-            let sealing = seal.map { Sealing($0, secret: kept) }
-            let number = FileNumber(store.cachePath)
-            state.withLock { state in
-                guard state.database === old else { return }
-                state = State(
-                    database: database, sealing: sealing, number: number, generation: state.generation + 1)
-            }
+            try reopen(damaged)
         } catch {
             activity.report(.cacheFailed(reason: error.message))
+        }
+    }
+
+    private func reopen(_ old: SQLiteDatabase) throws(CacheError) {
+        try store.create()
+        let (database, kept) = try Self.open(store, seal, secret: secret, mends: true, activity)
+        let sealing = seal.map { Sealing($0, secret: kept) }
+        let number = FileNumber(store.cachePath)
+        state.withLock { state in
+            guard state.database === old else { return }
+            state = State(database: database, sealing: sealing, number: number, generation: state.generation + 1)
         }
     }
 }

@@ -21,22 +21,36 @@ extension CacheTable {
         try connection.integer("SELECT coalesce(max(id), 0) FROM change")
     }
 
-    /// What changed after a change: the prefixes of keys, or `nil` where it may be anything.
+    /// What changed after a change: the prefixes of keys and numbers of URLs, or `nil` where it may be anything.
     static func changes(
         after number: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (prefixes: [Int64]?, newest: Int64) {
+    ) throws(SQLiteError) -> (names: [Int64]?, newest: Int64) {
         let newest = try newestChange(on: connection)
         guard newest > number else { return (newest == number ? [] : nil, newest) }
         let statement = try connection.statement("SELECT key_prefix FROM change WHERE id > ? ORDER BY id")
         try statement.bind(number, at: 1)
-        var prefixes: [Int64] = []
+        var names: [Int64] = []
         while try statement.step() {
             guard !statement.isNull(0) else { return (nil, newest) }
-            prefixes.append(statement.int64(0))
+            names.append(statement.int64(0))
         }
         // The oldest go when there are too many.
-        return (prefixes.count < newest - number ? nil : prefixes, newest)
+        return (names.count < newest - number ? nil : names, newest)
+    }
+
+    /// What stands for a URL where entries are named by the prefixes of their keys: the same in every process. Where it is
+    /// some key's, too, that one is read from disk again.
+    static func number(of url: String) -> Int64 {
+        Checksum.digest(of: Data(url.utf8)).withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+    }
+
+    /// Says what was removed or marked stale, whether or not the file had it.
+    ///
+    /// - Parameter names: ``CacheSelection/names``.
+    static func addChanges(of names: [Int64]?, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        guard let names else { return try addChange(of: nil, on: connection) }
+        for name in names { try addChange(of: name, on: connection) }
     }
 
     /// Says that an entry was removed, or, with `nil`, that anything may have changed.

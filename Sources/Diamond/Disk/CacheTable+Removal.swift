@@ -80,7 +80,6 @@ extension CacheTable {
         try bind(values, to: statement)
         try statement.run()
         let count = connection.changes
-        try addChange(of: nil, on: connection)
         return (count, count < sliceSize)
     }
 

@@ -30,7 +30,7 @@ extension Pipeline {
     ) async throws(ConnectionError) -> Response? {
         guard let identity = passage.identity else { return try await load(&passage, &token) }
         let found = revocations
-        let stored = cache?.find(identity.key, request: identity.canonicalForm)
+        let stored = cache?.find(identity.key, request: identity.canonicalForm, url: identity.printableURL)
         switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
         case (.serve(let source), let stored?): return serve(stored, from: source, passage)
         case (.serveStaleAndRefresh, let stored?):
@@ -66,7 +66,7 @@ extension Pipeline {
     private func settle(_ outcome: Flight.Outcome, _ passage: Passage) async throws(ConnectionError) -> Response {
         guard passage.policy.mode == .networkElseCache, await isFailure(outcome, passage), let cache,
             let identity = passage.identity,
-            let stored = cache.find(identity.key, request: identity.canonicalForm),
+            let stored = cache.find(identity.key, request: identity.canonicalForm, url: identity.printableURL),
             case .ask(_, elseStored: true) = CacheDecision(now: now(), stored: stored, policy: passage.policy)
         else { return try outcome.get() }
         return serve(stored, from: .stale, passage, after: outcome.attempts)

@@ -166,6 +166,35 @@ import Testing
         #expect(second.find(entry.key, request: entry.request) == nil)
     }
 
+    @Test(arguments: [Removal.purgeKey, .forgetKey, .invalidate], [false, true])
+    func `leaves the rest in every memory where keys and URLs are named`(removal: Removal, isOwn: Bool) async throws {
+        let uptime = Guarded<UInt64>(0)
+        let first = try Cache(temporary.store, memoryCapacity: 1 << 20)
+        let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        let entries = try ["a", "b", "c"].map { try CacheEntry.stub("http://h/\($0)") }
+        for entry in entries[..<2] { second.store(entry) }
+        first.store(entries[2])
+        await first.flush()
+        await second.flush()
+        // From disk, as a pipeline asks.
+        #expect(second.find(entries[2].key, request: entries[2].request, url: entries[2].url) != nil)
+        #expect(try await second.evict(to: 0).count == 3)
+        try await removal.run(on: isOwn ? second : first, entries[0])
+        uptime.withLock { $0 += Neighbors.interval }
+        let found = entries.map { second.find($0.key, request: $0.request) != nil }
+        #expect(found == [false, true, true])
+    }
+
+    @Test(arguments: Removal.allCases.filter { $0 != .forgetKey })
+    func `says so where the file that has the name now cannot be opened`(removal: Removal) async throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        let entry = try CacheEntry.stub("http://h/a", identity: "anna")
+        try FileManager.default.removeItem(at: temporary.directory)
+        try Data().write(to: temporary.directory)
+        defer { try? FileManager.default.removeItem(at: temporary.directory) }
+        await #expect(throws: CacheError.self) { try await removal.run(on: cache, entry) }
+    }
+
     @Test(arguments: Removal.allCases)
     func `is done in the file that has taken the place of the one that was opened`(removal: Removal) async throws {
         let uptime = Guarded<UInt64>(0)
@@ -180,14 +209,14 @@ import Testing
         #expect(found == nil || found?.flags.contains(.invalidated) == true)
     }
 
-    @Test func `erases also the files that were set aside`() async throws {
+    @Test(arguments: [false, true]) func `erases also the files that were set aside`(isPredicate: Bool) async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let names = ["", "-wal", "-shm"].map { "cache.sqlite.corrupt-20260101T000000Z" + $0 } + ["other"]
         for name in names { try Data("bytes".utf8).write(to: temporary.directory.appendingPathComponent(name)) }
         try await cache.invalidate(.all)
         let left = { try FileManager.default.contentsOfDirectory(atPath: temporary.directory.path) }
         #expect(try names.allSatisfy(left().contains))
-        try await cache.forget(identity: "anna")
+        if isPredicate { try await cache.purge { _ in false } } else { try await cache.forget(identity: "anna") }
         #expect(try left().filter(names.contains) == ["other"])
     }
 

@@ -30,6 +30,17 @@ public struct CacheSelection: Hashable, Sendable {
         }
     }
 
+    /// What it names in memories: by the prefixes of keys, or the number of a URL; `nil` where that cannot be told without
+    /// the file.
+    var names: [Int64]? {
+        switch content {
+        case .key(let key): [key.prefix]
+        case .keys(let keys): keys.map(\.prefix)
+        case .url(let url): [CacheTable.number(of: url)]
+        case .all, .tag, .identity, .urlPrefix, .host, .sealedHost, .storedBefore, .expired: nil
+        }
+    }
+
     public static let all = CacheSelection(content: .all)
 
     public static func key(_ key: RequestKey) -> CacheSelection { CacheSelection(content: .key(key)) }

@@ -105,7 +105,8 @@ final class CacheWriter: Sendable {
         }
     }
 
-    /// Runs something beside no write of this process, on the file that has the store's name now.
+    /// Runs something beside no write of this process, on the file that has the store's name now; where that cannot be
+    /// opened, nothing is run.
     func alone<Result: Sendable>(_ body: @escaping @Sendable () throws(CacheError) -> Result) async throws(CacheError)
         -> Result
     {
@@ -113,7 +114,11 @@ final class CacheWriter: Sendable {
             queue.async {
                 if self.drain() == true { self.scheduleEviction() }
                 self.write(self.takeFacts())
-                continuation.resume(returning: Swift.Result { () throws(CacheError) in try body() })
+                let result = Swift.Result { () throws(CacheError) in
+                    try self.file.reopenIfReplaced()
+                    return try body()
+                }
+                continuation.resume(returning: result)
             }
         }
         return try result.get()
@@ -131,7 +136,9 @@ final class CacheWriter: Sendable {
     ///
     /// - Returns: whether more has to be evicted; `nil` where nothing was written, and nobody has looked.
     private func drain() -> Bool? {
-        file.reopenIfReplaced()
+        do throws(CacheError) { try file.reopenIfReplaced() } catch {
+            activity.report(.cacheFailed(reason: error.message))
+        }
         var isMore: Bool?
         while let group = nextGroup() {
             let looks = eviction.spend(group.reduce(0) { $0 + $1.diskBytes })
