@@ -12,13 +12,16 @@ extension Cache {
         revocations.add(selection, isErasure: true)
         // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
         defer { forgetInMemory(selection) }
-        let (file, eviction) = (file, eviction)
+        let (file, eviction, names) = (file, eviction, names(of: selection))
         return try await writer.alone { () throws(CacheError) in
             do throws(CacheError) {
                 let parts = try file.parts(of: selection)
                 let isAll = selection == .all
                 if !isAll { try Self.forgetAccesses(of: parts, file) }
-                let count = try isAll ? Self.purgeAll(file) : Self.slices(of: selection, file, CacheTable.deleteSlice)
+                let count =
+                    try isAll
+                    ? Self.purgeAll(file)
+                    : Self.slices(of: parts, names, file, CacheTable.deleteSlice)
                 if count > 0 { try eviction.giveBackAll() }
                 try file.removeSetAside()
                 return count
@@ -49,9 +52,9 @@ extension Cache {
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         revocations.add(selection, isErasure: false)
         defer { forgetInMemory(selection) }
-        let file = file
+        let (file, names) = (file, names(of: selection))
         return try await writer.alone { () throws(CacheError) in
-            try Self.slices(of: selection, file, CacheTable.invalidateSlice)
+            try Self.slices(of: file.parts(of: selection), names, file, CacheTable.invalidateSlice)
         }
     }
 
@@ -136,20 +139,24 @@ extension Cache {
         if let names = selection.names { memory.remove(named: names) } else { memory.removeAll() }
     }
 
+    /// What the file says to other processes. A sealed one tells nobody what a URL is.
+    private func names(of selection: CacheSelection) -> [Int64]? {
+        file.sealing == nil || !selection.needsKey ? selection.names : nil
+    }
+
     private typealias Slice =
         @Sendable (
             CacheSelection, borrowing SQLiteConnection
         ) throws(SQLiteError) -> (count: Int, isLast: Bool)
 
     private static func slices(
-        of selection: CacheSelection,
+        of parts: [CacheSelection],
+        _ names: [Int64]?,
         _ file: CacheFile,
         _ slice: Slice
     ) throws(CacheError) -> Int {
-        // A sealed file tells nobody what a URL is.
-        let names = file.sealing == nil || !selection.needsKey ? selection.names : nil
         var count = 0
-        for part in try file.parts(of: selection) {
+        for part in parts {
             var isLast = false
             while !isLast {
                 let done = try file.write { (connection) throws(SQLiteError) in

@@ -112,6 +112,9 @@ extension Pipeline {
             let question = dated(question.unanswered)
             return try await fly(question, try await self.request(for: question), &seat, hear)
         }
+        var question = question
+        // Marked stale while it waited, it is what was marked that is confirmed.
+        if isRevoked(question.passage, since: question.found) { question.stored?.flags.insert(.invalidated) }
         let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
         let arrival = try await arrival(of: question, order(for: question, request, hear, keeper), &seat)
         guard !arrival.isPoured else { return await poured(arrival, question.passage) }
@@ -122,7 +125,7 @@ extension Pipeline {
         }
         guard stored.isConfirmed(by: arrival.headers) else {
             keeper?.end()
-            return try await replace(question, &seat, hear)
+            return try await replace(question, isPersonal: arrival.isPersonal, &seat, hear)
         }
         return confirm(stored, by: arrival, question.passage, since: asked)
     }
@@ -183,12 +186,15 @@ extension Pipeline {
 
     /// A 304 that speaks of another representation confirms nothing: the stored one goes, and is asked for anew, once and
     /// without conditions (RFC 9111 section 4.3.4).
+    ///
+    /// - Parameter isPersonal: whether it was said to one alone, and what is stored may be right for others.
     private func replace(
         _ question: Question,
+        isPersonal: Bool,
         _ seat: inout Seat,
         _ hear: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> Response {
-        if let key = question.passage.identity?.key { cache?.forget(key) }
+        if !isPersonal, let key = question.passage.identity?.key { cache?.forget(key) }
         let question = dated(question.unconditional)
         return try await fly(question, try await self.request(for: question), &seat, hear)
     }

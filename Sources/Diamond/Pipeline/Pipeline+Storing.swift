@@ -112,7 +112,7 @@ extension Pipeline {
     /// Whether what is stored was asked for after the change that has made this one stale.
     private func isOvertaken(_ entry: CacheEntry, _ passage: Passage, since asked: Int) -> Bool {
         guard isRevoked(passage, since: asked) else { return false }
-        return cache?.find(entry.key, request: entry.request)?.flags.contains(.invalidated) == false
+        return cache?.find(entry.key, request: entry.request, url: entry.url)?.flags.contains(.invalidated) == false
     }
 
     /// As stale where it was invalidated while it was on its way.
@@ -145,6 +145,10 @@ extension Pipeline {
             receivedAt: arrival.receivedAt,
             isSelecting: isSelecting(passage)
         )
+        // What is said to a credential that an interceptor has added is said to nobody else.
+        guard !arrival.isPersonal else {
+            return serve(decision.stored ?? stored, from: .revalidated, passage, after: arrival.attempts)
+        }
         guard let confirmed = decision.stored, let new = passage.entry(confirmed),
             !isErased(passage, since: asked)
         else {

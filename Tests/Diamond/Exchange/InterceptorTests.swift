@@ -161,6 +161,50 @@ import Testing
         #expect(body == Data("1".utf8))
     }
 
+    @Test func `takes nothing away that another origin has asked for, and gives it no body of its own`() async throws {
+        let transport = Self.redirecting(to: "http://other/3?token=theirs")
+        let signer = Custom(adapting: { request, _ in
+            request.url = request.url.replacing("=theirs", with: "=ours")
+            request.headers[.contentEncoding] = "signed"
+            request.body = .stream(length: 6) { AsyncThrowingStream { nil } }
+        })
+        let file = temporary.directory.appending(path: "upload")
+        try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
+        try Data("1".utf8).write(to: file)
+        let engine = engine(transport, [signer])
+        _ = try await engine.send(Request("http://h/1", method: .put, body: .file(file, contentType: "text/plain")))
+        let last = try #require(transport.requests.last)
+        #expect(last.url == "http://other/3?token=theirs" && last.headers[.contentEncoding] == nil)
+        guard case .stream(let length, _) = last.body else { return #expect(Bool(false), "the body is another") }
+        #expect(length == 1)
+    }
+
+    /// What is stored for all is neither changed nor dropped by what a server says to a credential.
+    @Test(arguments: ["\"1\"", "\"2\""])
+    func `that adds a credential confirms nothing for others`(tag: String) async throws {
+        let isSigned = Guarded(false)
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.headers[.ifNoneMatch] != nil else {
+                return .stub(headers: [.cacheControl: "max-age=0", .eTag: "\"1\""], body: "all")
+            }
+            return .stub(
+                status: 304, headers: [.cacheControl: "max-age=3600", .eTag: tag, .contentLanguage: "anna"], body: "")
+        }
+        let signer = Custom(adapting: { request, _ in
+            if isSigned.withLock({ $0 }) { request.headers[.authorization] = "token" }
+        })
+        let engine = engine(transport, [signer])
+        _ = try await engine.send(Request("http://h/"))
+        isSigned.withLock { $0 = true }
+        #expect(try await engine.send(Request("http://h/")).text == "all")
+        await engine.cache?.flush()
+        for isInMemory in [true, false] {
+            if !isInMemory { engine.cache?.memory.removeAll() }
+            let stored = try await engine.send(Request("http://h/", cache: .cacheElseNetwork))
+            #expect(stored.text == "all" && stored.headers[.contentLanguage] == nil && stored.source != .network)
+        }
+    }
+
     @Test(arguments: [nil, "anna"])
     func `has its say on a URL that was stored for those whom a redirect led there`(identity: String?) async throws {
         let transport = Self.redirecting(to: "http://other/3")

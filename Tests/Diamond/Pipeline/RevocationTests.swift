@@ -156,6 +156,25 @@ import Testing
         #expect(transport.requests.map { $0.headers[.ifNoneMatch] } == [nil, nil])
     }
 
+    @Test func `and was about to be confirmed is confirmed as what it has become`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            let headers: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"a\""]
+            return .stub(status: request.headers[.ifNoneMatch] == nil ? 200 : 304, headers: headers)
+        }
+        let engine = temporary.engine(transport)
+        _ = try await engine.send(Self.request)
+        engine.lanes.pauseAll()
+        var asked = Self.request
+        asked.cache = .revalidate
+        let connection = engine.enqueue(asked)
+        await untilTrue { engine.lanes.waiting == 1 }
+        try await engine.cache?.invalidate(.tag("cities"))
+        engine.lanes.resumeAll()
+        #expect(try await connection.response.source == .revalidated)
+        await engine.cache?.flush()
+        #expect(try await engine.send(Self.request).source == .cache)
+    }
+
     /// Erased between the question and its confirmation, it is not brought back.
     @Test(arguments: erasures)
     func `and is confirmed after it was erased stays erased`(name: String, erase: Change) async throws {

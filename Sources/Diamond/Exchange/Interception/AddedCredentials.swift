@@ -25,7 +25,8 @@ struct AddedCredentials {
     func takeBack(from adapted: inout TransportRequest, to outgoing: TransportRequest, _ rules: KeyRules) {
         for name in headers { adapted.headers[name] = outgoing.headers[name] }
         if isInURL { adapted.url = Self.withoutSecrets(adapted.url, outgoing.url, rules) }
-        guard isBodyChanged else { return }
+        // Of one in pieces nobody can tell whether it is the same.
+        guard isBodyChanged || Self.isInPieces(outgoing.body) else { return }
         adapted.body = outgoing.body
         for name in Set(adapted.headers.map(\.name) + outgoing.headers.map(\.name)) where name.isOfBody {
             adapted.headers[name] = outgoing.headers[name]
@@ -35,14 +36,19 @@ struct AddedCredentials {
     /// - Returns: the same where there is none that was not there before, and what was there before where nobody can tell.
     private static func withoutSecrets(_ text: String, _ before: String, _ rules: KeyRules) -> String {
         guard let url = try? RequestURL(parsing: text) else { return before }
-        let known = Set((try? RequestURL(parsing: before))?.queryItems().items ?? [])
+        let old = (try? RequestURL(parsing: before))?.queryItems().items ?? []
+        let known = Set(old)
         let all = url.queryItems().items
         let kept = all.filter { known.contains($0) || !rules.isSecret(parameter: $0.name.span) }
         guard kept.count < all.count || url.userInfo != nil else { return text }
+        // What it had of its own, as a redirect gave it, another has taken the place of.
+        let replaced = old.filter { rules.isSecret(parameter: $0.name.span) && !kept.contains($0) }
         var items = QueryItems()
-        for item in kept { items.append { $0 += item.text } }
+        for item in kept + replaced { items.append { $0 += item.text } }
         return RequestURL.text(url, items)
     }
+
+    private static func isInPieces(_ body: TransportBody) -> Bool { if case .stream = body { true } else { false } }
 
     private static func isSame(_ one: TransportBody, _ other: TransportBody) -> Bool {
         switch (one, other) {
