@@ -20,13 +20,14 @@ struct FlightQueue<Who> {
     private(set) var running = 0
     private var runningByLane = FlightTally<Lane>()
     private var runningByOrigin = FlightTally<String>()
+    private var runningByPlace = FlightTally<FlightPlace>()
     private var waiters = SlotMap<Waiter>()
     /// The priorities of one place, the lowest first.
     private var lines: [FlightPlace: [FlightLine]] = [:]
     private var arrived = 0
     private var begun = 0
-    /// Who has waited for so long that what its lane and its origin have left is for no other: both hardly ever have room
-    /// at the same time.
+    /// Who has waited for long for its lane, in which nothing flies to its origin: what is free there is kept for it, because
+    /// both may never have room at the same time. Where something does fly there, its end makes room in both.
     private var favored: (number: SlotNumber, place: FlightPlace)?
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
@@ -77,7 +78,7 @@ struct FlightQueue<Who> {
         return waiter
     }
 
-    /// Whether places are kept for it, which others may have when it goes.
+    /// Whether a place is kept for it, which others may have when it goes.
     func isFavored(_ number: SlotNumber) -> Bool { favored?.number == number }
 
     private mutating func leaveLine(_ number: SlotNumber, _ waiter: Waiter) {
@@ -98,6 +99,7 @@ struct FlightQueue<Who> {
         running -= 1
         runningByLane.subtract(place.lane)
         runningByOrigin.subtract(place.origin)
+        runningByPlace.subtract(place)
     }
 
     /// Who begins now. Costs a look at every place in which somebody waits, where there is room for anybody.
@@ -112,9 +114,9 @@ struct FlightQueue<Who> {
 
     private mutating func next() -> SlotNumber? {
         favored = nil
-        // What has no limit of its own lane waits for its origin alone, and gets what is free there.
+        // Who waits in no narrow lane waits for its origin alone, and gets what is free there.
         if !limits.isEmpty {
-            favored = best { limits[$0.lane]?.width != nil && !pauses.contains($0.lane) && !hasRoom($0) }
+            favored = best { !pauses.contains($0.lane) && !hasRoomInLane($0) && runningByPlace[$0] == 0 }
                 .flatMap { $0.rank > Waiter.highestRank ? ($0.number, $0.place) : nil }
         }
         return best(where: hasRoom)?.number
@@ -138,11 +140,12 @@ struct FlightQueue<Who> {
 
     /// But for what is kept for one who waits.
     private func hasRoom(_ place: FlightPlace) -> Bool {
-        let laneWidth = limits.isEmpty ? width : limits[place.lane]?.width ?? width
-        let keptByLane = favored?.place.lane == place.lane ? 1 : 0
-        let keptByOrigin = favored?.place.origin == place.origin ? 1 : 0
-        return !pauses.contains(place.lane) && runningByOrigin[place.origin] + keptByOrigin < originWidth
-            && runningByLane[place.lane] + keptByLane < laneWidth
+        let kept = favored?.place.origin == place.origin ? 1 : 0
+        return !pauses.contains(place.lane) && runningByOrigin[place.origin] + kept < originWidth && hasRoomInLane(place)
+    }
+
+    private func hasRoomInLane(_ place: FlightPlace) -> Bool {
+        limits.isEmpty || runningByLane[place.lane] < limits[place.lane]?.width ?? width
     }
 
     private mutating func begin(_ place: FlightPlace) {
@@ -150,5 +153,6 @@ struct FlightQueue<Who> {
         begun += 1
         runningByLane.add(place.lane)
         runningByOrigin.add(place.origin)
+        runningByPlace.add(place)
     }
 }

@@ -80,6 +80,32 @@ import Testing
         #expect(hasBegun && rounds < 6 * FlightWaiter<Void>.ageing)
     }
 
+    @Test func `lets a backlog of a narrow lane keep nobody else from its origin`() {
+        var queue = queue(["images": LaneLimits(width: 5)])
+        for _ in 0..<500 { _ = queue.add(place("a", "images"), .normal) }
+        var flying = queue.admitted().count
+        #expect(flying == 5)
+        for _ in 0..<4 * FlightWaiter<Void>.ageing {
+            queue.end(place("a", "images"))
+            flying += queue.admitted().count - 1
+        }
+        let begins = queue.begins(place("a"))
+        #expect(begins && flying == 5)
+    }
+
+    @Test func `lets a lane go on beside one who waits for another origin, however long`() {
+        var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
+        _ = queue.begins(place("a"))
+        let patient = queue.add(place("a", "images"), .veryHigh)
+        for _ in 0..<4 * FlightWaiter<Void>.ageing {
+            let other = queue.add(place("b", "images"), .normal)
+            #expect(queue.admitted() == [other])
+            queue.end(place("b", "images"))
+        }
+        queue.end(place("a"))
+        #expect(queue.admitted() == [patient])
+    }
+
     @Test func `keeps room for nobody who has gone`() {
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.begins(place("b", "images"))
