@@ -68,6 +68,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     let core = Guarded(Core())
     /// Its edges, where it has some. Touched by ``DependencyGraph`` alone.
     var knownNode: DependencyNode?
+    /// Whether a queue may know it, which a gate tells what it waits for. Touched by ``DependencyGraph`` alone.
+    var isWatched = Connection.isWatchedUnasked
 
     /// Makes a connection without an engine; it gets one when it is enqueued.
     public required init(_ request: Request) {
@@ -203,20 +205,41 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     @discardableResult
     final func depend(on operation: Operation?, hand: Dependency.Hand? = nil) -> Dependency {
-        let edge = Dependency(of: self, on: operation, hand: hand)
+        let edge = Dependency(on: operation, hand: hand)
         guard core.withLock({ !$0.life.isExecuting && !$0.life.isFinished }) else { return edge }
         var addition = DependencyGraph.add(edge, of: self, gate: nil)
-        if case .needsGate = addition {
-            let gate = DependencyGate()
-            super.addDependency(gate)
-            addition = DependencyGraph.add(edge, of: self, gate: gate)
-        }
-        if case .cycle(let cycle) = addition {
+        if case .needsGate = addition { addition = DependencyGraph.add(edge, of: self, gate: gate()) }
+        switch addition {
+        case .added:
+            if let operation, !(operation is Connection) { DependencyGraph.watch(operation, for: edge) }
+        case .cycle(let cycle):
             let fault = ConnectionError(dependencyCycle: cycle)
             core.withLock { $0.fault = .some(fault) }
+        case .needsGate: break
         }
         return edge
     }
+
+    /// What Foundation waits for from now on.
+    private func gate() -> DependencyGate {
+        let gate = DependencyGate()
+        super.addDependency(gate)
+        return gate
+    }
+
+    #if canImport(Darwin)
+    // A queue there is told by key-value observing, and misses some of those that override `isReady`.
+    private static let isWatchedUnasked = true
+    #else
+    private static let isWatchedUnasked = false
+
+    /// Whether a queue may start it: one of your own asks when the connection is put on it, an engine does not.
+    public final override var isReady: Bool {
+        guard !isCancelled else { return super.isReady }
+        if DependencyGraph.needsGate(self) { DependencyGraph.take(gate(), of: self) }
+        return super.isReady && !DependencyGraph.isHeld(self)
+    }
+    #endif
 
     /// No longer waits for it, and starts if it waited for nothing else.
     public final override func removeDependency(_ operation: Operation) {

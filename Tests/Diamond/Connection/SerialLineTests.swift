@@ -17,12 +17,12 @@ import Testing
         let gone = connections[number]
         var left = connections
         left.remove(at: number)
-        #expect(remove(gone)?.dependent === (number == 0 ? left[0] : nil))
+        #expect(remove(gone)?.dependent === (number == 0 ? left[0].knownNode : nil))
         #expect(append(gone))
         left.append(gone)
         for (connection, next) in zip(left, left.dropFirst()) {
             let turn = remove(connection)
-            #expect(met.contains { $0 === connection } && turn?.dependent === next)
+            #expect(met.contains { $0 === connection } && turn?.dependent === next.knownNode)
             #expect(next.knownNode?.predecessor == nil && connection.knownNode?.follower == nil)
         }
         #expect(remove(gone) == nil && line.isEmpty)

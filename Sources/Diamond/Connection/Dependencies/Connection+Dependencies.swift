@@ -61,7 +61,7 @@ extension Connection {
     var outcome: ConnectionLife.Outcome? { core.withLock { $0.life.outcome } }
 }
 
-extension Dependency {
+extension Dependency.Ties {
     fileprivate func hand(
         _ response: Response,
         of dependency: Connection,
@@ -79,8 +79,8 @@ extension ConnectionError {
         self.init(.dependencyFailed, "\(dependency.request), which it depends on, failed: see the cause", cause: error)
     }
 
-    init(dependencyCycle cycle: [Connection]) {
-        let names = cycle.map(\.request.description).joined(separator: " → ")
+    init(dependencyCycle cycle: [Request]) {
+        let names = cycle.map(\.description).joined(separator: " → ")
         let advice = "remove one of these dependencies; standing behind another in a serial lane is one, too"
         self.init(.dependencyCycle, "it would wait for itself: \(names): \(advice)")
     }

@@ -1,25 +1,36 @@
 import Foundation
 
-/// One edge between a connection and what it waits for.
+/// One edge between a connection and what it waits for, known to both.
 ///
-/// `@unchecked Sendable`: changed under the lock of ``DependencyGraph`` alone; its operation only as its dependent is freed,
-/// which reads it without.
+/// `@unchecked Sendable`: changed under the lock of ``DependencyGraph`` alone.
 final class Dependency: @unchecked Sendable {
     typealias Hand = @Sendable (inout Request, Response) throws -> Void
 
-    /// A connection, or another operation; `nil` where it is the turn that is waited for, and where both are being freed.
-    var operation: Operation?
-    /// What of the response goes into the request of the connection that waits.
-    let hand: Hand?
-    weak let dependent: Connection?
-    /// Whether nobody waits for it any more: it has ended, or was removed.
-    var isOver = false
+    /// What an edge keeps.
+    struct Ties {
+        /// A connection, or another operation; `nil` where it is the turn that is waited for.
+        var operation: Operation?
+        /// What of the response goes into the request of the connection that waits.
+        var hand: Hand?
 
-    init(of dependent: Connection, on operation: Operation?, hand: Hand?) {
-        self.dependent = dependent
-        self.operation = operation
-        self.hand = hand
+        var connection: Connection? { operation as? Connection }
     }
 
-    var connection: Connection? { operation as? Connection }
+    /// None once the edge was let go of.
+    private(set) var ties: Ties
+    /// Who waits, from when the edge is entered until it is let go of.
+    // Not weak: an object that is known weakly is slower to keep and to free from then on.
+    var dependent: DependencyNode?
+    /// Whether nobody waits for it any more: it has ended, or was let go of.
+    var isOver = false
+
+    init(on operation: Operation?, hand: Hand?) { ties = Ties(operation: operation, hand: hand) }
+
+    /// Breaks its ties: who waits has it, and so has what is waited for.
+    ///
+    /// - Returns: what is to be freed where no lock is held.
+    func letGo() -> Ties {
+        defer { (ties, dependent, isOver) = (Ties(), nil, true) }
+        return ties
+    }
 }

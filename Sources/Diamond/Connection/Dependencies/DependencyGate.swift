@@ -1,7 +1,8 @@
 import DiamondSQLite
 import Foundation
 
-/// What a connection with dependencies depends on for Foundation, in place of them all: it ends when they have.
+/// What a connection with dependencies depends on for Foundation, in place of them all: it ends when they have. One that
+/// only its engine knows needs none, which would cost as much as the connection.
 ///
 /// A queue of the user's own then waits as Diamond does, and neither a removed dependency nor a connection that is freed
 /// early meets what Foundation on Linux makes of them.

@@ -22,9 +22,9 @@ enum DependencyGraph {
 
     private static let state = Guarded(State())
 
-    /// The dependencies of a connection.
-    static func dependencies(of connection: Connection) -> [Dependency] {
-        state.withLock { _ in connection.knownNode?.dependencies ?? [] }
+    /// What a connection waits for, or has waited for.
+    static func dependencies(of connection: Connection) -> [Dependency.Ties] {
+        state.withLock { _ in connection.knownNode?.dependencies.map(\.ties) ?? [] }
     }
 
     // MARK: Edges
@@ -33,7 +33,7 @@ enum DependencyGraph {
     enum Addition {
         case added
         /// Nothing was added: it would have closed this cycle, from the dependent to the dependent.
-        case cycle([Connection])
+        case cycle([Request])
         /// Nothing was added: Foundation has to be given a gate first.
         case needsGate
     }
@@ -49,7 +49,6 @@ enum DependencyGraph {
         }
         withExtendedLifetime(met) {}
         if !isKept { gate?.end() }
-        if case .added = addition, edge.connection == nil { watch(edge) }
         return addition
     }
 
@@ -60,39 +59,61 @@ enum DependencyGraph {
         _ order: inout DependencyOrder,
         _ met: inout [AnyObject]
     ) -> (Addition, isKept: Bool) {
-        let (node, target) = (dependent.node, edge.connection)
+        let (node, target) = (dependent.node, edge.ties.connection)
         edge.isOver = target?.isOver ?? false
-        guard edge.isOver || node.gate != nil || gate != nil else { return (.needsGate, false) }
-        if let target, !edge.isOver, let cycle = order.put(dependent, behind: target) { return (.cycle(cycle), false) }
-        node.dependencies.append(edge)
+        guard edge.isOver || !dependent.isWatched || node.gate != nil || gate != nil else { return (.needsGate, false) }
+        if let target, !edge.isOver, let cycle = order.put(node, behind: target.node) {
+            return (.cycle(cycle.compactMap(\.connection?.request)), false)
+        }
+        node.enter(edge)
         guard !edge.isOver else { return (.added, false) }
-        node.unfinished += 1
         target?.node.add(edge, &met)
-        guard node.gate == nil else { return (.added, false) }
-        node.gate = gate
+        guard let gate, node.gate == nil else { return (.added, false) }
+        node.take(gate)
         return (.added, true)
     }
 
     /// Takes out the edges to an operation, and starts the connection where it waited for nothing else.
     static func remove(_ operation: Operation, from dependent: Connection) {
-        end { () -> [Dependency] in
-            let edges = dependent.knownNode?.dependencies.filter { $0.operation === operation }
-            dependent.knownNode?.dependencies.removeAll { $0.operation === operation }
-            return edges ?? []
-        }
+        let edges = state.withLock { _ in dependent.knownNode?.removeDependencies(on: operation) ?? [] }
+        end { edges }
+        let ties = state.withLock { _ in edges.map { $0.letGo() } }
+        withExtendedLifetime(ties) {}
     }
 
     /// Waits for an operation that is none of ours. It is kept until it ends.
-    private static func watch(_ edge: Dependency) {
-        guard let operation = edge.operation else { return }
+    static func watch(_ operation: Operation, for edge: Dependency) {
         let watcher = BlockOperation { [weak edge] in
             if let edge { end { [edge] } }
         }
         watcher.addDependency(operation)
-        watchers.addOperation(watcher)
+        // A queue of its own, which is kept until it has run: one for all looks at everything that waits whenever something
+        // ends.
+        OperationQueue().addOperation(watcher)
     }
 
-    private static let watchers = OperationQueue()
+    // MARK: Gates
+
+    /// Whether a queue that comes to know the connection has to be told by a gate that it waits; once for each.
+    static func needsGate(_ connection: Connection) -> Bool {
+        state.withLock { _ in
+            guard !connection.isWatched else { return false }
+            connection.isWatched = true
+            return connection.isHeld
+        }
+    }
+
+    /// Takes a gate that Foundation knows already, where the connection waits still; else it is ended.
+    static func take(_ gate: DependencyGate, of connection: Connection) {
+        let isTaken = state.withLock { _ in
+            guard connection.isHeld, connection.node.gate == nil else { return false }
+            connection.node.take(gate)
+            return true
+        }
+        if !isTaken { gate.end() }
+    }
+
+    static func isHeld(_ connection: Connection) -> Bool { state.withLock { _ in connection.isHeld } }
 
     // MARK: Lines
 
@@ -102,8 +123,9 @@ enum DependencyGraph {
     /// - Returns: `false`, and does nothing, where it would wait for itself.
     static func line(up connection: Connection, behind last: Connection, _ met: inout [AnyObject]) -> Bool {
         state.withLock { state in
-            let isBehind = state.order.put(connection, behind: last) == nil
-            if isBehind { (connection.node.predecessor, last.node.follower) = (last, connection) }
+            let (node, end) = (connection.node, last.node)
+            let isBehind = state.order.put(node, behind: end) == nil
+            if isBehind { (node.predecessor, end.follower) = (end, node) }
             met += state.order.takeMet()
             return isBehind
         }
@@ -116,9 +138,9 @@ enum DependencyGraph {
         state.withLock { _ in
             guard let node = connection.knownNode else { return }
             let (predecessor, follower) = (node.predecessor, node.follower)
-            met += [predecessor, follower].compactMap(\.self)
-            predecessor?.node.follower = follower
-            follower?.node.predecessor = predecessor
+            met += [predecessor, follower].compactMap(\.self) as [AnyObject]
+            predecessor?.follower = follower
+            follower?.predecessor = predecessor
             (node.predecessor, node.follower) = (nil, nil)
         }
     }
@@ -128,8 +150,8 @@ enum DependencyGraph {
     /// Whether the connection has to wait; then it is started when it need no longer.
     static func mustWait(_ connection: Connection) -> Bool {
         state.withLock { _ in
-            guard let node = connection.knownNode, node.unfinished > 0 else { return false }
-            node.waiting = connection
+            guard connection.isHeld else { return false }
+            connection.node.waiting = connection
             return true
         }
     }
@@ -152,14 +174,9 @@ enum DependencyGraph {
 
     /// Lets go of what a finished connection has waited for.
     static func drop(dependenciesOf connection: Connection) {
-        let edges = state.withLock { _ in
-            guard let node = connection.knownNode else { return [] }
-            defer { node.dependencies = [] }
-            for edge in node.dependencies { edge.isOver = true }
-            return node.dependencies
-        }
+        let ties = state.withLock { _ in connection.knownNode?.removeDependencies() ?? [] }
         // What they held is freed here, outside of the lock.
-        withExtendedLifetime(edges) {}
+        withExtendedLifetime(ties) {}
     }
 
     /// The turn has come that an edge stands for.
@@ -167,28 +184,27 @@ enum DependencyGraph {
 
     /// Ends edges. Foundation is told, and what is ready is started, outside of the lock.
     private static func end(_ edges: () -> [Dependency]) {
-        let (ended, kept) = state.withLock { state in
+        let (gates, kept) = state.withLock { state in
             let edges = edges()
             return (end(edges, &state), edges)
         }
         guard !kept.isEmpty else { return }
         // What nobody else has any more is freed here, outside of the lock.
         withExtendedLifetime(kept) {
-            for (gate, dependent) in ended { withExtendedLifetime(dependent) { gate?.end() } }
+            for (gate, connection) in gates { withExtendedLifetime(connection) { gate.end() } }
         }
         startReady()
     }
 
-    private static func end(_ edges: [Dependency], _ state: inout State) -> [(DependencyGate?, Connection)] {
-        var ended: [(DependencyGate?, Connection)] = []
+    private static func end(_ edges: [Dependency], _ state: inout State) -> [(DependencyGate, of: Connection)] {
+        var gates: [(DependencyGate, of: Connection)] = []
         for edge in edges where !edge.isOver {
             edge.isOver = true
-            guard let dependent = edge.dependent, let node = dependent.knownNode else { continue }
-            let (gate, waiting) = node.finishOne()
-            ended.append((gate, dependent))
+            guard let (gate, waiting) = edge.dependent?.finishOne() else { continue }
+            if let gate { gates.append(gate) }
             if let waiting { state.ready.append(waiting) }
         }
-        return ended
+        return gates
     }
 
     // A connection that ends as it starts makes others ready: one after another, because a chain of them can be longer
@@ -204,8 +220,8 @@ enum DependencyGraph {
     static func free(_ node: DependencyNode) {
         let current = FreedOperations.current
         let freed = current ?? FreedOperations()
-        // Under the lock of what an edge leads to; freed behind it, by whoever is at it already.
-        state.withLock { _ in node.moveOperations(to: &freed.operations) }
+        // Freed behind the lock, by whoever is at it already.
+        freed.ties += state.withLock { _ in node.close() }
         if current == nil { freed.free() }
     }
 }

@@ -5,70 +5,107 @@ import Foundation
 ///
 /// `@unchecked Sendable`: touched under the lock of ``DependencyGraph`` alone.
 final class DependencyNode: @unchecked Sendable {
-    private struct Dependent { weak var edge: Dependency? }
-
-    var dependencies: [Dependency] = []
+    /// Whose place it is, until that is freed: which needs the lock before its memory goes. Never kept beyond the lock,
+    /// because it may be on its way out.
+    unowned(unsafe) private(set) var connection: Connection?
+    private(set) var dependencies: [Dependency] = []
     /// How many of them have not ended.
-    var unfinished = 0
-    /// What Foundation waits for, while there are such.
-    var gate: DependencyGate?
+    private(set) var unfinished = 0
+    /// What Foundation waits for, while there are such and a queue may know the connection.
+    private(set) var gate: DependencyGate?
+    /// The connection, which is not freed while its gate ends.
+    private weak var gated: Connection?
     /// Its place in the ``DependencyOrder``, once it has an edge.
     var order: Int?
     /// The connection itself while it waits to be started: whoever enqueued it need not keep it.
     var waiting: Connection?
     /// Who stands before and behind it in a line.
-    weak var predecessor: Connection?
-    weak var follower: Connection?
-    private var dependents: [Dependent] = []
+    weak var predecessor: DependencyNode?
+    weak var follower: DependencyNode?
+    private var dependents: [Dependency] = []
     private var compaction = 16
 
-    /// An edge is its dependent's: it goes with it.
+    init(_ connection: Connection) { self.connection = connection }
+
+    // MARK: What it waits for
+
+    /// - Returns: whether it waits for it.
+    func enter(_ edge: Dependency) {
+        dependencies.append(edge)
+        guard !edge.isOver else { return }
+        edge.dependent = self
+        unfinished += 1
+    }
+
+    func take(_ gate: DependencyGate) { (self.gate, gated) = (gate, connection) }
+
+    /// Takes one dependency off. What is to be done where it was the last: Foundation is told, and the connection
+    /// started if it waits for that.
+    func finishOne() -> (gate: (DependencyGate, of: Connection)?, waiting: Connection?) {
+        unfinished -= 1
+        guard unfinished == 0 else { return (nil, nil) }
+        defer { (gate, gated, waiting) = (nil, nil, nil) }
+        guard let gate, let gated else { return (nil, waiting) }
+        return ((gate, gated), waiting)
+    }
+
+    /// Takes out the edges to an operation.
+    func removeDependencies(on operation: Operation) -> [Dependency] {
+        let edges = dependencies.filter { $0.ties.operation === operation }
+        if !edges.isEmpty { dependencies.removeAll { $0.ties.operation === operation } }
+        return edges
+    }
+
+    /// - Returns: what is to be freed where no lock is held.
+    func removeDependencies() -> [Dependency.Ties] {
+        defer { dependencies = [] }
+        return dependencies.map { $0.letGo() }
+    }
+
+    /// The connection is being freed.
     ///
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
-    func add(_ edge: Dependency, _ met: inout [AnyObject]) {
-        if dependents.count >= compaction {
-            let edges = takeDependents()
-            met += edges as [AnyObject]
-            dependents = edges.filter { !$0.isOver }.map(Dependent.init)
-            compaction = max(16, 2 * dependents.count)
-        }
-        dependents.append(Dependent(edge: edge))
+    /// - Returns: what is to be freed where no lock is held.
+    func close() -> [Dependency.Ties] {
+        connection = nil
+        return removeDependencies()
     }
 
     /// Whom the connection waits for.
-    var awaited: [Connection] {
-        dependencies.compactMap { $0.isOver ? nil : $0.connection } + (predecessor.map { [$0] } ?? [])
+    ///
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    func awaited(_ met: inout [AnyObject]) -> [DependencyNode] {
+        let nodes = dependencies.compactMap { $0.isOver ? nil : $0.ties.connection?.knownNode }
+        return nodes + Self.met(predecessor, &met)
+    }
+
+    // MARK: What waits for it
+
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    func add(_ edge: Dependency, _ met: inout [AnyObject]) {
+        if dependents.count >= compaction {
+            met += dependents as [AnyObject]
+            dependents.removeAll(where: \.isOver)
+            compaction = max(16, 2 * dependents.count)
+        }
+        dependents.append(edge)
+    }
+
+    func takeDependents() -> [Dependency] {
+        defer { dependents = [] }
+        return dependents
     }
 
     /// Who waits for it.
     ///
     /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
-    func waiters(_ met: inout [AnyObject]) -> [Connection] {
-        let edges = dependents.compactMap(\.edge)
-        met += edges as [AnyObject]
-        return edges.compactMap { $0.isOver ? nil : $0.dependent } + (follower.map { [$0] } ?? [])
+    func waiters(_ met: inout [AnyObject]) -> [DependencyNode] {
+        dependents.compactMap { $0.isOver ? nil : $0.dependent } + Self.met(follower, &met)
     }
 
-    /// What the connection waits for, from one that is being freed. The edges stay, and are freed with it.
-    func moveOperations(to operations: inout [Operation]) {
-        for edge in dependencies {
-            if let operation = edge.operation { operations.append(operation) }
-            edge.operation = nil
-        }
-    }
-
-    func takeDependents() -> [Dependency] {
-        defer { dependents = [] }
-        return dependents.compactMap(\.edge)
-    }
-
-    /// Takes one dependency off. What is to be done where it was the last: Foundation is told, and the connection
-    /// started if it waits for that.
-    func finishOne() -> (gate: DependencyGate?, waiting: Connection?) {
-        unfinished -= 1
-        guard unfinished == 0 else { return (nil, nil) }
-        defer { (gate, waiting) = (nil, nil) }
-        return (gate, waiting)
+    private static func met(_ node: DependencyNode?, _ met: inout [AnyObject]) -> [DependencyNode] {
+        guard let node else { return [] }
+        met.append(node)
+        return [node]
     }
 }
 
@@ -76,9 +113,13 @@ extension Connection {
     /// Whether whoever comes to wait for it need not: nobody will tell them.
     var isOver: Bool { core.withLock { $0.isReleased } }
 
+    /// Whether it waits for something.
+    var isHeld: Bool { (knownNode?.unfinished ?? 0) > 0 }
+
     /// Made where there is none: most have no edges.
     var node: DependencyNode {
-        let node = knownNode ?? DependencyNode()
+        if let knownNode { return knownNode }
+        let node = DependencyNode(self)
         knownNode = node
         return node
     }

@@ -11,27 +11,23 @@ struct DependencyOrder {
     /// Puts a connection behind one that it is to wait for.
     ///
     /// - Returns: what keeps it from that: the cycle from the dependent along the target to the dependent.
-    mutating func put(_ dependent: Connection, behind target: Connection) -> [Connection]? {
+    mutating func put(_ dependent: DependencyNode, behind target: DependencyNode) -> [DependencyNode]? {
         guard dependent !== target else { return [dependent, dependent] }
-        let place = target.node.order ?? (dependent.node.order == nil ? next() : before())
-        target.node.order = place
-        let own = dependent.node.order ?? next()
-        dependent.node.order = own
+        let place = target.order ?? (dependent.order == nil ? next() : before())
+        target.order = place
+        let own = dependent.order ?? next()
+        dependent.order = own
         guard own < place else { return nil }
-        let dependents = dependent.node.waiters(&met)
-        met += dependents as [AnyObject]
         // Nobody stands behind it who would have to move along.
-        guard !dependents.isEmpty else {
-            dependent.node.order = next()
+        guard !dependent.waiters(&met).isEmpty else {
+            dependent.order = next()
             return nil
         }
         // What the target waits for and does not stand before the dependent, and what waits for the dependent and does not
         // stand behind the target: all others stand right.
-        let awaited = Search(from: target, over: { node, _ in node.awaited }, in: { $0 >= own })
-        met += awaited.met
+        let awaited = Search(from: target, over: { $0.awaited(&$1) }, in: { $0 >= own }, &met)
         if let way = awaited.way(to: dependent) { return [dependent] + way }
-        let waiting = Search(from: dependent, over: { $0.waiters(&$1) }, in: { $0 <= place })
-        met += waiting.met
+        let waiting = Search(from: dependent, over: { $0.waiters(&$1) }, in: { $0 <= place }, &met)
         Self.rearrange(awaited.reached, before: waiting.reached)
         return nil
     }
@@ -54,32 +50,31 @@ struct DependencyOrder {
     }
 
     /// Gives both the places that they have together.
-    private static func rearrange(_ first: [Connection], before second: [Connection]) {
-        let connections = [first, second].flatMap { $0.sorted { ($0.node.order ?? 0) < ($1.node.order ?? 0) } }
-        let places = connections.compactMap(\.node.order).sorted()
-        for (connection, place) in zip(connections, places) { connection.node.order = place }
+    private static func rearrange(_ first: [DependencyNode], before second: [DependencyNode]) {
+        let nodes = [first, second].flatMap { $0.sorted { ($0.order ?? 0) < ($1.order ?? 0) } }
+        let places = nodes.compactMap(\.order).sorted()
+        for (node, place) in zip(nodes, places) { node.order = place }
     }
 }
 
 /// What can be reached from a connection over others in some places.
 private struct Search {
-    private(set) var reached: [Connection]
-    private(set) var met: [AnyObject] = []
-    private var origins: [ObjectIdentifier: Connection] = [:]
+    private(set) var reached: [DependencyNode]
+    private var origins: [ObjectIdentifier: DependencyNode] = [:]
 
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
     init(
-        from start: Connection,
-        over neighbors: (DependencyNode, inout [AnyObject]) -> [Connection],
-        in isMeant: (Int) -> Bool
+        from start: DependencyNode,
+        over neighbors: (DependencyNode, inout [AnyObject]) -> [DependencyNode],
+        in isMeant: (Int) -> Bool,
+        _ met: inout [AnyObject]
     ) {
         reached = [start]
         var open = [start]
-        while let connection = open.popLast() {
-            let found = neighbors(connection.node, &met)
-            met += found as [AnyObject]
-            for next in found where next !== start && origins[ObjectIdentifier(next)] == nil {
-                guard let place = next.node.order, isMeant(place) else { continue }
-                origins[ObjectIdentifier(next)] = connection
+        while let node = open.popLast() {
+            for next in neighbors(node, &met) where next !== start && origins[ObjectIdentifier(next)] == nil {
+                guard let place = next.order, isMeant(place) else { continue }
+                origins[ObjectIdentifier(next)] = node
                 reached.append(next)
                 open.append(next)
             }
@@ -87,7 +82,7 @@ private struct Search {
     }
 
     /// From the start, where it was reached.
-    func way(to end: Connection) -> [Connection]? {
+    func way(to end: DependencyNode) -> [DependencyNode]? {
         guard origins[ObjectIdentifier(end)] != nil else { return nil }
         var way = [end]
         while let last = way.last, let origin = origins[ObjectIdentifier(last)] { way.append(origin) }

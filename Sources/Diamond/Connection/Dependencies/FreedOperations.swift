@@ -3,7 +3,7 @@ import Foundation
 /// What connections have waited for that are being freed: let go of one after another, because a chain of them can be longer
 /// than a stack is deep. Each thread has its own, and lets go of nothing for another.
 final class FreedOperations {
-    var operations: [Operation] = []
+    var ties: [Dependency.Ties] = []
 
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -18,9 +18,9 @@ final class FreedOperations {
 
     /// Lets go of them, and of what is added meanwhile.
     func free() {
-        guard !operations.isEmpty else { return }
+        guard !ties.isEmpty else { return }
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         defer { pthread_setspecific(Self.key, nil) }
-        while let next = operations.popLast() { withExtendedLifetime(next) {} }
+        while let next = ties.popLast() { withExtendedLifetime(next) {} }
     }
 }
