@@ -10,14 +10,14 @@ extension Connection {
         }
         guard let pipeline else { return }
         let token = pipeline.begin(.request, request)
-        let isTaken = core.withLock { core in
-            guard core.token == nil, !core.life.isFinished else { return false }
+        let (isTaken, isHoldNew) = core.withLock { core in
+            guard core.token == nil, !core.life.isFinished else { return (false, false) }
             core.token = token
-            return true
+            return (true, core.isHoldNew)
         }
         guard isTaken else { return token.end() }
         // Paused before it was counted, and about to wait, it takes no step that would tell.
-        if core.withLock({ $0.isHoldNew }) { countHold() }
+        if isHoldNew { countHold() }
     }
 
     /// Counts that the connection is held, or is no longer.

@@ -9,7 +9,7 @@ extension Connection {
     ///   strings, exactly these two: Foundation on Linux knows no others and no key paths. Where nothing has changed
     ///   the post is ignored.
     func perform(announcing: Bool, _ step: (inout ConnectionLife) -> ConnectionLife.Action) {
-        if announcing { Self.watched.forEach(willChangeValue(forKey:)) }
+        if announcing { willChangeValue(forKey: "isExecuting") }
         let (action, work, callbacks, isHoldNew) = core.withLock { core in
             // Known only to be told: it is worked out of the outcome.
             let before = core.observers.isEmpty ? nil : core.life.state
@@ -20,14 +20,15 @@ extension Connection {
             return (action, work, core.takeCallbacks(), core.isHoldNew)
         }
         handOver(callbacks)
+        let isEnd = announcing && action == .finish
+        if isEnd { willChangeValue(forKey: "isFinished") }
         if action == .finish { core.withLock { $0.hasFinished = true } }
-        if announcing { Self.watched.forEach(didChangeValue(forKey:)) }
+        if announcing { didChangeValue(forKey: "isExecuting") }
+        if isEnd { didChangeValue(forKey: "isFinished") }
         work?.stop()
         if isHoldNew { countHold() }
         obey(action)
     }
-
-    private static let watched = ["isExecuting", "isFinished"]
 
     private func obey(_ action: ConnectionLife.Action) {
         switch action {
@@ -44,7 +45,6 @@ extension Connection {
             settle()
             DependencyGraph.release(dependentsOf: self)
         case .finish:
-            settle()
             letGo()
             DependencyGraph.release(dependentsOf: self)
             DependencyGraph.drop(dependenciesOf: self)
@@ -53,25 +53,24 @@ extension Connection {
 
     /// Tells those who wait for the response.
     private func settle() {
-        let waiters = core.withLock { core in
-            defer { core.waiters = [] }
-            return core.waiters
-        }
+        let waiters = core.withLock { $0.takeWaiters() }
         guard !waiters.isEmpty, let outcome else { return }
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
 
-    /// Breaks every tie of a finished connection.
+    /// Tells those who wait for the response of a finished connection, and breaks its every tie.
     private func letGo() {
-        let (home, membership, token, rest) = core.withLock { core in
+        let (outcome, waiters, home, membership, token, rest) = core.withLock { core in
             defer {
                 (core.handed, core.home) = (.none, nil)
                 (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
             }
-            return (core.home, core.membership, core.token, (core.handed, core.runner, core.claim, core.box))
+            let rest = (core.handed, core.runner, core.claim, core.box)
+            return (core.life.outcome, core.takeWaiters(), core.home, core.membership, core.token, rest)
         }
         // Freed where no lock is held.
         withExtendedLifetime(rest) {}
+        if let outcome { for waiter in waiters { waiter.resume(returning: outcome) } }
         token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
         if let membership { home?.remove(membership) }
         endObservers()
@@ -90,6 +89,11 @@ extension Connection {
 }
 
 extension Connection.Core {
+    fileprivate mutating func takeWaiters() -> [CheckedContinuation<ConnectionLife.Outcome, Never>] {
+        defer { waiters = [] }
+        return waiters
+    }
+
     fileprivate mutating func takeCallbacks() -> [ConnectionCallbacks.Callback] {
         life.isSettled ? callbacks.take() : []
     }

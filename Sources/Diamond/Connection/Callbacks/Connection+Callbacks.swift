@@ -59,13 +59,14 @@ extension Connection {
 
     /// The connection has finished.
     func callBack() {
-        if let block = core.withLock({ $0.callbacks.takeBlock() }) {
+        let (block, followers) = core.withLock { ($0.callbacks.takeBlock(), $0.callbacks.close()) }
+        if let block {
             CallbackExecutor.global.call { [self] in
                 block()
                 hasReturned()
             }
         }
-        close()
+        tell(followers)
     }
 
     /// Canceled, and enqueued by nobody, it may never be run: those who follow it are not kept waiting. A queue of the
@@ -74,15 +75,12 @@ extension Connection {
         let isCalledOff = core.withLock { core in
             core.life.isSettled && !core.isMember && !core.life.isExecuting && !core.life.isFinished
         }
-        if isCalledOff { close() }
+        if isCalledOff { tell(core.withLock { $0.callbacks.close() }) }
     }
 
-    private func hasReturned() { tell { $0.hasReturned() } }
+    private func hasReturned() { tell(core.withLock { $0.callbacks.hasReturned() }) }
 
-    private func close() { tell { $0.close() } }
-
-    private func tell(_ step: (inout ConnectionCallbacks) -> [ConnectionCallbacks.Follower]) {
-        let followers = core.withLock { step(&$0.callbacks) }
+    private func tell(_ followers: [ConnectionCallbacks.Follower]) {
         guard !followers.isEmpty, let outcome else { return }
         for follower in followers { follower(outcome) }
     }
