@@ -141,7 +141,8 @@ struct FlightQueue<Who> {
     /// But for what is kept for one who waits.
     private func hasRoom(_ place: FlightPlace) -> Bool {
         let kept = favored?.place.origin == place.origin ? 1 : 0
-        return !pauses.contains(place.lane) && runningByOrigin[place.origin] + kept < originWidth && hasRoomInLane(place)
+        return !pauses.contains(place.lane) && hasRoomInLane(place)
+            && runningByOrigin[place.origin] + kept < originWidth
     }
 
     private func hasRoomInLane(_ place: FlightPlace) -> Bool {
