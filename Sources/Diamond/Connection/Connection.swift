@@ -99,10 +99,13 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Called by the queue or the engine that runs the connection, not by you. Started before its dependencies have
     /// finished, it waits for them.
     public final override func start() {
-        becomeMember()
-        count()
+        let (isKnown, isSettled) = core.withLock { ($0.isMember && $0.token != nil, $0.life.isSettled) }
+        if !isKnown {
+            becomeMember()
+            count()
+        }
         // Not whether it is canceled: a cancel that is under way says so before the outcome is known.
-        if !core.withLock({ $0.life.isSettled }), DependencyGraph.mustWait(self) {
+        if !isSettled, DependencyGraph.mustWait(self) {
             // Canceled just before it waited, it has not been started by that.
             guard core.withLock({ $0.life.isSettled }), DependencyGraph.stopWaiting(self) else { return }
         }
