@@ -2,7 +2,7 @@ import DiamondSQLite
 import Foundation
 
 /// A loopback server that misbehaves in every way that servers and networks do: what it does with a request stands in its
-/// path, `/BEHAVIOR/NUMBER/SIZE`, and so does the body that whole answers have.
+/// path, `/BEHAVIOR/NUMBER/SIZE`, and so do the body that whole answers have, and the one that POST and PUT have to bring.
 package final class ChaosServer: Sendable {
     package enum Behavior: String, CaseIterable, Sendable {
         // What comes whole.
@@ -10,6 +10,12 @@ package final class ChaosServer: Sendable {
         case good
         /// In chunks, one of them cut between its bytes.
         case chunked
+        /// In chunks of a byte.
+        case crumbs
+        /// In chunks, with a moment between them.
+        case halting
+        /// Nothing for a moment.
+        case late
         /// A byte at a time.
         case drop
         /// The head a byte at a time (slow loris, the other way round).
@@ -48,37 +54,75 @@ package final class ChaosServer: Sendable {
         case silent
 
         package static let whole: Set<Behavior> = [
-            .good, .chunked, .drop, .loris, .untilClose, .surplus, .halfClosed, .resumable, .recovering,
+            .good, .chunked, .crumbs, .halting, .late, .drop, .loris, .untilClose, .surplus, .halfClosed, .resumable,
+            .recovering,
         ]
+
+        /// Those that answer nothing, whatever the method: what has come of the request's body is left where it is.
+        package static let mute: Set<Behavior> = [.reset, .closed, .garbage, .silent]
+    }
+
+    private struct State {
+        /// How often each was asked for, by method and path.
+        var arrivals: [String: Int] = [:]
+        var connections = 0
+
+        mutating func arrive(_ name: String) -> Int {
+            arrivals[name, default: 0] += 1
+            return arrivals[name, default: 0]
+        }
     }
 
     private let server: RawServer
+    private let state: Guarded<State>
 
     package init() throws {
-        let seen = Guarded<Set<String>>([])
+        let state = Guarded(State())
+        self.state = state
         server = try RawServer { connection in
+            state.withLock { $0.connections += 1 }
+            defer { state.withLock { $0.connections -= 1 } }
             while let head = connection.readHead(), let request = ChaosRequest(head) {
-                let isFirst = seen.withLock { $0.insert(request.path).inserted }
+                let isFirst = state.withLock { $0.arrive(request.method + request.path) == 1 }
                 guard request.answer(connection, isFirst: isFirst) else { return }
             }
         }
     }
 
     package func url(_ behavior: Behavior, _ number: Int, size: Int) -> String {
-        "\(server.base)/\(behavior.rawValue)/\(number)/\(size)"
+        server.base + Self.path(behavior, number, size)
     }
+
+    private static func path(_ behavior: Behavior, _ number: Int, _ size: Int) -> String {
+        "/\(behavior.rawValue)/\(number)/\(size)"
+    }
+
+    /// How often it was asked for by a method.
+    package func arrivals(by method: String, _ behavior: Behavior, _ number: Int, size: Int) -> Int {
+        state.withLock { $0.arrivals[method + Self.path(behavior, number, size), default: 0] }
+    }
+
+    /// Sockets that no client has closed, nor the server.
+    package var connections: Int { state.withLock { $0.connections } }
 
     /// What a whole answer has.
     package static func body(_ number: Int, size: Int) -> [UInt8] {
-        var random = SplitMix(state: UInt64(number))
+        var random = SplitMix(state: UInt64(truncatingIfNeeded: number))
         return (0..<size).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }
+
+    /// What a POST or PUT has to bring.
+    package static func upload(_ number: Int, size: Int) -> [UInt8] { body(~number, size: size) }
 }
 
 private struct ChaosRequest {
+    let method: String
     let path: String
     private let behavior: ChaosServer.Behavior
     private let body: [UInt8]
+    /// What it has to bring, and how many bytes it says that it does.
+    private let upload: [UInt8]
+    private let uploadLength: Int
     /// Where the rest begins that is asked for.
     private let start: Int
     private let length: Int
@@ -90,65 +134,125 @@ private struct ChaosRequest {
         guard parts.count == 3, let behavior = ChaosServer.Behavior(rawValue: String(parts[0])),
             let number = Int(parts[1]), let size = Int(parts[2])
         else { return nil }
-        (path, self.behavior) = (String(words[1]), behavior)
-        body = ChaosServer.body(number, size: size)
-        let range = lines.first { $0.lowercased().hasPrefix("range: bytes=") }
+        (method, path, self.behavior) = (String(words[0]), String(words[1]), behavior)
+        (body, length) = (ChaosServer.body(number, size: size), size)
+        upload = ["POST", "PUT"].contains(method) ? ChaosServer.upload(number, size: size) : []
+        let fields = lines.dropFirst().map { $0.lowercased() }
+        let range = fields.first { $0.hasPrefix("range: bytes=") }
         start = range.flatMap { Int($0.dropFirst(13).dropLast()) } ?? 0
-        length = size
+        let announced = fields.first { $0.hasPrefix("content-length: ") }
+        uploadLength = announced.flatMap { Int($0.dropFirst(16)) } ?? 0
     }
 
     private var lengthLine: String { "Content-Length: \(length)\r\n" }
+
+    /// What the head says of the body.
+    private var lines: String {
+        switch behavior {
+        case .chunked, .crumbs, .halting, .shortChunk, .badChunk: "Transfer-Encoding: chunked\r\n"
+        case .untilClose: "Connection: close\r\n"
+        case .halfClosed: lengthLine + "Connection: close\r\n"
+        case .badLength: "Content-Length: many\r\n"
+        case .twoLengths: "Content-Length: 1\r\nContent-Length: 7\r\n"
+        default: lengthLine
+        }
+    }
+
+    private var head: String { head(lines) }
 
     private func head(_ lines: String, status: Int = 200) -> String {
         "HTTP/1.1 \(status) Whatever\r\nCache-Control: max-age=3600\r\n\(lines)\r\n"
     }
 
+    private static let busy = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+    private static let refusal = "HTTP/1.1 400 Another body\r\nContent-Length: 0\r\n\r\n"
+
     private var half: [UInt8] { Array(body.prefix(length / 2)) }
 
     /// - Returns: whether the connection is kept.
     func answer(_ connection: RawConnection, isFirst: Bool) -> Bool {
+        guard !ChaosServer.Behavior.mute.contains(behavior) else { return endMute(connection) }
+        guard let received = connection.read(uploadLength) else { return false }
+        guard received == upload else { return connection.write(Self.refusal) }
+        if behavior == .recovering, isFirst { return connection.write(Self.busy) }
+        guard method != "HEAD" else { return sendHead(connection) }
+        return ChaosServer.Behavior.whole.contains(behavior)
+            ? sendWhole(connection, isFirst: isFirst) : sendPart(connection)
+    }
+
+    private func endMute(_ connection: RawConnection) -> Bool {
         switch behavior {
-        case .good: return connection.write(head(lengthLine)) && connection.write(body)
-        case .chunked: return sendChunks(connection)
-        case .drop: return connection.write(head(lengthLine)) && body.allSatisfy { connection.write([$0]) }
-        case .loris: return sendSlowly(head(lengthLine), connection) && connection.write(body)
-        case .untilClose: _ = connection.write(head("Connection: close\r\n")) && connection.write(body)
-        case .surplus: _ = connection.write(head(lengthLine)) && connection.write(body + half)
-        case .halfClosed:
-            _ = connection.write(head(lengthLine + "Connection: close\r\n")) && connection.write(body)
-            connection.shutOutput()
-            _ = connection.readRest()
-        case .resumable: return sendInParts(connection, isFirst)
-        case .recovering:
-            guard isFirst else { return connection.write(head(lengthLine)) && connection.write(body) }
-            return connection.write("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
-        case .short: _ = connection.write(head(lengthLine)) && connection.write(half)
-        case .shortChunk: connection.write(head("Transfer-Encoding: chunked\r\n") + "\(hex(length + 1))\r\nx")
-        case .badChunk: connection.write(head("Transfer-Encoding: chunked\r\n") + "so many\r\nx\r\n0\r\n\r\n")
         case .reset: connection.reset()
-        case .resetInside:
-            _ = connection.write(head(lengthLine)) && connection.write(half)
-            connection.reset()
-        case .closed: break
         case .garbage: connection.write("\u{1}\u{2} this is no HTTP \r\n\r\n")
-        case .badLength: connection.write(head("Content-Length: many\r\n") + "x")
-        case .twoLengths: connection.write(head("Content-Length: 1\r\nContent-Length: 7\r\n") + "x")
         case .silent: _ = connection.readRest()
+        default: break
         }
         return false
     }
 
+    /// The answer to HEAD, which has no body that could be wrong. What makes a wrong one ends its connection, and says so:
+    /// who finds it ended without a word may have sent the next request already.
+    private func sendHead(_ connection: RawConnection) -> Bool {
+        let isWhole = ChaosServer.Behavior.whole.contains(behavior)
+        let isLast = !isWhole || lines.contains("close")
+        if behavior == .late { pass() }
+        if behavior == .loris { return sendSlowly(head, connection) }
+        return connection.write(isWhole ? head : head(lines + "Connection: close\r\n")) && !isLast
+    }
+
+    private func sendWhole(_ connection: RawConnection, isFirst: Bool) -> Bool {
+        switch behavior {
+        case .chunked, .halting: return sendChunks(connection)
+        case .crumbs: return sendCrumbs(connection)
+        case .drop: return connection.write(head) && body.allSatisfy { connection.write([$0]) }
+        case .loris: return sendSlowly(head, connection) && connection.write(body)
+        case .untilClose: _ = connection.write(head) && connection.write(body)
+        case .surplus: _ = connection.write(head) && connection.write(body + half)
+        case .halfClosed:
+            _ = connection.write(head) && connection.write(body)
+            connection.shutOutput()
+            _ = connection.readRest()
+        case .resumable: return sendInParts(connection, isFirst)
+        case .late:
+            pass()
+            return connection.write(head) && connection.write(body)
+        default: return connection.write(head) && connection.write(body)
+        }
+        return false
+    }
+
+    private func sendPart(_ connection: RawConnection) -> Bool {
+        switch behavior {
+        case .shortChunk: connection.write(head + "\(hex(length + 1))\r\nx")
+        case .badChunk: connection.write(head + "so many\r\nx\r\n0\r\n\r\n")
+        case .badLength, .twoLengths: connection.write(head + "x")
+        default: _ = connection.write(head) && connection.write(half)
+        }
+        if behavior == .resetInside { connection.reset() }
+        return false
+    }
+
+    /// Long enough for others to come in between, and no longer: there are thousands.
+    private func pass() { usleep(2000) }
+
     private func hex(_ number: Int) -> String { String(number, radix: 16) }
 
     private func sendChunks(_ connection: RawConnection) -> Bool {
-        guard connection.write(head("Transfer-Encoding: chunked\r\n")) else { return false }
+        guard connection.write(head) else { return false }
         for (size, piece) in [(half.count, half), (length - half.count, Array(body.dropFirst(half.count)))]
         where size > 0 {
+            if behavior == .halting { pass() }
             guard connection.write("\(hex(size))\r"), connection.write("\n"), connection.write(piece),
                 connection.write("\r\n")
             else { return false }
         }
         return connection.write("0\r\n\r\n")
+    }
+
+    private func sendCrumbs(_ connection: RawConnection) -> Bool {
+        var chunks: [UInt8] = []
+        for byte in body { chunks += [0x31, 0x0d, 0x0a, byte, 0x0d, 0x0a] }
+        return connection.write(head) && connection.write(chunks) && connection.write("0\r\n\r\n")
     }
 
     private func sendSlowly(_ text: String, _ connection: RawConnection) -> Bool {

@@ -1,0 +1,117 @@
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+
+@testable import Diamond
+
+/// What one connection asks a ``ChaosServer`` for, and how it may end.
+struct ChaosPlan: Sendable {
+    /// What is asked for, by one or by several.
+    struct Target: Sendable {
+        var behavior: ChaosServer.Behavior
+        var number: Int
+        var size: Int
+    }
+
+    private enum Course { case whole, broken, either }
+
+    /// Its own, among all.
+    var number: Int
+    var target: Target
+    var method: HTTPRequest.Method
+    /// Whether a POST may be sent again.
+    var isRepeatable: Bool
+    var policy: CachePolicy
+    var lane: Lane
+    var isCanceled: Bool
+
+    /// Whether the server may be asked once at most, whatever breaks.
+    var isOnce: Bool { method == .post && !isRepeatable }
+
+    func request(to server: ChaosServer) -> Request {
+        let url = server.url(target.behavior, target.number, size: target.size)
+        var request = Request(url, method: method, cache: policy)
+        request.lane = lane
+        if method == .post || method == .put {
+            request.body = .bytes(Data(ChaosServer.upload(target.number, size: target.size)))
+        }
+        if method == .post, isRepeatable, let name = HTTPField.Name.idempotencyKey {
+            request.headers[name] = "\(number)"
+        }
+        // What never ends is canceled, or ends by its time.
+        if target.behavior == .silent {
+            request.retry = RetryPolicy(attempts: 1, attemptTimeout: .milliseconds(50))
+        }
+        return request
+    }
+
+    private var course: Course {
+        let isWhole = ChaosServer.Behavior.whole.contains(target.behavior)
+        // Of what breaks in its body, a head may be here.
+        if method == .head, !isWhole { return ChaosServer.Behavior.mute.contains(target.behavior) ? .broken : .either }
+        if isOnce, target.behavior == .resumable { return .broken }
+        return isWhole ? .whole : .broken
+    }
+
+    /// What is wrong with how it ended.
+    func mistake(in result: Result<Response, ConnectionError>) -> String? {
+        switch result {
+        case .success(let response): mistake(in: response)
+        case .failure(let error): mistake(in: error)
+        }
+    }
+
+    private func mistake(in response: Response) -> String? {
+        if response.status == .serviceUnavailable, target.behavior == .recovering { return nil }
+        guard response.status == .ok, course != .broken else {
+            return "\(self) was answered with \(response.status), \(response.body.count) bytes"
+        }
+        let body = method == .head ? [] : ChaosServer.body(target.number, size: target.size)
+        return Array(response.body) == body ? nil : "\(self) has another body"
+    }
+
+    private func mistake(in error: ConnectionError) -> String? {
+        if error.code == .cancelled { return isCanceled ? nil : "\(self) was canceled by nobody" }
+        // Too many broke lately: nothing is tried again.
+        if error.attempts.last?.reason?.code == .budgetEmpty { return nil }
+        return course == .whole ? "\(self): \(error.code) \(error.attempts)" : nil
+    }
+}
+
+/// Makes plans, one different from the other.
+struct ChaosPlanner {
+    private var random: SplitMix
+    /// What others may ask for, too.
+    private var targets: [ChaosPlan.Target] = []
+
+    init(seed: UInt64) { random = SplitMix(state: seed) }
+
+    private static let methods: [HTTPRequest.Method] = [
+        .get, .get, .get, .get, .get, .get, .head, .post, .post, .put, .delete,
+    ]
+    private static let policies: [CachePolicy] = [
+        .automatic, .automatic, .automatic, .cacheElseNetwork, .networkElseCache, .staleWhileRevalidate, .revalidate,
+        .reload, .noStore,
+    ]
+    private static let lanes: [Lane] = [.default, .default, .default, "images", "api"]
+
+    mutating func plan(_ number: Int) -> ChaosPlan {
+        let method = one(of: Self.methods)
+        var plan = ChaosPlan(
+            number: number, target: newTarget(number), method: method, isRepeatable: random.below(2) == 0,
+            policy: [.get, .head].contains(method) ? one(of: Self.policies) : .automatic, lane: one(of: Self.lanes),
+            isCanceled: random.below(6) == 0)
+        // How often the server was asked for something by a POST must be known of it alone.
+        guard !plan.isOnce else { return plan }
+        if random.below(3) == 0, !targets.isEmpty { plan.target = one(of: targets) }
+        targets.append(plan.target)
+        return plan
+    }
+
+    private mutating func newTarget(_ number: Int) -> ChaosPlan.Target {
+        let size = random.below(3) == 0 ? 2 + random.below(100) : 20_000
+        return ChaosPlan.Target(behavior: one(of: ChaosServer.Behavior.allCases), number: number, size: size)
+    }
+
+    private mutating func one<Choice>(of choices: [Choice]) -> Choice { choices[random.below(choices.count)] }
+}
