@@ -153,16 +153,35 @@ import Testing
         await engine.close()
     }
 
-    @Test func `takes another answer where there is one by then`() async throws {
-        let engine = engine()
-        let connection = await paused(Request("http://h/"), on: engine)
-        reservoir.change { state in
-            state.tag = "\"b\""
-            state.body = Data.noise(1000, seed: 2)
+    /// What has become of an answer meanwhile.
+    enum Change: CaseIterable {
+        case tag, tagToWeak, shrunk, shrunkToWhatIsHere, emptied
+
+        /// Whether the server has nothing from there on, and is asked for the whole.
+        var isBeyondEnd: Bool { self == .shrunkToWhatIsHere }
+
+        func apply(to state: inout Reservoir.State) {
+            switch self {
+            case .tag: (state.tag, state.body) = ("\"b\"", .noise(3 << 20, seed: 2))
+            case .tagToWeak: state.tag = "W/\"a\""
+            case .shrunk: (state.tag, state.body) = ("\"b\"", .noise(1000, seed: 2))
+            case .shrunkToWhatIsHere: (state.tag, state.body) = ("\"b\"", .noise(half, seed: 2))
+            case .emptied: (state.tag, state.body) = ("\"b\"", Data())
+            }
         }
-        connection.resume()
-        #expect(try await connection.response.body == reservoir.body)
-        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"])
+    }
+
+    /// - Parameter isRestarted: whether another engine asks, which finds on disk what the one has received.
+    @Test(arguments: Change.allCases, [false, true])
+    func `takes another answer where there is one by then`(change: Change, isRestarted: Bool) async throws {
+        let first = engine()
+        let connection = await paused(Request("http://h/"), on: first)
+        reservoir.change(change.apply)
+        if isRestarted { await first.close() } else { connection.resume() }
+        let engine = isRestarted ? engine() : first
+        let response = try await isRestarted ? engine.send(Request("http://h/")) : connection.response
+        #expect(response.status == .ok && response.body == reservoir.body)
+        #expect(reservoir.ranges == [nil, "bytes=\(Self.half)-"] + (change.isBeyondEnd ? [nil] : []))
         await engine.close()
         #expect(try engine.cache?.totals().partials == 0 && engine.cache?.totals().entries == 1)
     }
