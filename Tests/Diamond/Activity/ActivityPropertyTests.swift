@@ -11,20 +11,26 @@ import Testing
     private let temporary = TemporaryStore()
     private let clock = TestClock()
 
-    private func engine() -> Engine {
+    private let weather = Weather(seed: Effort.seed)
+    private let login = Login(seed: Effort.seed)
+
+    /// - Parameter hasLogin: whether somebody is asked for every request, in a task: without, most find their way at once.
+    private func engine(hasLogin: Bool) -> Engine {
         let random = Guarded(SplitMix(state: Effort.seed))
         var configuration = Engine.Configuration(store: temporary.store)
-        configuration.transport = Weather(seed: Effort.seed)
+        configuration.transport = weather
+        if hasLogin { configuration.credentials = login }
         (configuration.clock, configuration.width) = (clock, 12)
         configuration.lanes = ["images": LaneLimits(width: 2), "api": .serial]
         configuration.draw = { random.withLock { Double($0.below(1000)) / 1000 } }
         return Engine(configuration)
     }
 
-    @Test func `the counters come to zero, and all that began has ended once`() async {
-        let engine = engine()
+    @Test(arguments: [false, true])
+    func `the counters come to zero, and all that began has ended once`(hasLogin: Bool) async {
+        let engine = engine(hasLogin: hasLogin)
         let recorder = ActivityRecorder(engine.activity, isTelling: false)
-        var crowd = Crowd(engine, clock, seed: Effort.seed)
+        var crowd = Crowd(engine, clock, hasLogin: hasLogin, seed: Effort.seed)
         for step in 0..<Effort.rounds(20_000, soaking: 1_000_000) {
             crowd.step()
             if step % 4 == 0 { await Task.yield() }
@@ -36,46 +42,86 @@ import Testing
         #expect(engine.activity.snapshot.lanes.isEmpty && engine.connections.isEmpty, note)
         #expect(recorder.isBalanced && recorder.begun > 4000, note)
         #expect(engine.lanes.running == 0 && engine.lanes.waiting == 0, note)
+        // What is to come out even has happened.
+        #expect(weather.redirects > 0 && crowd.retries > 0 && (login.refreshes > 0) == hasLogin, note)
         await engine.close()
     }
 }
 
-/// Answers well, answers badly, or breaks off, a little later.
+/// Answers well, answers badly, leads elsewhere, wants another credential, or breaks off, a little later.
 private final class Weather: Transport {
     private let random: Guarded<SplitMix>
+    private let redirected = Guarded(0)
 
     init(seed: UInt64) { random = Guarded(SplitMix(state: seed ^ 1)) }
+
+    var redirects: Int { redirected.withLock { $0 } }
 
     private func draw(_ bound: Int) -> Int { random.withLock { $0.below(bound) } }
 
     func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         for _ in 0..<draw(20) { await Task.yield() }
         guard !Task.isCancelled else { throw .cancelled(requestMayHaveBeenSent: true) }
-        switch draw(10) {
+        switch draw(12) {
         case 0: return .stub(status: 503)
         case 1: throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
-        case 2..<6: return .stub(headers: [.cacheControl: "no-store"])
+        case 2: return redirect()
+        case 3 where request.headers.contains(.authorization): return .stub(status: 401)
+        case 4..<8: return .stub(headers: [.cacheControl: "no-store"])
         default: return .stub(headers: [.cacheControl: "max-age=0"])
         }
     }
 
+    /// To what others ask for, too, of the same origin or another; seldom enough for a chain to end.
+    private func redirect() -> TransportResponse {
+        redirected.withLock { $0 += 1 }
+        let location = "http://h\(draw(2))/\(draw(4))"
+        return .stub(status: [301, 302, 303, 307, 308][draw(5)], headers: [.location: location])
+    }
+
     func close() async {}
+}
+
+/// Knows a token, and makes it anew, or not, a little later.
+private final class Login: RefreshableCredentialProvider {
+    private struct Refused: Error {}
+
+    private let random: Guarded<SplitMix>
+    private let refreshed = Guarded(0)
+
+    init(seed: UInt64) { random = Guarded(SplitMix(state: seed ^ 2)) }
+
+    var refreshes: Int { refreshed.withLock { $0 } }
+
+    private func draw(_ bound: Int) -> Int { random.withLock { $0.below(bound) } }
+
+    func identity(for request: Request) async throws -> String? { request.credentials.isEmpty ? nil : "user" }
+
+    func secret(_ name: String, for identity: String?) async throws -> String? { "token" }
+
+    func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
+        refreshed.withLock { $0 += 1 }
+        for _ in 0..<draw(20) { await Task.yield() }
+        if draw(4) == 0 { throw Refused() }
+    }
 }
 
 /// Connections and calls that are begun, paused, resumed, canceled and repeated at random.
 private struct Crowd {
     private let engine: Engine
     private let clock: TestClock
+    private let hasLogin: Bool
     private var random: SplitMix
     private var connections: [Connection] = []
     private var calls: [Task<Void, Never>] = []
+    private(set) var retries = 0
 
-    init(_ engine: Engine, _ clock: TestClock, seed: UInt64) {
-        (self.engine, self.clock, random) = (engine, clock, SplitMix(state: seed))
+    init(_ engine: Engine, _ clock: TestClock, hasLogin: Bool, seed: UInt64) {
+        (self.engine, self.clock, self.hasLogin, random) = (engine, clock, hasLogin, SplitMix(state: seed))
     }
 
     mutating func step() {
-        switch random.below(16) {
+        switch random.below(17) {
         case 0..<4: start()
         case 4..<6: one?.pause()
         case 6..<10: one?.resume()
@@ -84,6 +130,7 @@ private struct Crowd {
         case 12: call()
         case 13: calls.randomElement(using: &random)?.cancel()
         case 14: engine.lanes.width = 1 + random.below(12)
+        case 15: retry()
         default: random.below(4) == 0 ? engine.lanes.pause("images") : engine.lanes.resume("images")
         }
     }
@@ -97,12 +144,25 @@ private struct Crowd {
         if random.below(4) == 0 { request.cache = .staleWhileRevalidate }
         request.lane = [.default, "images", "api"][random.below(3)]
         if random.below(2) == 0 { request.tags = ["\(random.below(3))"] }
+        if hasLogin, random.below(2) == 0 { request.credentials = [.header(.authorization, .secret("token"))] }
+        if random.below(4) == 0 { request.retry = RetryPolicy(hedgeDelay: .milliseconds(100)) }
         return request
     }
 
-    private mutating func start() {
+    private mutating func hasRoom() -> Bool {
         if connections.count > 100 { connections.removeAll(where: \.isFinished) }
-        guard connections.count <= 100 else { return }
+        return connections.count <= 100
+    }
+
+    /// Whatever has become of the one, or will.
+    private mutating func retry() {
+        guard hasRoom(), let one else { return }
+        retries += 1
+        connections.append(one.retry())
+    }
+
+    private mutating func start() {
+        guard hasRoom() else { return }
         // Again what there was, or something else.
         let again = random.below(3) == 0 ? one?.request : nil
         let connection = engine.connection(for: again ?? request())
