@@ -196,27 +196,6 @@ import Testing
         #expect(connection.isFinished)
     }
 
-    @Test func `holds on a narrow queue of the user's own`() async throws {
-        let engine = engine()
-        let connections = connections(50, of: engine)
-        for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 1
-        for connection in connections.reversed() { queue.addOperation(connection) }
-        #expect(try await connections[49].response.status == .ok)
-        #expect(transport.requests.map(\.url) == (0..<50).map { "http://h/\($0)" })
-    }
-
-    @Test func `removed on a queue of the user's own lets the connection run`() async throws {
-        let engine = engine()
-        let connections = connections(2, of: engine)
-        connections[1].addDependency(connections[0])
-        let queue = OperationQueue()
-        queue.addOperation(connections[1])
-        connections[1].removeDependency(connections[0])
-        #expect(try await connections[1].response.status == .ok)
-    }
-
     // MARK: Results
 
     @Test func `hands its response to the request`() async throws {
