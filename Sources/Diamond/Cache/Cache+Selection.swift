@@ -13,8 +13,8 @@ extension Cache {
         // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
         defer { forgetInMemory(selection) }
         let (file, eviction, names) = (file, eviction, names(of: selection))
-        return try await writer.alone { () throws(CacheError) in
-            do throws(CacheError) {
+        return try await removingSetAside { () async throws(CacheError) in
+            try await writer.alone { () throws(CacheError) in
                 let parts = try file.parts(of: selection)
                 let isAll = selection == .all
                 if !isAll { try Self.forgetAccesses(of: parts, file) }
@@ -23,15 +23,27 @@ extension Cache {
                     ? Self.purgeAll(file)
                     : Self.slices(of: parts, names, file, CacheTable.deleteSlice)
                 if count > 0 { try eviction.giveBackAll() }
-                try file.removeSetAside()
                 return count
-            } catch {
-                // What was set aside for this just now holds what was to be erased.
-                if error.code == .corrupt { try file.removeSetAside() }
-                throw error
             }
         }
     }
+
+    /// Removes with what is erased the files that were set aside, also one that was just now: it holds what was to be
+    /// erased.
+    private func removingSetAside(_ erase: () async throws(CacheError) -> Int) async throws(CacheError) -> Int {
+        let count: Int
+        do throws(CacheError) {
+            count = try await erase()
+        } catch {
+            if error.code == .corrupt { try await removeSetAside() }
+            throw error
+        }
+        try await removeSetAside()
+        return count
+    }
+
+    @concurrent
+    private func removeSetAside() async throws(CacheError) { try file.removeSetAside() }
 
     private static func forgetAccesses(of parts: [CacheSelection], _ file: CacheFile) throws(CacheError) {
         try file.write { (connection) throws(SQLiteError) in
@@ -64,12 +76,12 @@ extension Cache {
     /// - Returns: how many there were.
     @discardableResult
     public func purge(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
-        var count = 0
-        for key in try await keys(where: predicate) { count += try await purge(.key(key)) }
-        try await forgetInEveryMemory()
-        let file = file
-        try await writer.alone { () throws(CacheError) in try file.removeSetAside() }
-        return count
+        try await removingSetAside { () async throws(CacheError) in
+            var count = 0
+            for key in try await keys(where: predicate) { count += try await purge(.key(key)) }
+            try await forgetInEveryMemory()
+            return count
+        }
     }
 
     /// Marks stale what a predicate picks out of all entries, for every process of the store. Looks at each of them.

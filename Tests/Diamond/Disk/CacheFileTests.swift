@@ -82,6 +82,18 @@ import Testing
         #expect(try setAside().count == 1)
     }
 
+    @Test func `that a purge by a predicate finds damaged does not stay beside the new one`() async throws {
+        let cache = try open()
+        let entries = try (0..<50).map { try entry("\($0)") }
+        for entry in entries { cache.store(entry) }
+        _ = try await cache.purge(entries[0].key)  // empties the log
+        try damage()
+        let error = await #expect(throws: CacheError.self) { try await cache.purge { _ in true } }
+        #expect(error?.code == .corrupt)
+        #expect(events.setAside.count == 1)
+        #expect(try setAside().isEmpty)
+    }
+
     @Test func `that is removed under a running process is made anew`() async throws {
         let uptime = Guarded<UInt64>(0)
         let cache = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
