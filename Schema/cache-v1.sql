@@ -98,10 +98,12 @@ CREATE TRIGGER entry_takes_its_body AFTER DELETE ON entry BEGIN
     DELETE FROM tag WHERE entry = old.id;
 END;
 
--- The newest changes of what other processes may have in memory: by key, by a number of the URL, or with NULL of everything.
+-- The newest changes of what other processes may have in memory: of a key, of a URL, or, where both are NULL, of
+-- everything.
 CREATE TABLE change (
     id            INTEGER PRIMARY KEY,
-    key_prefix    INTEGER
+    key_prefix    INTEGER,
+    url           INTEGER               -- 64 bits of SHA-256 over it; sealed over what stands in its place
 ) STRICT;
 
 -- Evicting is no change: what another process has in memory stays as right as it was. A partial entry is in no memory.

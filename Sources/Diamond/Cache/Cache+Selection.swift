@@ -12,7 +12,7 @@ extension Cache {
         revocations.add(selection, isErasure: true)
         // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
         defer { forgetInMemory(selection) }
-        let (file, eviction, names) = (file, eviction, names(of: selection))
+        let (file, eviction) = (file, eviction)
         return try await removingSetAside { () async throws(CacheError) in
             try await writer.alone { () throws(CacheError) in
                 let parts = try file.parts(of: selection)
@@ -21,7 +21,7 @@ extension Cache {
                 let count =
                     try isAll
                     ? Self.purgeAll(file)
-                    : Self.slices(of: parts, names, file, CacheTable.deleteSlice)
+                    : Self.slices(of: parts, selection.names(by: file.number), file, CacheTable.deleteSlice)
                 if count > 0 { try eviction.giveBackAll() }
                 return count
             }
@@ -64,9 +64,10 @@ extension Cache {
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         revocations.add(selection, isErasure: false)
         defer { forgetInMemory(selection) }
-        let (file, names) = (file, names(of: selection))
+        let file = file
         return try await writer.alone { () throws(CacheError) in
-            try Self.slices(of: file.parts(of: selection), names, file, CacheTable.invalidateSlice)
+            let names = selection.names(by: file.number)
+            return try Self.slices(of: file.parts(of: selection), names, file, CacheTable.invalidateSlice)
         }
     }
 
@@ -146,14 +147,14 @@ extension Cache {
         }
     }
 
-    // Where it is not said what it names, others of it come back from disk.
+    // Where it is not said what it names, others of it come back from disk. In another file than the one that a slot is
+    // of, its URL may have another number.
     private func forgetInMemory(_ selection: CacheSelection) {
-        if let names = selection.names { memory.remove(named: names) } else { memory.removeAll() }
-    }
-
-    /// What the file says to other processes. A sealed one tells nobody what a URL is.
-    private func names(of selection: CacheSelection) -> [Int64]? {
-        file.sealing == nil || !selection.needsKey ? selection.names : nil
+        if let names = selection.names(by: file.number), neighbors.isOfSameFile {
+            memory.remove(named: names)
+        } else {
+            memory.removeAll()
+        }
     }
 
     private typealias Slice =
@@ -163,7 +164,7 @@ extension Cache {
 
     private static func slices(
         of parts: [CacheSelection],
-        _ names: [Int64]?,
+        _ names: CacheNames?,
         _ file: CacheFile,
         _ slice: Slice
     ) throws(CacheError) -> Int {

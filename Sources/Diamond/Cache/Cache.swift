@@ -16,7 +16,7 @@ public final class Cache: Sendable {
     let eviction: Eviction
     let revocations = Revocations()
     let writer: CacheWriter
-    private let neighbors: Neighbors
+    let neighbors: Neighbors
     private let pressure: MemoryPressure
     let activity: Activity
     let now: @Sendable () -> Int64
@@ -123,7 +123,7 @@ public final class Cache: Sendable {
             if let confirmation { return stored.isUnchanged(since: confirmation.old) ? confirmation.new : stored }
             stored.readHeaders()
             memory.keep(
-                stored, under: key, request: request, url: url.map { CacheTable.number(of: $0) }, since: changes)
+                stored, under: key, request: request, url: url.map { file.number(of: $0) }, since: changes)
             return stored
         } catch {
             activity.report(.cacheFailed(reason: error.message))
@@ -170,7 +170,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameter isReplacing: whether another answer was there, and was no longer right.
     package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
-        let url = CacheTable.number(of: entry.url)
+        let url = file.number(of: entry.url)
         memory.store(entry.stored, under: entry.key, request: entry.request, url: url)
         // What is too large here may not be at another size.
         writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored))

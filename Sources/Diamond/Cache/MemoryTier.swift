@@ -7,7 +7,7 @@ import Foundation
 final class MemoryTier: Sendable {
     private struct Slot {
         var request: [UInt8]
-        /// ``CacheTable/number(of:)`` its URL; `nil` where that is not known.
+        /// ``CacheFile/number(of:)`` its URL; `nil` where that is not known.
         var url: Int64?
         var stored: StoredResponse
     }
@@ -110,27 +110,23 @@ final class MemoryTier: Sendable {
         part.slots.insert(Slot(request: request, url: url, stored: stored), under: key.prefix, cost: cost)
     }
 
-    func remove(_ key: RequestKey) { _ = remove(key.prefix) }
+    func remove(_ key: RequestKey) { remove(key.prefix) }
 
-    /// - Returns: whether there was something.
-    private func remove(_ prefix: Int64) -> Bool {
+    private func remove(_ prefix: Int64) {
         part(prefix).withLock { part in
             part.changes += 1
-            let count = part.slots.count
             part.slots.remove(prefix)
-            return part.slots.count < count
         }
     }
 
-    /// Removes what is named by the prefix of its key or the number of its URL, and what nobody knows the URL of. Looks at
-    /// every slot where a name is no key's here.
-    func remove(named names: [Int64]) {
-        let others = Set(names.filter { !remove($0) })
-        guard !others.isEmpty else { return }
+    /// Removes what is named, and, where URLs are, what nobody knows the URL of: then it looks at every slot.
+    func remove(named names: CacheNames) {
+        for prefix in names.keys { remove(prefix) }
+        guard !names.urls.isEmpty else { return }
         for part in parts {
             part.withLock { part in
                 part.changes += 1
-                part.slots.removeAll { _, slot in slot.url.map(others.contains) ?? true }
+                part.slots.removeAll { _, slot in slot.url.map(names.urls.contains) ?? true }
             }
         }
     }

@@ -7,8 +7,8 @@ import Foundation
 /// the table of changes since the last look.
 final class Neighbors: Sendable {
     enum News {
-        /// Entries that were replaced, removed or marked stale, by the prefixes of their keys and the numbers of their URLs.
-        case entries([Int64])
+        /// Entries that were replaced, removed or marked stale.
+        case entries(CacheNames)
         case everything
         case failure(CacheError)
     }
@@ -36,10 +36,10 @@ final class Neighbors: Sendable {
     }
 
     /// Whether it is time for a look.
-    var isDue: Bool {
-        let now = uptime()
-        return state.withLock { now >= $0.nextLook }
-    }
+    var isDue: Bool { uptime() >= nextLook.load(ordering: .relaxed) }
+
+    /// Whether the file that is open now is the one of the last look.
+    var isOfSameFile: Bool { state.withLock { $0.generation } == file.generation }
 
     /// `nil` where it is too early to look, or nothing has happened.
     func news() -> News? {

@@ -21,46 +21,63 @@ extension CacheTable {
         try connection.integer("SELECT coalesce(max(id), 0) FROM change")
     }
 
-    /// What changed after a change: the prefixes of keys and numbers of URLs, or `nil` where it may be anything.
+    /// What changed after a change, or `nil` where it may be anything.
     static func changes(
         after number: Int64,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (names: [Int64]?, newest: Int64) {
+    ) throws(SQLiteError) -> (names: CacheNames?, newest: Int64) {
         let newest = try newestChange(on: connection)
-        guard newest > number else { return (newest == number ? [] : nil, newest) }
-        let statement = try connection.statement("SELECT key_prefix FROM change WHERE id > ? ORDER BY id")
+        guard newest > number else { return (newest == number ? CacheNames() : nil, newest) }
+        let statement = try connection.statement("SELECT key_prefix, url FROM change WHERE id > ?")
         try statement.bind(number, at: 1)
-        var names: [Int64] = []
+        var (names, count) = (CacheNames(), Int64(0))
         while try statement.step() {
-            guard !statement.isNull(0) else { return (nil, newest) }
-            names.append(statement.int64(0))
+            count += 1
+            if !statement.isNull(0) {
+                names.keys.insert(statement.int64(0))
+            } else if !statement.isNull(1) {
+                names.urls.insert(statement.int64(1))
+            } else {
+                return (nil, newest)
+            }
         }
         // The oldest go when there are too many.
-        return (names.count < newest - number ? nil : names, newest)
+        return (count < newest - number ? nil : names, newest)
     }
 
-    /// What stands for a URL where entries are named by the prefixes of their keys: the same in every process. Where it is
-    /// some key's, too, that one is read from disk again.
-    static func number(of url: String) -> Int64 {
-        Checksum.digest(of: Data(url.utf8)).withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+    /// What stands for a text in few bytes: the same in every process.
+    static func number(of text: String) -> Int64 {
+        Checksum.digest(of: Data(text.utf8)).withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
     }
 
     /// Says what was removed or marked stale, whether or not the file had it.
     ///
-    /// - Parameter names: ``CacheSelection/names``.
-    static func addChanges(of names: [Int64]?, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    /// - Parameter names: `nil` for anything.
+    static func addChanges(of names: CacheNames?, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         guard let names else { return try addChange(of: nil, on: connection) }
-        for name in names { try addChange(of: name, on: connection) }
+        if !names.urls.isEmpty, try hasSeveralSecrets(on: connection) {
+            return try addChange(of: nil, on: connection)
+        }
+        for key in names.keys { try addChange(of: key, on: connection) }
+        for url in names.urls { try addChange(of: nil, url: url, on: connection) }
     }
 
-    /// Says that an entry was removed, or, with `nil`, that anything may have changed.
+    /// Says that an entry was removed, or, with `nil` for both, that anything may have changed.
     static func addChange(
         of prefix: Int64?,
+        url: Int64? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement("INSERT INTO change (key_prefix) VALUES (?)")
+        let statement = try connection.statement("INSERT INTO change (key_prefix, url) VALUES (?, ?)")
         try statement.bind(prefix, at: 1)
+        try statement.bind(url, at: 2)
         try statement.run()
+    }
+
+    /// Whether the store is used both in clear and sealed, or with seals that know nothing of each other: a URL then has
+    /// another number to each.
+    private static func hasSeveralSecrets(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try connection.integer("SELECT count(*) FROM fact WHERE name >= 'secret' AND name < 'secret!'") > 1
     }
 
     // MARK: Hours

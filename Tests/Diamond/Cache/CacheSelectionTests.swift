@@ -150,27 +150,44 @@ import Testing
         }
     }
 
-    @Test(arguments: Removal.allCases, [false, true])
-    func `reaches every memory, also for what the file no longer has`(removal: Removal, isOwn: Bool) async throws {
+    /// Two of one store; the time of the second stands still until it is moved.
+    private func caches(
+        _ seals: (AESGCMSeal?, AESGCMSeal?)
+    ) throws -> (first: Cache, second: Cache, uptime: Guarded<UInt64>) {
         let uptime = Guarded<UInt64>(0)
-        let first = try Cache(temporary.store, memoryCapacity: 1 << 20)
-        let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        let first = try Cache(temporary.store, seal: seals.0, memoryCapacity: 1 << 20)
+        let second = try Cache(
+            temporary.store, seal: seals.1, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        return (first, second, uptime)
+    }
+
+    private static let places = [(false, false), (true, false), (false, true), (true, true)]
+
+    @Test(arguments: Removal.allCases, places)
+    func `reaches every memory, also for what the file no longer has`(
+        removal: Removal,
+        place: (isOwn: Bool, isSealed: Bool)
+    ) async throws {
+        let seal = place.isSealed ? AESGCMSeal.first : nil
+        let (first, second, uptime) = try caches((seal, seal))
         let entry = try CacheEntry.stub("http://h/a", identity: "anna")
         second.store(entry)
         await second.flush()
         #expect(try await second.evict(to: 0).count == 1)
         uptime.withLock { $0 += Neighbors.interval }
         #expect(second.find(entry.key, request: entry.request) == entry.stored)
-        try await removal.run(on: isOwn ? second : first, entry)
+        try await removal.run(on: place.isOwn ? second : first, entry)
         uptime.withLock { $0 += Neighbors.interval }
         #expect(second.find(entry.key, request: entry.request) == nil)
     }
 
-    @Test(arguments: [Removal.purgeKey, .forgetKey, .invalidate], [false, true])
-    func `leaves the rest in every memory where keys and URLs are named`(removal: Removal, isOwn: Bool) async throws {
-        let uptime = Guarded<UInt64>(0)
-        let first = try Cache(temporary.store, memoryCapacity: 1 << 20)
-        let second = try Cache(temporary.store, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+    @Test(arguments: [Removal.purgeKey, .forgetKey, .invalidate], places)
+    func `leaves the rest in every memory where keys and URLs are named`(
+        removal: Removal,
+        place: (isOwn: Bool, isSealed: Bool)
+    ) async throws {
+        let seal = place.isSealed ? AESGCMSeal.first : nil
+        let (first, second, uptime) = try caches((seal, seal))
         let entries = try ["a", "b", "c"].map { try CacheEntry.stub("http://h/\($0)") }
         for entry in entries[..<2] { second.store(entry) }
         first.store(entries[2])
@@ -179,7 +196,7 @@ import Testing
         // From disk, as a pipeline asks.
         #expect(second.find(entries[2].key, request: entries[2].request, url: entries[2].url) != nil)
         #expect(try await second.evict(to: 0).count == 3)
-        try await removal.run(on: isOwn ? second : first, entries[0])
+        try await removal.run(on: place.isOwn ? second : first, entries[0])
         uptime.withLock { $0 += Neighbors.interval }
         let found = entries.map { second.find($0.key, request: $0.request) != nil }
         #expect(found == [false, true, true])
@@ -187,6 +204,42 @@ import Testing
 
     @Test(arguments: Removal.allCases.filter { $0 != .forgetKey })
     func `says so where the file that has the name now cannot be opened`(removal: Removal) async throws {
+    @Test(arguments: [(nil, AESGCMSeal.first), (.first, nil), (.first, .other)] as [(AESGCMSeal?, AESGCMSeal?)])
+    func `reaches by URL also the memory of a process that calls it by another number`(
+        seals: (AESGCMSeal?, AESGCMSeal?)
+    ) async throws {
+        let (first, second, uptime) = try caches(seals)
+        let entry = try CacheEntry.stub("http://h/a")
+        second.store(entry)
+        await second.flush()
+        #expect(try await second.evict(to: 0).count == 1)
+        try await first.invalidate(.url(entry.url))
+        uptime.withLock { $0 += Neighbors.interval }
+        #expect(second.find(entry.key, request: entry.request) == nil)
+    }
+
+    @Test func `reaches by URL its own memory also where the store's secret has become another one`() async throws {
+        let (_, cache, _) = try caches((.first, .first))
+        let entry = try CacheEntry.stub("http://h/a")
+        cache.store(entry)
+        await cache.flush()
+        try FileManager.default.removeItem(at: temporary.directory)
+        _ = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0)
+        try await cache.purge(.url(entry.url))
+        #expect(cache.find(entry.key, request: entry.request) == nil)
+    }
+
+    @Test func `tells other processes of keys and URLs apart, and of each once`() async throws {
+        let (cache, entries) = try await filled()
+        let before = try cache.file.read(CacheTable.newestChange)
+        try await cache.invalidate(.key(entries[0].key))
+        try await cache.purge(.url(entries[1].url))
+        let (names, _) = try cache.file.read { (connection) throws(SQLiteError) in
+            try CacheTable.changes(after: before, on: connection)
+        }
+        #expect(names == CacheNames(keys: [entries[0].key.prefix], urls: [cache.file.number(of: entries[1].url)]))
+    }
+
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let entry = try CacheEntry.stub("http://h/a", identity: "anna")
         try FileManager.default.removeItem(at: temporary.directory)

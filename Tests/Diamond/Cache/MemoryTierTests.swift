@@ -95,4 +95,20 @@ import Testing
         tier.keep(old.stored, under: old.key, request: old.request, since: try miss(tier, old))
         #expect(has(tier, old))
     }
+
+    @Test func `removes by keys those alone, and by URLs what has them or may have them`() throws {
+        let tier = MemoryTier(capacity: 1 << 20)
+        let entries = try ["unknown", "one", "other"].map { try entry($0) }
+        for (entry, url) in zip(entries, [nil, 1, 2] as [Int64?]) {
+            tier.store(entry.stored, under: entry.key, request: entry.request, url: url)
+        }
+        let left = { entries.map { self.has(tier, $0) } }
+        // Neither a key that is not here nor a number that is both names another entry.
+        tier.remove(named: CacheNames(keys: [1, 2, try entry("absent").key.prefix]))
+        #expect(left() == [true, true, true])
+        tier.remove(named: CacheNames(keys: [entries[2].key.prefix]))
+        #expect(left() == [true, true, false])
+        tier.remove(named: CacheNames(urls: [2]))
+        #expect(left() == [false, true, false])
+    }
 }

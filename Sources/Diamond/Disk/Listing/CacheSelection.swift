@@ -30,13 +30,14 @@ public struct CacheSelection: Hashable, Sendable {
         }
     }
 
-    /// What it names in memories: by the prefixes of keys, or the number of a URL; `nil` where that cannot be told without
-    /// the file.
-    var names: [Int64]? {
+    /// What it names in memories; `nil` where that cannot be told without the file.
+    ///
+    /// - Parameter number: ``CacheFile/number(of:)``.
+    func names(by number: (String) -> Int64) -> CacheNames? {
         switch content {
-        case .key(let key): [key.prefix]
-        case .keys(let keys): keys.map(\.prefix)
-        case .url(let url): [CacheTable.number(of: url)]
+        case .key(let key): CacheNames(keys: [key.prefix])
+        case .keys(let keys): CacheNames(keys: Set(keys.map(\.prefix)))
+        case .url(let url): CacheNames(urls: [number(url)])
         case .all, .tag, .identity, .urlPrefix, .host, .sealedHost, .storedBefore, .expired: nil
         }
     }

@@ -63,6 +63,10 @@ extension CacheFile {
         return row
     }
 
+    /// What stands for a URL in memories and in the file's changes: the same in every process with the store's secret. Who
+    /// has a sealed file alone cannot try out whose it is.
+    func number(of url: String) -> Int64 { CacheTable.number(of: sealing.map { $0.url(url) } ?? url) }
+
     func sealed<Value>(_ body: () throws -> Value) throws(SQLiteError) -> Value {
         do { return try body() } catch { throw SQLiteError(cannotSeal: error, path: store.cachePath) }
     }
