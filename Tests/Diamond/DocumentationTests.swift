@@ -135,6 +135,7 @@ import AsyncHTTPClient
         cache?.diskCapacity = 1 << 30
         try await cache?.invalidate(.tag("cities"))
         try await cache?.invalidate(.host("api.example.com"))
+        try await cache?.invalidate(.stored(before: .now - 86_400))
         try await engine.purge(Request("https://api.example.com/me"))
         try await cache?.purge(where: { $0.bodySize > 1 << 20 })
 

@@ -27,6 +27,8 @@ import Testing
         (.url(prefix: "https://"), [0, 1, 2, 4, 5]), (.url("https://api.example.com/v1/cities"), [0]), (.url(""), []),
         (.url(prefix: ""), [0, 1, 2, 3, 4, 5]),
         (.stored(before: 1003), [0, 1, 2]), (.stored(before: 0), []),
+        (.stored(before: Date(timeIntervalSince1970: 1.003)), [0, 1, 2]), (.stored(before: Date.distantPast), []),
+        (.stored(before: Date(timeIntervalSince1970: .infinity)), [0, 1, 2, 3, 4, 5]),
     ]
 
     private func filled(sealed: Bool = false) async throws -> (cache: Cache, entries: [CacheEntry]) {
@@ -202,8 +204,6 @@ import Testing
         #expect(found == [false, true, true])
     }
 
-    @Test(arguments: Removal.allCases.filter { $0 != .forgetKey })
-    func `says so where the file that has the name now cannot be opened`(removal: Removal) async throws {
     @Test(arguments: [(nil, AESGCMSeal.first), (.first, nil), (.first, .other)] as [(AESGCMSeal?, AESGCMSeal?)])
     func `reaches by URL also the memory of a process that calls it by another number`(
         seals: (AESGCMSeal?, AESGCMSeal?)
@@ -240,6 +240,8 @@ import Testing
         #expect(names == CacheNames(keys: [entries[0].key.prefix], urls: [cache.file.number(of: entries[1].url)]))
     }
 
+    @Test(arguments: Removal.allCases.filter { $0 != .forgetKey })
+    func `says so where the file that has the name now cannot be opened`(removal: Removal) async throws {
         let cache = try Cache(temporary.store, memoryCapacity: 0)
         let entry = try CacheEntry.stub("http://h/a", identity: "anna")
         try FileManager.default.removeItem(at: temporary.directory)

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Which entries to invalidate, purge or count.
 ///
 /// ```swift
@@ -65,7 +67,10 @@ public struct CacheSelection: Hashable, Sendable {
         CacheSelection(content: .host(host.lowercased()))
     }
 
-    /// Those that arrived, or were last confirmed, before an instant.
+    /// Those that arrived, or were last confirmed, before an instant: `.stored(before: .now - 7 * 86_400)`.
+    public static func stored(before date: Date) -> CacheSelection { .stored(before: date.milliseconds) }
+
+    /// The same.
     ///
     /// - Parameter milliseconds: since 1970.
     package static func stored(before milliseconds: Int64) -> CacheSelection {
