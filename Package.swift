@@ -128,7 +128,7 @@ let package = Package(
         // One of several processes that use a store at the same time, and are killed.
         .executableTarget(
             name: "StoreHammer",
-            dependencies: ["Diamond", "DiamondTestSupport", "DiamondTesting"],
+            dependencies: ["CSpawn", "Diamond", "DiamondSQLite", "DiamondTestSupport", "DiamondTesting"],
             path: "Tests/StoreHammer"
         ),
         // One of several processes that add to a queue and send its jobs at the same time, and are killed.
@@ -144,7 +144,7 @@ let package = Package(
         .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
         // A SQLite VFS whose calls fail when a test says so, and that forgets what was not synced.
         .target(name: "CFaultDisk", dependencies: ["CDiamondSQLite"], path: "Tests/FaultDisk"),
-        // Starts processes, which Foundation does not do reliably on Linux.
+        // Starts processes, which Foundation does not do reliably on Linux, and forks.
         .target(name: "CSpawn", path: "Tests/Spawn"),
         .target(
             name: "DiamondTestSupport",

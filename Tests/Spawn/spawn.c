@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <unistd.h>
 
 static int add(posix_spawn_file_actions_t *actions, const int descriptors[3]) {
     for (int number = 0; number < 3; number++) {
@@ -39,3 +40,5 @@ int spawn_child(pid_t *identifier, const char *path, char *const arguments[], ch
     posix_spawnattr_destroy(&attributes);
     return result;
 }
+
+pid_t spawn_fork(void) { return fork(); }

@@ -2,12 +2,14 @@ import Diamond
 import DiamondTestSupport
 import Foundation
 
-// Stores, reads, marks stale and erases in one store for as long as it lives, beside others of its kind, any of which
-// may be killed at any moment: StoreHammer DIRECTORY SEED ROUNDS. Ends with 1 and a line as soon as an answer is wrong.
+// Stores, reads, marks stale and erases in one store, beside others of its kind, any of which may be killed at any
+// moment, for a number of rounds, or of seconds where these are over before: StoreHammer DIRECTORY SEED ROUNDS [SECONDS].
+// Ends with 1 and a line as soon as an answer is wrong. StoreHammer fork DIRECTORY: see ForkedChild.
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
-guard arguments.count == 3, let seed = UInt64(arguments[1]), let rounds = Int(arguments[2]) else {
-    FileHandle.standardError.write(Data("usage: StoreHammer DIRECTORY SEED ROUNDS\n".utf8))
+if arguments.count == 2, arguments[0] == "fork" { exit(try await ForkedChild.run(in: arguments[1])) }
+guard (3...4).contains(arguments.count), let seed = UInt64(arguments[1]), let rounds = Int(arguments[2]) else {
+    FileHandle.standardError.write(Data("usage: StoreHammer DIRECTORY SEED ROUNDS [SECONDS]\n".utf8))
     exit(64)
 }
 

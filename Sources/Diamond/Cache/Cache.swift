@@ -136,7 +136,10 @@ public final class Cache: Sendable {
         switch changes {
         case .entries(let names): memory.remove(named: names)
         case .everything: memory.removeAll()
-        case .failure(let error): activity.report(.cacheFailed(reason: error.message))
+        case .failure(let error):
+            // A forked child will never hear what others change.
+            if error.code == .forked { memory.removeAll() }
+            activity.report(.cacheFailed(reason: error.message))
         }
     }
 

@@ -18,6 +18,8 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let diskFull = Code(description: "diskFull")
         /// Another process holds the file for longer than 5 seconds.
         public static let busy = Code(description: "busy")
+        /// The process is a fork of the one that opened the cache: open one after the fork.
+        public static let forked = Code(description: "forked")
         /// The disk fails to read or write.
         public static let diskError = Code(description: "diskError")
         /// The seal cannot seal or open the store's secret, or an entry.
@@ -50,6 +52,6 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
         .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt,
         .ioError: .diskError, .noSharedMemory: .diskFull, .cannotSeal: .cannotSeal,
-        .entryGone: .entryGone,
+        .entryGone: .entryGone, .forked: .forked,
     ]
 }

@@ -78,3 +78,8 @@ import Testing
         try expectSound()
     }
 }
+
+    @Test func `is refused to a forked child by its parent's cache, which lets it wait for nothing`() async throws {
+        let process = try ChildProcess(BuiltTool("StoreHammer").url, ["fork", temporary.directory.path])
+        #expect(await process.ended() == .exited(0), "the number of the check in ForkedChild")
+    }

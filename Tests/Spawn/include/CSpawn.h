@@ -12,4 +12,7 @@
 int spawn_child(pid_t *identifier, const char *path, char *const arguments[], char *const variables[],
                 const int descriptors[3]);
 
+/// fork(2), which Swift refuses to import on Apple platforms: in the child the calling thread is the only one.
+pid_t spawn_fork(void);
+
 #endif

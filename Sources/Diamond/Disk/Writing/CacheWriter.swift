@@ -1,5 +1,7 @@
 import DiamondSQLite
 import Dispatch
+import Foundation
+import Synchronization
 
 /// Puts changes on disk behind the callers, up to 64 in one transaction, and evicts what is too much.
 ///
@@ -26,6 +28,9 @@ final class CacheWriter: Sendable {
     private let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
     private let alarm: WriterAlarm
 
+    /// A forked child has none of the queue's threads: what it waits for there never comes.
+    private let process = getpid()
+    private let hasToldOfFork = Atomic(false)
     /// Told of what was confirmed and is no longer there, or not as it was.
     private let whenGone: @Sendable (RequestKey) -> Void
 
@@ -43,10 +48,12 @@ final class CacheWriter: Sendable {
         self.activity = activity
     }
 
-    /// - Returns: `false` when too much waits already, or a confirmation is of what waits to be replaced.
+    /// - Returns: `false` when too much waits already, a confirmation is of what waits to be replaced, or this is a forked
+    ///   child.
     @discardableResult
     func add(_ change: CacheChange) -> Bool {
         let hour = eviction.hour
+        guard !reportFork() else { return false }
         let (due, finished) = state.withLock { state -> (PendingChanges.Due?, CacheCounts?) in
             guard let effective = state.effective(change),
                 effective.cost == 0 || state.cost + effective.cost <= Self.backlog
@@ -98,6 +105,7 @@ final class CacheWriter: Sendable {
         await withCheckedContinuation { continuation in
             queue.async {
                 var isMore = self.drain() ?? self.evictIfNeeded()
+        guard !reportFork() else { return }
                 while isMore { isMore = self.evictSlice() }
                 self.write(self.takeFacts())
                 continuation.resume()
@@ -113,6 +121,7 @@ final class CacheWriter: Sendable {
         let result: Swift.Result<Result, CacheError> = await withCheckedContinuation { continuation in
             queue.async {
                 if self.drain() == true { self.scheduleEviction() }
+        try refuseFork()
                 self.write(self.takeFacts())
                 let result = Swift.Result { () throws(CacheError) in
                     try self.file.reopenIfReplaced()
@@ -130,6 +139,25 @@ final class CacheWriter: Sendable {
     private func scheduleDrain() { queue.async { self.writeWaiting() } }
 
     /// Writes what waits, and evicts. On the queue.
+    private func refuseFork() throws(CacheError) {
+        guard getpid() != process else { return }
+        throw CacheError(SQLiteError(.forked, "opened before a fork", path: file.store.cachePath))
+    }
+
+    /// - Returns: whether this is a forked child: then nothing is written, which is told once.
+    private func reportFork() -> Bool {
+        do throws(CacheError) {
+            try refuseFork()
+            return false
+        } catch {
+            let isNew = !hasToldOfFork.exchange(true, ordering: .relaxed)
+            if isNew { activity.report(.cacheFailed(reason: error.message)) }
+            return true
+        }
+    }
+
+    private func scheduleFacts() { queue.async { self.write(self.takeFacts()) } }
+
     func writeWaiting() { if drain() ?? evictSlice() { scheduleEviction() } }
 
     /// Writes what waits, into the file that has the store's name now.
