@@ -202,7 +202,7 @@ public final class Cache: Sendable {
     /// Counts an answer from the cache, and records it.
     package func count(_ source: Response.Source, of stored: StoredResponse, under key: RequestKey) {
         let now = now()
-        writer.count(in: CacheCounts.hour(of: now), of: CacheAccess(key, stored, at: now, .hit)) { counts in
+        writer.count(CacheAccess(key, stored, at: now, .hit), in: CacheCounts.hour(of: now)) { counts in
             switch source {
             case .stale: counts.staleHits += 1
             case .revalidated: counts.revalidations += 1

@@ -1,5 +1,6 @@
 import DiamondSQLite
 import Foundation
+import Synchronization
 
 /// What other processes have changed of what this one may have in memory.
 ///
@@ -14,7 +15,6 @@ final class Neighbors: Sendable {
     }
 
     private struct State {
-        var nextLook: UInt64
         var lastChange: Int64
         var generation: Int
     }
@@ -25,6 +25,8 @@ final class Neighbors: Sendable {
     private let file: CacheFile
     private let uptime: @Sendable () -> UInt64
     private let state: Guarded<State>
+    /// Apart from the state, because every hit asks: a lock here would be everybody's.
+    private let nextLook: Atomic<UInt64>
 
     /// - Parameter uptime: nanoseconds of a clock that only goes forward.
     init(file: CacheFile, uptime: @escaping @Sendable () -> UInt64) throws(CacheError) {
@@ -32,7 +34,8 @@ final class Neighbors: Sendable {
         self.uptime = uptime
         let generation = file.generation
         let last = try file.read(CacheTable.newestChange)
-        state = Guarded(State(nextLook: uptime() + Self.interval, lastChange: last, generation: generation))
+        state = Guarded(State(lastChange: last, generation: generation))
+        nextLook = Atomic(uptime() + Self.interval)
     }
 
     /// Whether it is time for a look.
@@ -43,13 +46,12 @@ final class Neighbors: Sendable {
 
     /// `nil` where it is too early to look, or nothing has happened.
     func news() -> News? {
-        let now = uptime()
-        let known: State? = state.withLock { state in
-            guard now >= state.nextLook else { return nil }
-            state.nextLook = now + Self.interval
-            return state
-        }
-        return known.flatMap(look)
+        let (now, next) = (uptime(), nextLook.load(ordering: .relaxed))
+        // Of those who come at the same time, one looks.
+        guard now >= next,
+            nextLook.compareExchange(expected: next, desired: now + Self.interval, ordering: .relaxed).exchanged
+        else { return nil }
+        return look(state.withLock { $0 })
     }
 
     private func look(_ known: State) -> News? {

@@ -40,7 +40,7 @@ extension Cache {
             second: now() / 1000,
             kind: isReplacing ? .replaced : .stored
         )
-        writer.count(in: CacheCounts.hour(of: now()), of: access) { $0.stores += 1 }
+        writer.count(access, in: CacheCounts.hour(of: now())) { $0.stores += 1 }
         activity.report(.stored)
     }
 }

@@ -3,8 +3,8 @@
 /// Repeats of a key within one second are counted in one access: no cache that turns over slower than that tells them
 /// apart, and a key that is asked for all the time costs one row a second.
 package struct AccessLog: Sendable {
-    /// Beyond, they are a write of their own.
-    static let mostWaiting = 4096
+    /// Beyond, they are a write of their own: 4096 in the parts of an ``AccessRecorder``.
+    static let mostWaiting = 512
 
     package var sampling: Sampling
     private var waiting: [CacheAccess] = []
@@ -13,16 +13,19 @@ package struct AccessLog: Sendable {
 
     package init(sampling: Sampling = Sampling()) { self.sampling = sampling }
 
-    var isEmpty: Bool { waiting.isEmpty }
-    var isFull: Bool { waiting.count >= Self.mostWaiting }
-
-    package mutating func add(_ access: CacheAccess) {
-        guard sampling.has(access.prefix) else { return pass(access) }
+    /// - Returns: whether so many wait since now that they are to be written.
+    @discardableResult
+    package mutating func add(_ access: CacheAccess) -> Bool {
+        guard sampling.has(access.prefix) else {
+            pass(access)
+            return false
+        }
         if access.kind == .hit, let place = places[access.prefix], waiting[place].second == access.second {
             waiting[place].uses += 1
-        } else {
-            append(access)
+            return false
         }
+        append(access)
+        return waiting.count == Self.mostWaiting
     }
 
     private mutating func pass(_ access: CacheAccess) {

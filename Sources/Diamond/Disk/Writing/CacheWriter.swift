@@ -11,11 +11,11 @@ final class CacheWriter: Sendable {
     /// What goes along with a group of changes.
     private struct Facts {
         var visited: Set<Int64> = []
-        var counts: CacheCounts?
+        var counts: [CacheCounts] = []
         var accesses: [CacheAccess] = []
         var failed: Set<RequestKey> = []
 
-        var isEmpty: Bool { visited.isEmpty && counts == nil && accesses.isEmpty && failed.isEmpty }
+        var isEmpty: Bool { visited.isEmpty && counts.isEmpty && accesses.isEmpty && failed.isEmpty }
     }
 
     /// Bytes of bodies that may wait. When the disk is slower than the network, what comes beyond is not stored.
@@ -25,12 +25,13 @@ final class CacheWriter: Sendable {
     private let eviction: Eviction
     private let activity: Activity
     private let state = Guarded(PendingChanges())
+    private let recorder = AccessRecorder()
     private let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
     private let alarm: WriterAlarm
-
     /// A forked child has none of the queue's threads: what it waits for there never comes.
     private let process = getpid()
     private let hasToldOfFork = Atomic(false)
+
     /// Told of what was confirmed and is no longer there, or not as it was.
     private let whenGone: @Sendable (RequestKey) -> Void
 
@@ -52,17 +53,17 @@ final class CacheWriter: Sendable {
     ///   child.
     @discardableResult
     func add(_ change: CacheChange) -> Bool {
-        let hour = eviction.hour
         guard !reportFork() else { return false }
+        let hour = eviction.hour
         let (due, finished) = state.withLock { state -> (PendingChanges.Due?, CacheCounts?) in
             guard let effective = state.effective(change),
                 effective.cost == 0 || state.cost + effective.cost <= Self.backlog
             else { return (nil, nil) }
             let due = state.add(effective)
             // Under the same lock, so that it goes along in the change's own transaction.
-            return (due, change.isStore ? state.count(in: hour) { $0.stores += 1 } : nil)
+            return (due, change.isStore ? state.counts.count(in: hour) { $0.stores += 1 } : nil)
         }
-        if let finished { queue.async { self.write(Facts(counts: finished)) } }
+        if let finished { queue.async { self.write(Facts(counts: [finished])) } }
         switch due {
         case .now: scheduleDrain()
         case .soon: alarm.set(for: self, on: queue)
@@ -81,18 +82,20 @@ final class CacheWriter: Sendable {
         if mustSchedule { scheduleDrain() }
     }
 
-    /// Records an access; written with the next change.
-    func record(_ access: CacheAccess) { state.withLock { $0.accesses.add(access) } }
+    /// Records an access; written with the next change, or where much waits.
+    func record(_ access: CacheAccess) { if recorder.record(access) { scheduleFacts() } }
 
-    /// Counts something in an hour, and records the access that it was; written with the next change.
-    func count(in hour: Int64, of access: CacheAccess? = nil, _ body: (inout CacheCounts) -> Void) {
-        let (finished, mustSchedule) = state.withLock { state in
-            if let access { state.accesses.add(access) }
-            let finished = state.count(in: hour, body)
-            return (finished, state.accesses.isFull && state.schedule())
-        }
-        if let finished { queue.async { self.write(Facts(counts: finished)) } }
-        if mustSchedule { scheduleDrain() }
+    /// Counts something in an hour; written with the next change.
+    func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) {
+        let finished = state.withLock { $0.counts.count(in: hour, body) }
+        if let finished { queue.async { self.write(Facts(counts: [finished])) } }
+    }
+
+    /// The same, and records the access that it was. Every hit comes here.
+    func count(_ access: CacheAccess, in hour: Int64, _ body: (inout CacheCounts) -> Void) {
+        let (isFull, finished) = recorder.count(access, in: hour, body)
+        if let finished { queue.async { self.write(Facts(counts: [finished])) } }
+        if isFull { scheduleFacts() }
     }
 
     /// The last change of a key that is not on disk yet: what a look-up has to believe before the disk.
@@ -102,10 +105,10 @@ final class CacheWriter: Sendable {
 
     /// Returns when everything added before is on disk, or has failed, and what was too much is evicted.
     func flush() async {
+        guard !reportFork() else { return }
         await withCheckedContinuation { continuation in
             queue.async {
                 var isMore = self.drain() ?? self.evictIfNeeded()
-        guard !reportFork() else { return }
                 while isMore { isMore = self.evictSlice() }
                 self.write(self.takeFacts())
                 continuation.resume()
@@ -118,10 +121,10 @@ final class CacheWriter: Sendable {
     func alone<Result: Sendable>(_ body: @escaping @Sendable () throws(CacheError) -> Result) async throws(CacheError)
         -> Result
     {
+        try refuseFork()
         let result: Swift.Result<Result, CacheError> = await withCheckedContinuation { continuation in
             queue.async {
                 if self.drain() == true { self.scheduleEviction() }
-        try refuseFork()
                 self.write(self.takeFacts())
                 let result = Swift.Result { () throws(CacheError) in
                     try self.file.reopenIfReplaced()
@@ -136,9 +139,6 @@ final class CacheWriter: Sendable {
     /// What the disk has under a key was written beside the changes, and is right.
     func clearFailure(of key: RequestKey) { _ = state.withLock { $0.failed.remove(key) } }
 
-    private func scheduleDrain() { queue.async { self.writeWaiting() } }
-
-    /// Writes what waits, and evicts. On the queue.
     private func refuseFork() throws(CacheError) {
         guard getpid() != process else { return }
         throw CacheError(SQLiteError(.forked, "opened before a fork", path: file.store.cachePath))
@@ -158,6 +158,9 @@ final class CacheWriter: Sendable {
 
     private func scheduleFacts() { queue.async { self.write(self.takeFacts()) } }
 
+    private func scheduleDrain() { queue.async { self.writeWaiting() } }
+
+    /// Writes what waits, and evicts. On the queue.
     func writeWaiting() { if drain() ?? evictSlice() { scheduleEviction() } }
 
     /// Writes what waits, into the file that has the store's name now.
@@ -238,11 +241,12 @@ final class CacheWriter: Sendable {
     // MARK: What goes along
 
     private func takeFacts() -> Facts {
-        state.withLock { state in
+        let (counts, accesses) = recorder.take()
+        return state.withLock { state in
             let facts = Facts(
                 visited: state.visited,
-                counts: state.counts,
-                accesses: state.accesses.take(),
+                counts: counts + [state.counts].compactMap(\.self),
+                accesses: accesses,
                 failed: state.failed
             )
             (state.visited, state.counts) = ([], nil)
@@ -272,10 +276,8 @@ final class CacheWriter: Sendable {
             return (sampling, looks ? try CacheTable.pages(on: connection) : nil, gone)
         }
         for key in gone { whenGone(key) }
-        state.withLock { state in
-            state.failed.subtract(facts.failed)
-            if let sampling { state.accesses.sampling = sampling }
-        }
+        state.withLock { $0.failed.subtract(facts.failed) }
+        if let sampling { recorder.sample(sampling) }
         return pages
     }
 
@@ -286,7 +288,7 @@ final class CacheWriter: Sendable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling? {
         if !facts.visited.isEmpty { try CacheTable.visit(facts.visited, on: connection) }
-        if let counts = facts.counts { try CacheTable.add(counts, on: connection) }
+        for counts in facts.counts { try CacheTable.add(counts, on: connection) }
         guard !facts.accesses.isEmpty else { return nil }
         return try CacheTable.record(facts.accesses, capacity: capacity, on: connection)
     }

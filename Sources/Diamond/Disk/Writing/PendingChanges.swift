@@ -15,8 +15,8 @@ struct PendingChanges {
     var isScheduled = false
     /// Entries that were used, by the prefixes of their keys: written with the next change.
     var visited: Set<Int64> = []
+    /// Of what goes with changes; hits are counted apart.
     var counts: CacheCounts?
-    var accesses = AccessLog()
     /// Keys whose last change could not be written: what the disk has under them is older than it, and is erased
     /// with the next change that can be.
     var failed: Set<RequestKey> = []
@@ -24,7 +24,7 @@ struct PendingChanges {
 
 extension PendingChanges {
     /// Whether what goes along with changes has become a write of its own.
-    var hasMuchToTell: Bool { visited.count >= Self.mostVisits || accesses.isFull }
+    var hasMuchToTell: Bool { visited.count >= Self.mostVisits }
 
     /// When a change is to be written.
     enum Due {
@@ -56,15 +56,6 @@ extension PendingChanges {
         let isUrgent = change.isErasure || waiting.count >= Self.groupSize || cost >= Self.groupCost
         isScheduled = isUrgent
         return isUrgent ? .now : .soon
-    }
-
-    /// - Returns: the counts of another hour, which has ended.
-    mutating func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) -> CacheCounts? {
-        let finished = counts.flatMap { $0.hour == hour ? nil : $0 }
-        var current = finished == nil ? counts ?? CacheCounts(hour: hour) : CacheCounts(hour: hour)
-        body(&current)
-        counts = current
-        return finished
     }
 
     /// - Returns: whether nobody has been asked to write yet.
