@@ -175,8 +175,8 @@ public final class Cache: Sendable {
     package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
         let url = file.number(of: entry.url)
         memory.store(entry.stored, under: entry.key, request: entry.request, url: url)
-        // What is too large here may not be at another size.
-        writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored))
+        // What is too large here may not be at another size. Not written before the row, whose size on disk it takes.
+        defer { writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored)) }
         // Otherwise an older answer on disk would come back.
         guard !eviction.isTooLarge(entry.stored.body.count), writer.add(.store(entry)) else {
             return _ = writer.add(.delete(entry.key))

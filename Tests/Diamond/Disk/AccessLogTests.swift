@@ -211,6 +211,24 @@ import Testing
         #expect(try Set(accesses(cache).map(\.prefix)) == Set(entries.map(\.key.prefix)))
     }
 
+    @Test func `has what the rows take on disk, where there are any`() async throws {
+        let cache = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0)
+        let (kept, gone) = try (CacheEntry.stub("a", size: 1000), CacheEntry.stub("b", size: 1000))
+        cache.store(kept)
+        cache.count(.cache, of: gone.stored, under: gone.key)
+        await cache.flush()
+        let recorded = Dictionary(grouping: try accesses(cache), by: \.prefix).mapValues { $0.map(\.entrySize) }
+        let texts = try temporary.texts("SELECT body_size + length(headers) FROM entry")
+        let size = try #require(texts.first.flatMap { Int64($0) })
+        #expect(recorded[kept.key.prefix] == [size + CacheAccess.rowSize])
+        #expect(recorded[gone.key.prefix] == [1000 + Int64(gone.stored.headerBlock.count) + CacheAccess.rowSize])
+        // Of a row that nobody has written, nothing is believed.
+        try temporary.execute("UPDATE entry SET body_size = 9223372036854775807; DELETE FROM access")
+        cache.count(.cache, of: kept.stored, under: kept.key)
+        await cache.flush()
+        #expect(try accesses(cache).map(\.entrySize) == recorded[gone.key.prefix])
+    }
+
     @Test func `has what was too large to be kept`() async throws {
         let cache = try open(16 << 20)
         cache.store(try .stub("a", size: 5 << 20))

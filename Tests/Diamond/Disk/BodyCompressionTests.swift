@@ -143,6 +143,22 @@ import Testing
         #expect(try cache.found(entry) == Data("body".utf8))
     }
 
+    @Test(arguments: [false, true]) func `are recorded with what they take on disk`(isStreamed: Bool) async throws {
+        let cache = try open()
+        let entry = try entry("a", Self.text(3_000_000))
+        if isStreamed { try await cache.stream(entry) } else { cache.store(entry) }
+        await cache.flush()
+        cache.count(.cache, of: entry.stored, under: entry.key)
+        await cache.flush()
+        let stored = try #require(try cache.list(limit: 1).first).bodySize
+        let recorded = try cache.file.read(CacheTable.accesses).accesses
+        #expect(recorded.map(\.kind) == [.stored, .hit])
+        #expect(recorded.map(\.bodySize) == [3_000_000, 3_000_000])
+        #expect(stored < 1_500_000)
+        let size = stored + Int64(entry.stored.headerBlock.count) + CacheAccess.rowSize
+        #expect(recorded.map(\.entrySize) == [size, size])
+    }
+
     @Test func `are what an engine writes that is told to`() async throws {
         let text = String(decoding: Self.text(20_000), as: UTF8.self)
         var configuration = Engine.Configuration(store: temporary.store)

@@ -14,8 +14,9 @@ package struct CacheAccess: Hashable, Sendable {
 
     /// ``RequestKey/prefix``.
     package var prefix: Int64
+    /// Bytes of the body as it goes over the network.
     package var bodySize: Int64
-    /// All that the entry takes.
+    /// All that the entry takes; where it is written, what it takes on disk.
     package var entrySize: Int64
     /// Since 1970.
     package var second: Int64

@@ -82,6 +82,7 @@ extension CacheTable {
         return next
     }
 
+    /// With what its row takes, where it has one: compressed, and sealed. A size that nobody has written counts for none.
     private static func insert(
         _ access: CacheAccess,
         on connection: borrowing SQLiteConnection
@@ -89,10 +90,14 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             INSERT INTO access (key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?1, ?2, coalesce((
+                SELECT body_size + length(headers) + ?10 FROM entry
+                WHERE key_prefix = ?1 AND variant = 0 AND is_partial = 0 AND body_size BETWEEN 0 AND ?11
+            ), ?3), ?4, ?5, ?6, ?7, ?8, ?9)
             """
         )
-        for (index, value) in access.columns.enumerated() { try statement.bind(value, at: Int32(index) + 1) }
+        let values = access.columns + [CacheAccess.rowSize, Int64(largestBody)]
+        for (index, value) in values.enumerated() { try statement.bind(value, at: Int32(index) + 1) }
         try statement.run()
     }
 
