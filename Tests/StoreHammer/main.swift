@@ -12,6 +12,7 @@ guard (3...4).contains(arguments.count), let seed = UInt64(arguments[1]), let ro
     FileHandle.standardError.write(Data("usage: StoreHammer DIRECTORY SEED ROUNDS [SECONDS]\n".utf8))
     exit(64)
 }
+let end = arguments.dropFirst(3).first.flatMap { Int($0) }.map { ContinuousClock.now + .seconds($0) }
 
 let activity = Activity()
 let observation = activity.observe { event in
@@ -56,6 +57,7 @@ func partial(of entry: CacheEntry) throws(CacheError) -> PartialBody? {
 
 do {
     for _ in 0..<rounds {
+        if let end, ContinuousClock.now >= end { break }
         let sample = HammerSample(number: Int.random(in: 0..<400, using: &random))
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<35: cache.store(try sample.entry(version: .random(in: 0...255, using: &random)))

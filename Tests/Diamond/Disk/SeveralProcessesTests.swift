@@ -11,11 +11,15 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `A store that several processes use` {
     let temporary = TemporaryStore()
 
-    private func hammer(seed: UInt64, rounds: Int) throws -> (process: ChildProcess, output: Pipe) {
+    private func hammer(
+        seed: UInt64,
+        rounds: Int,
+        seconds: Int? = nil
+    ) throws -> (process: ChildProcess, output: Pipe) {
         let output = Pipe()
         let process = try ChildProcess(
             BuiltTool("StoreHammer").url,
-            [temporary.directory.path, "\(seed)", "\(rounds)"],
+            [temporary.directory.path, "\(seed)", "\(rounds)"] + [seconds].compactMap { $0.map(String.init) },
             output: .pipe(output)
         )
         return (process, output)
@@ -53,7 +57,9 @@ import Testing
 
     @Test func `never gives a wrong answer, and fails none of them`() async throws {
         let hammers = try (0..<Effort.rounds(3, soaking: 8)).map {
-            try hammer(seed: Effort.seed &+ UInt64($0), rounds: Effort.rounds(200, soaking: 20_000))
+            try hammer(
+                seed: Effort.seed &+ UInt64($0), rounds: Effort.rounds(200, soaking: .max),
+                seconds: Effort.isSoaking ? 30 : nil)
         }
         for (process, output) in hammers {
             let (ending, text) = (await process.ended(), await Self.text(output))
@@ -77,9 +83,9 @@ import Testing
         }
         try expectSound()
     }
-}
 
     @Test func `is refused to a forked child by its parent's cache, which lets it wait for nothing`() async throws {
         let process = try ChildProcess(BuiltTool("StoreHammer").url, ["fork", temporary.directory.path])
         #expect(await process.ended() == .exited(0), "the number of the check in ForkedChild")
     }
+}
