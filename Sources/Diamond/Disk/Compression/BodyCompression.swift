@@ -25,7 +25,7 @@ enum BodyCompression {
     /// Bytes of the two numbers before a chunk.
     private static let headSize = 8
 
-    /// Whether an answer is text by its type, whose bodies shrink to a third or less; what is compressed in itself
+    /// Whether an answer is text by its type, whose bodies shrink to about a quarter; what is compressed in itself
     /// (images, video, archives) does not.
     static func suits(_ stored: StoredResponse) -> Bool {
         guard let type = stored.headers[.contentType] else { return false }
