@@ -99,6 +99,30 @@ import Testing
         await engine.close()
     }
 
+    /// Whatever is shared with others.
+    private final class Kept: Sendable {}
+
+    /// `@unchecked Sendable`: set before it is shared.
+    private final class Left: @unchecked Sendable {
+        weak var kept: Kept?
+    }
+
+    @Test func `keeps nothing of the caller's when it is over`() async throws {
+        let left = Left()
+        let reservoir = Reservoir { $0.flows = [.broken(1_000_000)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        do {
+            let kept = Kept()
+            left.kept = kept
+            let download = try await engine.download(Request("http://h/"), to: file) { _ in
+                withExtendedLifetime(kept) {}
+            }
+            #expect(download.attempts.count == 2)
+        }
+        await untilTrue { left.kept == nil }
+        await engine.close()
+    }
+
     // MARK: Its rest
 
     @Test func `is gone on with from wherever it breaks`() async throws {

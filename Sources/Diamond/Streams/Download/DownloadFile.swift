@@ -57,7 +57,8 @@ final class DownloadFile: BodySink {
 
     func hear(_ event: ExchangeEvent) {
         guard let progress, case .began(let meter) = event else { return }
-        meter.listen { progress(meter.progress) }
+        // It keeps who listens.
+        meter.listen { [weak meter] in if let meter { progress(meter.progress) } }
     }
 
     // MARK: Its end
