@@ -22,7 +22,7 @@ import Testing
         var configuration = Engine.Configuration(store: nil)
         let (isAnswering, asked) = (isAnswering, asked)
         configuration.transport = StubTransport { request throws(TransportError) in
-            guard !request.url.hasSuffix("/small") else { return .stub() }
+            guard !request.url.hasSuffix("/small"), request.method != .delete else { return .stub() }
             asked.withLock { $0 += 1 }
             await isAnswering.wait()
             let status: HTTPResponse.Status = request.url.hasSuffix("/missing") ? .notFound : .ok
@@ -140,6 +140,27 @@ import Testing
         #expect(engine.handovers.waiting == 3)
         isAnswering.open()
         for task in tasks { _ = try await task.value }
+        await engine.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `is not shared with who asks when it was changed since`(hasCache: Bool) async throws {
+        let temporary = TemporaryStore()
+        let engine = engine { if hasCache { $0.store = temporary.store } }
+        var tasks = await readers(1, engine)
+        await untilTrue { asked.withLock { $0 } == 1 }
+        _ = try await engine.send(Request("http://h/other", method: .delete))
+        tasks.append(reader(engine))
+        await untilTrue { engine.handovers.waiting == 2 }
+        _ = try await engine.send(Request("http://h/large", method: .delete))
+        tasks.append(reader(engine))
+        await untilTrue { asked.withLock { $0 } == 2 }
+        // And who comes now joins the new one.
+        tasks.append(reader(engine))
+        await untilTrue { engine.handovers.waiting == 2 }
+        isAnswering.open()
+        for task in tasks { #expect(try await task.value == Data("body".utf8)) }
+        #expect(asked.withLock { $0 } == 2)
         await engine.close()
     }
 

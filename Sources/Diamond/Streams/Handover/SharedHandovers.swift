@@ -13,8 +13,16 @@ final class SharedHandovers: Sendable {
         let epoch: Int
     }
 
+    /// One that others may join.
+    private struct Begun {
+        let handover: Handover
+        let number: Int
+        /// How many ``Revocations`` there were when it was begun.
+        let revocations: Int
+    }
+
     private struct State {
-        var handovers: [Key: (handover: Handover, number: Int)] = [:]
+        var handovers: [Key: Begun] = [:]
         var count = 0
     }
 
@@ -32,20 +40,28 @@ final class SharedHandovers: Sendable {
         limit: Int,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
-        guard let key = try await pipeline.handoverKey(request, limit) else {
+        guard let (key, passage) = try await pipeline.handoverKey(request, limit) else {
             return try await Handover.open(request, limit: limit, over: pipeline)
         }
-        return try await open(key, over: pipeline)
+        return try await open(key, passage, over: pipeline)
     }
 
-    /// Joins who asks the same, or begins.
-    private func open(_ key: Key, over pipeline: Pipeline) async throws(ConnectionError) -> StreamedResponse {
+    /// Joins who asks the same, unless what that brings was invalidated since it began, or begins.
+    private func open(
+        _ key: Key,
+        _ passage: Passage,
+        over pipeline: Pipeline
+    ) async throws(ConnectionError) -> StreamedResponse {
         let (handover, consumer) = state.withLock { state in
-            if let consumer = state.handovers[key]?.handover.join() { return (nil as Handover?, consumer) }
+            if let begun = state.handovers[key], !pipeline.isRevoked(passage, since: begun.revocations),
+                let consumer = begun.handover.join()
+            {
+                return (nil as Handover?, consumer)
+            }
             state.count += 1
             let number = state.count
             let handover = Handover(limit: key.limit, window: Self.window) { [self] in remove(key, number) }
-            state.handovers[key] = (handover, number)
+            state.handovers[key] = Begun(handover: handover, number: number, revocations: pipeline.revocations)
             return (handover, handover.first)
         }
         handover?.start(key.request, over: pipeline, isDetached: true)
@@ -68,14 +84,18 @@ final class SharedHandovers: Sendable {
 extension Pipeline {
     /// `nil` for what asks for an exchange of its own, as with ``Question/flightKey(_:_:)``, and for what code of the app
     /// sends in the middle of a request.
-    fileprivate func handoverKey(_ request: Request, _ limit: Int) async throws(ConnectionError) -> SharedHandovers.Key?
-    {
+    fileprivate func handoverKey(
+        _ request: Request,
+        _ limit: Int
+    ) async throws(ConnectionError) -> (SharedHandovers.Key, Passage)? {
         guard !Hook.isRunning, request.cache.mode != .reload, request.body?.readsFiles != true else { return nil }
         let epoch = forgotten.count
         // As it is sent: nobody is asked again for whom it is.
         let resolved = try await environment.resolve(request)
         let passage = try Passage(resolved, rules: environment.rules, at: epoch).considering(
             wire.cookies, at: wire.date)
-        return passage.identity.map { SharedHandovers.Key(request: resolved, key: $0.key, limit: limit, epoch: epoch) }
+        return passage.identity.map { identity in
+            (SharedHandovers.Key(request: resolved, key: identity.key, limit: limit, epoch: epoch), passage)
+        }
     }
 }
