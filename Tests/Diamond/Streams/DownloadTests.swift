@@ -213,6 +213,35 @@ import Testing
         await engine.close()
     }
 
+    @Test func `removes what one that was killed has left, wherever that was to go`() async throws {
+        let part = ".diamond-\(UUID().uuidString).part"
+        let others = [".diamond-notes.part", ".\(UUID().uuidString).part", "a\(part)"]
+        for name in [part] + others { try Data("old".utf8).write(to: directory.appending(path: name)) }
+        let engine = engine { $0.transport = StubTransport() }
+        _ = try await engine.download(Request("http://h/"), to: file)
+        #expect(names.sorted() == (others + ["cities.zip"]).sorted())
+        await engine.close()
+    }
+
+    @Test func `goes on beside others to the same place, and the last that is whole is there`() async throws {
+        let isHeld = Gate()
+        let transport = StubTransport { request throws(TransportError) in
+            if request.url.hasSuffix("/slow") { await isHeld.wait() }
+            return .stub(body: request.url)
+        }
+        let engine = engine { $0.transport = transport }
+        let slow = Task { [file] in try await engine.download(Request("http://h/slow"), to: file) }
+        await untilTrue { transport.requests.count == 1 }
+        let part = names
+        _ = try await engine.download(Request("http://h/fast"), to: file)
+        #expect(part.count == 1 && Set(names) == Set(part + ["cities.zip"]))
+        #expect(try String(contentsOf: file, encoding: .utf8) == "http://h/fast")
+        isHeld.open()
+        _ = try await slow.value
+        #expect(try String(contentsOf: file, encoding: .utf8) == "http://h/slow" && names == ["cities.zip"])
+        await engine.close()
+    }
+
     @Test func `is no error's answer`() async throws {
         let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()

@@ -32,6 +32,7 @@ final class DownloadFile: BodySink {
         do { temporary = try TemporaryFile(for: url.path, write) } catch {
             throw ConnectionError(TransportError(cannotWrite: url, error))
         }
+        queue.async { [temporary] in temporary.removeAbandoned() }
     }
 
     var size: Int { state.withLock { $0.size } }

@@ -1,11 +1,13 @@
 import DiamondSQLite
 import Foundation
 
-/// A file beside the one it is to become. It is removed where it does not.
+/// A file beside the one it is to become. It is removed where it does not, and locked for as long as somebody has it:
+/// what nobody has locked, a process has left that was killed.
 ///
 /// Every call may block, and throws `POSIXError`.
 final class TemporaryFile: Sendable {
     private let descriptor: Int32
+    private let directory: String
     private let path: String
     private let write: DownloadFile.Write
     private let isThere = Guarded(true)
@@ -16,16 +18,13 @@ final class TemporaryFile: Sendable {
         if FileManager.default.fileExists(atPath: target, isDirectory: &isDirectory), isDirectory.boolValue {
             throw POSIXError(.EISDIR)
         }
-        let directory = (target as NSString).deletingLastPathComponent
-        // Of its own name, whatever the other's length.
-        path = (directory.isEmpty ? "." : directory) + "/.diamond-\(UUID().uuidString).part"
-        descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o666)
-        try Self.check(descriptor)
+        let parent = (target as NSString).deletingLastPathComponent
+        directory = parent.isEmpty ? "." : parent
+        (path, descriptor) = try Self.make(in: directory)
     }
 
     // What it is good for is over, whoever has forgotten it.
     deinit {
-        guard descriptor >= 0 else { return }
         remove()
         close(descriptor)
     }
@@ -54,6 +53,9 @@ final class TemporaryFile: Sendable {
         isThere.withLock { $0 = false }
     }
 
+    /// Removes what others have left in the same directory.
+    func removeAbandoned() { Self.removeAbandoned(in: directory) }
+
     func remove() {
         let wasThere = isThere.withLock { isThere in
             defer { isThere = false }
@@ -62,7 +64,7 @@ final class TemporaryFile: Sendable {
         if wasThere { unlink(path) }
     }
 
-    private static func check(_ result: Int32) throws {
+    static func check(_ result: Int32) throws {
         guard result < 0 else { return }
         throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
     }
