@@ -119,6 +119,19 @@ import Testing
         await engine.close()
     }
 
+    @Test func `end with the engine between two connections, however far the next one is`() async throws {
+        let busy = Answer(status: 503, headers: ["Retry-After: 3600", "Content-Length: 0"])
+        let server = try ScriptedServer([Self.events("data: a\n\n"), busy])
+        let engine = engine()
+        let reader = Task { try await collected(engine.events(Request(server.url))) }
+        await untilTrue { [clock] in clock.sleeping == [.seconds(3)] }
+        clock.advance(by: .seconds(3))
+        await untilTrue { [clock] in clock.sleeping == [.seconds(3600)] }
+        await engine.close()
+        await #expect { try await reader.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
+        #expect(clock.sleeping.isEmpty && server.count == 2)
+    }
+
     private func collected(_ events: ServerSentEvents) async throws {
         for try await _ in events {}
     }

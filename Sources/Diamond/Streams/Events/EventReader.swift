@@ -45,9 +45,8 @@ struct EventReader {
     }
 
     private mutating func connect() async throws(ConnectionError) {
-        let (clock, attempts) = (source.pipeline.wire.repetitions.clock, reconnection.attempts)
-        if delay > .zero, (try? await clock.sleep(delay)) == nil { throw .cancelled }
-        guard let bytes = try await source.open(after: parser.lastEventID, attempts) else {
+        if delay > .zero, await !source.pipeline.wire.repetitions.sleep(delay) { throw .cancelled }
+        guard let bytes = try await source.open(after: parser.lastEventID, reconnection.attempts) else {
             isOver = true
             return
         }
