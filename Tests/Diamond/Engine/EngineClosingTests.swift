@@ -167,6 +167,48 @@ import Testing
         await untilTrue { left.connection == nil }
     }
 
+    /// How a connection is run that nobody has run before.
+    enum Start: CaseIterable { case inPausedLane, paused, asCopy }
+
+    /// One of an engine that is gone, and another that keeps what that has left.
+    private func remains(_ start: Start) async throws -> (Connection, Connection) {
+        let engine = Engine(.init(testing: airport.transport))
+        let connection = engine.connection(for: Request("http://h/"))
+        let other = engine.connection(for: Request("http://i/"))
+        switch start {
+        case .inPausedLane: engine.lanes.pause(.default)
+        case .paused: connection.pause()
+        case .asCopy:
+            engine.lanes.pause(.default)
+            engine.enqueue(connection)
+            connection.cancel()
+            await untilTrue { connection.isFinished }
+        }
+        return (connection, other)
+    }
+
+    @Test(arguments: Start.allCases) func `cancels what is run after it where nobody could let that go on`(
+        start: Start
+    ) async throws {
+        let (connection, other) = try await remains(start)
+        let queue = OperationQueue()
+        let run = start == .asCopy ? connection.retry() : connection
+        if start != .asCopy { queue.addOperation(run) }
+        let error = await #expect(throws: ConnectionError.self) { try await run.response }
+        #expect(error?.code == .cancelled)
+        await untilTrue { run.isFinished }
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `lets what is run after it come to its end`() async throws {
+        let connection = Engine(.init(testing: airport.transport)).connection(for: Request("http://h/"))
+        let queue = OperationQueue()
+        queue.addOperation(connection)
+        await untilTrue { airport.flying.count == 1 }
+        airport.landAll()
+        #expect(try await connection.response.status == .ok)
+    }
+
     @Test func `lets what is under way come to its end`() async throws {
         let connection = Engine(.init(testing: airport.transport)).enqueue(Request("http://h/"))
         await untilTrue { airport.flying.count == 1 }

@@ -36,10 +36,12 @@ extension Connection {
     /// Is run by its engine from now on, where that has not been left meanwhile.
     ///
     /// - Parameter add: called where it is so, and returns its place among the members.
-    func become(memberOf home: Members, add: () -> SlotNumber) {
+    /// - Returns: whether it is so.
+    func become(memberOf home: Members, add: () -> SlotNumber) -> Bool {
         core.withLock { core in
-            guard !core.isMember, core.home === home, !core.life.isFinished else { return }
+            guard !core.isMember, core.home === home, !core.life.isFinished else { return false }
             core.membership = add()
+            return true
         }
     }
 

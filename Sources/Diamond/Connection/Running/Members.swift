@@ -7,6 +7,8 @@ final class Members: Sendable {
         var connections = SlotMap<(number: Int, connection: Connection)>()
         var count = 0
         var lines: [Lane: SerialLine] = [:]
+        /// Whether nobody has the engine any more.
+        var isAbandoned = false
     }
 
     let pipeline: Pipeline
@@ -52,12 +54,14 @@ final class Members: Sendable {
             let number = ObjectIdentifier(connection)
             connection.afterCallbacks { [self] _ in leaveLine(number, lane) }
         }
+        if isNew { cancelIfAbandoned(connection) }
         return isNew
     }
 
     /// Takes in a connection that another starts; no order is kept with it.
     func take(_ connection: Connection) {
-        state.withLock { state in connection.become(memberOf: self) { state.add(connection) } }
+        let isMember = state.withLock { state in connection.become(memberOf: self) { state.add(connection) } }
+        if isMember { cancelIfAbandoned(connection) }
     }
 
     private func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) {
@@ -68,8 +72,15 @@ final class Members: Sendable {
 
     /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait for ever.
     func abandon() {
-        for connection in all where connection.isHeld(by: lanes) { connection.cancel() }
+        // First: who comes from now on looks for himself.
+        state.withLock { $0.isAbandoned = true }
+        for connection in all { cancelIfAbandoned(connection) }
         if lanes.areAnyPaused { pipeline.refreshes.cancel() }
+    }
+
+    private func cancelIfAbandoned(_ connection: Connection) {
+        guard state.withLock({ $0.isAbandoned }), connection.isHeld(by: lanes) else { return }
+        connection.cancel()
     }
 
     /// A connection has finished.
