@@ -1,7 +1,9 @@
 /// Who asks for a response: how urgently, and whether as a task that waits or as a connection that is run again.
 struct Asker: Sendable {
-    /// That of the connection at the time; that of a task is normal.
-    var priority: FlightPriority { claim?.priority ?? .normal }
+    /// That of the connection at the time; else the ``standingPriority``.
+    var priority: FlightPriority { claim?.priority ?? standingPriority }
+    /// That of a task, and of what goes on behind an answer.
+    var standingPriority = FlightPriority.normal
     /// `nil` for a task that waits.
     var claim: FlightClaim?
     /// `nil` where every answer is taken as it is.

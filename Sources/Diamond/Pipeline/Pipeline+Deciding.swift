@@ -101,6 +101,7 @@ extension Pipeline {
     private func refresh(_ stored: StoredResponse, _ passage: Passage, since found: Int) {
         var passage = passage
         let token = passage.begin(.refresh, in: activity)
+        passage.asker.standingPriority = passage.asker.priority
         passage.asker.claim = nil
         passage.asker.acceptance = passage.asker.acceptance?.withoutTrace
         passage.asker.request = token.id

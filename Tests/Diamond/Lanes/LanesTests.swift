@@ -63,6 +63,31 @@ import Testing
         for connection in [first, low, high] { _ = try await connection.response }
     }
 
+    @Test func `let what goes on behind a stale answer wait as urgently as who got that`() async throws {
+        let engine = engine(width: 1)
+        let stored = Request("http://h/1", cache: .staleWhileRevalidate)
+        let first = engine.enqueue(stored)
+        await flying(["http://h/1"])
+        airport.land("http://h/1")
+        _ = try await first.response
+        clock.advance(by: 3601)
+        let busy = engine.enqueue(Request("http://h/0"))
+        await flying(["http://h/0"])
+        let prefetch = engine.connection(for: stored)
+        prefetch.queuePriority = .veryLow
+        engine.enqueue(prefetch)
+        #expect(try await prefetch.response.source == .stale)
+        await untilTrue { engine.lanes.waiting == 1 }
+        let urgent = engine.enqueue(Request("http://h/2"))
+        await untilTrue { engine.lanes.waiting == 2 }
+        for number in [0, 2, 1] {
+            await flying(["http://h/\(number)"])
+            airport.land("http://h/\(number)")
+        }
+        for connection in [busy, urgent] { _ = try await connection.response }
+        await engine.settle()
+    }
+
     @Test func `let one that waits become more urgent`() async throws {
         let engine = engine(width: 1)
         let first = engine.enqueue(Request("http://h/0"))
