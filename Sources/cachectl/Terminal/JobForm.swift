@@ -130,6 +130,6 @@ struct JobRow {
 
 extension Quantity {
     /// `12m` between two times, `0s` where the first is not the later one.
-    static func age(_ date: Date, since other: Date) -> String { age(Int64(date.timeIntervalSince(other) * 1000)) }
+    static func age(_ date: Date, since other: Date) -> String { age(date.milliseconds - other.milliseconds) }
 }
 #endif

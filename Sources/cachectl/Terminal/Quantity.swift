@@ -1,4 +1,5 @@
 #if Tools
+import Diamond
 import Foundation
 
 /// Numbers as people read them.
@@ -27,7 +28,10 @@ enum Quantity {
     }
 
     /// `0.4 ms`, `12 ms`, `1.5 s`.
+    ///
+    /// - Parameter duration: none where it is less.
     static func time(_ duration: Duration) -> String {
+        let duration = max(.zero, duration)
         let milliseconds = Double(duration.components.seconds) * 1000 + Double(duration.components.attoseconds) / 1e15
         guard milliseconds < 1000 else { return "\(tenths(milliseconds / 1000)) s" }
         return "\(milliseconds < 10 ? tenths(milliseconds) : String(Int(milliseconds))) ms"
@@ -59,7 +63,7 @@ enum Quantity {
     }
 
     /// `2026-08-01T12:00:00Z`.
-    static func instant(_ date: Date) -> String { instant(Int64((date.timeIntervalSince1970 * 1000).rounded())) }
+    static func instant(_ date: Date) -> String { instant(date.milliseconds) }
 
     /// `12.3 %` of 0.1234.
     static func percent(_ part: Double) -> String { "\(tenths(part * 100)) %" }

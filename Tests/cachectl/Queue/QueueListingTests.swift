@@ -225,6 +225,21 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: cachectl.temporary.directory.path))
     }
 
+    @Test(arguments: [
+        "UPDATE job SET run_at = 9223372036854775807", "UPDATE job SET run_at = -9223372036854775807 - 1",
+        "UPDATE job SET enqueued_at = -9223372036854775807 - 1, changed_at = 9223372036854775807",
+        "UPDATE job SET expires_at = 9223372036854775807, sent_at = -9223372036854775807 - 1",
+        "UPDATE attempt SET started_at = 9223372036854775807, ended_at = -9223372036854775807 - 1",
+    ]) func `shows jobs whose times are damaged`(sql: String) async throws {
+        try await fill()
+        try cachectl.damageQueue(sql)
+        for arguments in [["list"], ["list", "--json"], ["show", "4"], ["show", "4", "--json"]] {
+            let outcome = try await cachectl(["queue"] + arguments)
+            #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+            #expect(outcome.text.contains("a.example"))
+        }
+    }
+
     private static let ills: [(part: String, cause: @Sendable (Shell) throws -> Void)] = [
         ("update this program", { try $0.damageQueue("PRAGMA user_version = 99") }),
         ("belongs to another program", { try $0.damageQueue("PRAGMA application_id = 1") }),
