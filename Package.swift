@@ -25,6 +25,11 @@ let observabilityTests: [Target.Dependency] = [
     ("InMemoryTracing", "swift-distributed-tracing", "Tracing"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: [$2])) }
 
+/// What shows that an engine is a service like others: swift-service-lifecycle, which the sample API brings anyway.
+let lifecycleTests: [Target.Dependency] = ["ServiceLifecycle", "UnixSignals"].map {
+    .product(name: $0, package: "swift-service-lifecycle", condition: .when(traits: ["Tools"]))
+}
+
 let package = Package(
     name: "Diamond",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -59,6 +64,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(
@@ -177,7 +183,7 @@ let package = Package(
                 "StoreHammer",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
-            ] + asyncHTTPClient + observability + observabilityTests,
+            ] + asyncHTTPClient + observability + observabilityTests + lifecycleTests,
             path: "Tests/Diamond"
         ),
         .testTarget(

@@ -9,6 +9,10 @@ import Testing
 #if AsyncHTTPClient
 import AsyncHTTPClient
 #endif
+#if Tools
+import ServiceLifecycle
+import UnixSignals
+#endif
 
 /// The code of README and documentation, compiled; the first test proves that it is the same.
 @Suite struct `The documentation` {
@@ -127,6 +131,35 @@ import AsyncHTTPClient
     private func closing(_ engine: Engine) async {
         await engine.close(within: .seconds(10))
     }
+
+    #if Tools
+    struct EngineService: Service {
+        let engine: Engine
+
+        func run() async throws {
+            try? await gracefulShutdown()  // or a cancellation, which leaves no time
+            await engine.close(within: .seconds(10))
+        }
+    }
+
+    struct ReplayerService: Service {
+        let replayer: Replayer
+
+        func run() async throws {
+            await withGracefulShutdownHandler {
+                _ = await replayer.run()
+            } onGracefulShutdown: {
+                replayer.stop()  // what is on its way comes to its end
+            }
+        }
+    }
+
+    private func serving(_ engine: Engine) async throws {
+        let services: [any Service] = [EngineService(engine: engine), ReplayerService(replayer: try engine.replayer())]
+        let group = ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm])
+        try await group.run()
+    }
+    #endif
 
     private func keeping() async throws {
         let engine = Engine()

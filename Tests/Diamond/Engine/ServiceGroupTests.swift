@@ -1,0 +1,66 @@
+#if Tools
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import ServiceLifecycle
+import Testing
+
+@testable import Diamond
+
+/// As the documentation shows it.
+@Suite(.timeLimit(.minutes(5))) struct `An engine and its replayer in a group of services` {
+    typealias EngineService = `The documentation`.EngineService
+    typealias ReplayerService = `The documentation`.ReplayerService
+
+    private let airport = Airport()
+    private let clock = TestClock()
+
+    private func engine() -> Engine {
+        var configuration = Engine.Configuration(testing: airport.transport, clock: clock, store: TemporaryStore())
+        configuration.uptime = { [clock] in clock.date.milliseconds }
+        configuration.reachability = FakeNetwork(isReachable: true)
+        return Engine(configuration)
+    }
+
+    private static var job: Request {
+        var request = Request("http://h/job", method: .put, body: .json(["text": "a"]))
+        request.replay = .durable
+        return request
+    }
+
+    @Test func `work until it shuts down, and bring what is under way to its end`() async throws {
+        let engine = engine()
+        let services: [any Service] = [EngineService(engine: engine), ReplayerService(replayer: try engine.replayer())]
+        let group = ServiceGroup(services: services)
+        let running = Task { try await group.run() }
+        let queue = try engine.queue()
+        let id = try #require(try await queue.enqueue(Self.job))
+        await untilTrue { airport.flying == ["http://h/job"] }
+        let connection = engine.enqueue(Request("http://h/1"))
+        await untilTrue { airport.flying.count == 2 }
+        await group.triggerGracefulShutdown()
+        #expect(!clock.sleeping.contains(.seconds(10)))
+        airport.land("http://h/job")
+        #expect(try await queue.end(of: id).state == .done)
+        await untilTrue { [clock] in clock.sleeping.contains(.seconds(10)) }
+        airport.land("http://h/1")
+        #expect(try await connection.response.status == .ok)
+        try await running.value
+        #expect(engine.connections.isEmpty && engine.activity.counts.isIdle && airport.flying.isEmpty)
+    }
+
+    @Test func `leave nothing when it is canceled`() async throws {
+        let engine = engine()
+        let services: [any Service] = [EngineService(engine: engine), ReplayerService(replayer: try engine.replayer())]
+        let running = Task { try await ServiceGroup(services: services).run() }
+        _ = try await engine.queue().enqueue(Self.job)
+        await untilTrue { airport.flying == ["http://h/job"] }
+        let connection = engine.enqueue(Request("http://h/1"))
+        await untilTrue { airport.flying.count == 2 }
+        running.cancel()
+        _ = await running.result
+        #expect(connection.isFinished && engine.activity.counts.isIdle && airport.flying.isEmpty)
+    }
+}
+#endif
