@@ -60,8 +60,9 @@ extension Engine {
         return connection
     }
 
-    /// The connections that the engine runs, in the order in which they were enqueued, or started by a queue of yours: those
-    /// that wait, those on their way, and those that are paused; each until it has finished. Calls to ``send(_:)->Response`` are not among them.
+    /// The connections that the engine runs, in the order in which they were enqueued, or started by a queue of yours:
+    /// those that wait, those on their way, and those that are paused; each until it has finished. Calls to
+    /// ``send(_:)->Response`` are not among them.
     public var connections: [Connection] { members.all }
 
     /// Cancels the connections of this engine that a predicate picks out of all that have not finished: by the tags of

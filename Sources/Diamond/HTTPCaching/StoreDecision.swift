@@ -60,8 +60,8 @@ struct StoreDecision {
             stored = nil
             return
         }
-        // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation, nor may an
-        // old Expires be counted from the old Date.
+        // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation, nor may
+        // an old Expires be counted from the old Date.
         var dated = merged
         dated[.age] = headers[.age]
         dated[.date] = headers[.date]

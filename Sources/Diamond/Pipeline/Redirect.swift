@@ -63,8 +63,8 @@ enum Redirect {
 }
 
 extension WireRequest {
-    /// Whether it has any that do not go along to another origin, but for those that are filled in later: a key has their
-    /// names.
+    /// Whether it has any that do not go along to another origin, but for those that are filled in later: a key has
+    /// their names.
     func hasCredentials(_ rules: KeyRules) -> Bool {
         let rules = rules.adding(self)
         return headers.contains { rules.isCredential($0.name) }
