@@ -153,8 +153,7 @@ extension SQLiteDatabase {
         let descriptor = Foundation.open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0o600)
         guard descriptor < 0 else { return _ = close(descriptor) }
         guard errno != EEXIST else { return }
-        let reason = String(cString: strerror(errno))
-        throw SQLiteError(errno == ENOSPC ? .full : .cannotOpen, "cannot be made, \(reason)", path: path)
+        throw SQLiteError(errno: errno, "cannot be made", path: path)
     }
 
     static func open(

@@ -1,4 +1,5 @@
 import CDiamondSQLite
+import Foundation
 
 /// A failure of SQLite, or of the file behind it.
 ///
@@ -42,6 +43,12 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
         self.path = path
         self.sql = sql
+    }
+
+    /// A call of the system that failed, by its `errno`.
+    package init(errno: Int32, _ message: String, path: String) {
+        let reason = String(cString: strerror(errno))
+        self.init(errno == ENOSPC ? .full : .cannotOpen, "\(message), \(reason)", path: path)
     }
 
     /// One line for people: the file, what happened, and what to do.

@@ -3,22 +3,25 @@ import DiamondTestSupport
 import Foundation
 
 // Stores, reads, marks stale and erases in one store, beside others of its kind, any of which may be killed at any
-// moment, for a number of rounds, or of seconds where these are over before: StoreHammer DIRECTORY SEED ROUNDS [SECONDS].
-// Ends with 1 and a line as soon as an answer is wrong. StoreHammer fork DIRECTORY: see ForkedChild.
+// moment, for a number of rounds, or of seconds where these are over before:
+// StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]. Ends with 1 and a line as soon as an answer is wrong, or something
+// fails; where the file is removed now and then, what fails for that is no mistake. StoreHammer fork DIRECTORY: see
+// ForkedChild.
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 if arguments.count == 2, arguments[0] == "fork" { exit(try await ForkedChild.run(in: arguments[1])) }
 guard (3...4).contains(arguments.count), let seed = UInt64(arguments[1]), let rounds = Int(arguments[2]) else {
-    FileHandle.standardError.write(Data("usage: StoreHammer DIRECTORY SEED ROUNDS [SECONDS]\n".utf8))
+    FileHandle.standardError.write(Data("usage: StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]\n".utf8))
     exit(64)
 }
 let end = arguments.dropFirst(3).first.flatMap { Int($0) }.map { ContinuousClock.now + .seconds($0) }
+let isRemoved = arguments.last == "removed"
 
 let activity = Activity()
 let observation = activity.observe { event in
     switch event {
     // Nothing that can be killed leaves a damaged row or file.
-    case .cacheEntryDropped(let reason), .cacheSetAside(let reason), .cacheFailed(let reason): fail(reason)
+    case .cacheEntryDropped(let reason), .cacheSetAside(let reason), .cacheFailed(let reason): failUnlessRemoved(reason)
     default: break
     }
 }
@@ -28,10 +31,22 @@ let observation = activity.observe { event in
     exit(1)
 }
 
+@Sendable func failUnlessRemoved(_ reason: String) { if !isRemoved { fail(reason) } }
+
 let store = Store(directory: URL(filePath: arguments[0]))
-// Small enough to evict all the time, with a memory tier that answers for a part.
-let cache = try Cache(store, activity: activity, memoryCapacity: 1 << 20, diskCapacity: 36 << 20)
+let cache = try opened()
 var random = SplitMix(state: seed)
+
+func opened() throws(CacheError) -> Cache {
+    while true {
+        do {
+            // Small enough to evict all the time, with a memory tier that answers for a part.
+            return try Cache(store, activity: activity, memoryCapacity: 1 << 20, diskCapacity: 36 << 20)
+        } catch {
+            if !isRemoved { throw error }
+        }
+    }
+}
 
 /// Stores a large body in pieces, now and then broken off and gone on with, and reads what there is. Others do the same.
 func stream(_ entry: CacheEntry, toItsEnd: Bool) async {
@@ -45,7 +60,7 @@ func stream(_ entry: CacheEntry, toItsEnd: Bool) async {
         if !LargeSample.isSound(body, reader.stored) { fail("\(entry.url) came back with a body that nobody stored") }
     } catch {
         // Another one was faster.
-        if error.code != .entryGone { fail("\(error)") }
+        if error.code != .entryGone { failUnlessRemoved("\(error)") }
     }
 }
 
@@ -55,10 +70,10 @@ func partial(of entry: CacheEntry) throws(CacheError) -> PartialBody? {
     return partial.stored.headerBlock == entry.stored.headerBlock ? partial : nil
 }
 
-do {
-    for _ in 0..<rounds {
-        if let end, ContinuousClock.now >= end { break }
-        let sample = HammerSample(number: Int.random(in: 0..<400, using: &random))
+for _ in 0..<rounds {
+    if let end, ContinuousClock.now >= end { break }
+    let sample = HammerSample(number: Int.random(in: 0..<400, using: &random))
+    do {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<35: cache.store(try sample.entry(version: .random(in: 0...255, using: &random)))
         case 35..<92:
@@ -73,9 +88,9 @@ do {
             await stream(entry, toItsEnd: .random(using: &random))
         default: await cache.flush()
         }
+    } catch {
+        failUnlessRemoved("\(error)")
     }
-} catch {
-    fail("\(error)")
 }
 await cache.flush()
 withExtendedLifetime(observation) {}

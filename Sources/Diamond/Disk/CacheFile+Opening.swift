@@ -7,18 +7,23 @@ import Foundation
 extension CacheFile {
     static func freshSecret() -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
 
+    /// A file as it was opened: with the secret that is in it, and its number.
+    typealias Opened = (database: SQLiteDatabase, secret: Data, number: FileNumber?)
+
     static func open(
         _ store: Store,
         _ seal: (any CacheSeal)?,
         secret: Data,
         mends: Bool,
         _ activity: Activity
-    ) throws(CacheError) -> (SQLiteDatabase, secret: Data) {
+    ) throws(CacheError) -> Opened {
+        // Of the file that is about to be found damaged: afterwards another one may stand in its place.
+        let number = FileNumber(store.cachePath)
         do {
             return try open(store, seal, secret: secret, keeps: mends)
         } catch {
             guard mends, error.code == .corrupt else { throw error }
-            if let place = try setAside(store, unlessOtherThan: FileNumber(store.cachePath)) {
+            if let place = try setAside(store, unlessOtherThan: number) {
                 activity.report(.cacheSetAside(file: place))
             }
             return try open(store, seal, secret: secret, keeps: mends)
@@ -31,22 +36,60 @@ extension CacheFile {
         _ seal: (any CacheSeal)?,
         secret: Data,
         keeps: Bool
-    ) throws(CacheError) -> (SQLiteDatabase, secret: Data) {
+    ) throws(CacheError) -> Opened {
         do throws(SQLiteError) {
-            var configuration = DiamondSchema.cache
-            configuration.vfs = store.vfs
-            let database = try SQLiteDatabase(path: store.cachePath, configuration: configuration)
-            if let seal { return (database, try SealedSecret(seal).find(in: database, orKeep: keeps, secret)) }
-            if let kept = try database.read(CacheTable.secret) { return (database, kept) }
-            guard keeps else { return (database, secret) }
-            // Another process may have been faster: what is in the file counts.
-            let kept = try database.write { (connection) throws(SQLiteError) in
-                try CacheTable.keepSecret(secret, on: connection)
-                return try CacheTable.secret(on: connection)
-            }
-            return (database, kept ?? secret)
+            let (database, number) = try database(of: store)
+            return (database, try self.secret(in: database, seal, secret, keeps: keeps), number)
         } catch {
             throw CacheError(error)
+        }
+    }
+
+    private static func secret(
+        in database: SQLiteDatabase,
+        _ seal: (any CacheSeal)?,
+        _ secret: Data,
+        keeps: Bool
+    ) throws(SQLiteError) -> Data {
+        if let seal { return try SealedSecret(seal).find(in: database, orKeep: keeps, secret) }
+        if let kept = try database.read(CacheTable.secret) { return kept }
+        guard keeps else { return secret }
+        // Another process may have been faster: what is in the file counts.
+        let kept = try database.write { (connection) throws(SQLiteError) in
+            try CacheTable.keepSecret(secret, on: connection)
+            return try CacheTable.secret(on: connection)
+        }
+        return kept ?? secret
+    }
+
+    /// Opens the file, and makes it where it is missing, while nobody else does, or sets it aside.
+    static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?) {
+        let lock = try openingLock(of: store)
+        defer { withExtendedLifetime(lock) {} }
+        if FileNumber(store.cachePath) == nil { try removeLeftovers(of: store) }
+        var configuration = DiamondSchema.cache
+        configuration.vfs = store.vfs
+        let database = try SQLiteDatabase(path: store.cachePath, configuration: configuration)
+        return (database, FileNumber(store.cachePath))
+    }
+
+    /// `nil` where it cannot be had for a file that is there: in a directory that cannot be written, it stays the one.
+    private static func openingLock(of store: Store) throws(SQLiteError) -> FileLock? {
+        do {
+            return try FileLock(store.lockPath)
+        } catch {
+            guard FileNumber(store.cachePath) != nil else { throw error }
+            return nil
+        }
+    }
+
+    // Of a file that was removed alone. Where two files have one index, the process loses all its locks on it with the
+    // first of them that it closes. Who opens it next believes to be alone, and cuts it off: whoever has it mapped is
+    // killed by that (SIGBUS).
+    private static func removeLeftovers(of store: Store) throws(SQLiteError) {
+        for path in ["-wal", "-shm"].map({ store.cachePath + $0 }) {
+            guard unlink(path) != 0, errno != ENOENT else { continue }
+            throw SQLiteError(errno: errno, "is left of another file and cannot be removed", path: path)
         }
     }
 
@@ -58,12 +101,13 @@ extension CacheFile {
         _ store: Store,
         unlessOtherThan number: FileNumber?
     ) throws(CacheError) -> String? {
-        let lock = try FileLock(store.lockPath)
+        let lock = try lock(of: store)
         defer { withExtendedLifetime(lock) {} }
         guard let number, FileNumber(store.cachePath) == number else { return nil }
         removeOlder(in: store)
         let place = store.cachePath + ".corrupt-" + date()
-        for suffix in ["-wal", "-shm", ""] {
+        // The file first: what it leaves where this ends on the way is removed by whoever makes the next one.
+        for suffix in ["", "-wal", "-shm"] {
             guard rename(store.cachePath + suffix, place + suffix) != 0, errno != ENOENT else { continue }
             let reason = String(cString: strerror(errno))
             throw CacheError(.cannotOpen, "\(store.cachePath) is damaged and cannot be moved (\(reason)): remove it")
@@ -74,11 +118,15 @@ extension CacheFile {
     /// Removes what was set aside: nobody can say what a damaged file holds.
     func removeSetAside() throws(CacheError) {
         guard !store.setAside.isEmpty else { return }
-        let lock = try FileLock(store.lockPath)
+        let lock = try Self.lock(of: store)
         defer { withExtendedLifetime(lock) {} }
         Self.removeOlder(in: store)
         guard let left = store.setAside.first else { return }
         throw CacheError(.diskError, "\(left.path) was set aside and cannot be removed: remove it")
+    }
+
+    private static func lock(of store: Store) throws(CacheError) -> FileLock {
+        do { return try FileLock(store.lockPath) } catch { throw CacheError(error) }
     }
 
     /// One damaged file is enough to look into.

@@ -38,10 +38,11 @@ final class CacheFile: Sendable {
         self.mends = mends
         self.compresses = compresses
         self.activity = activity
-        let (database, secret) = try Self.open(store, seal, secret: Self.freshSecret(), mends: mends, activity)
+        let (database, secret, number) = try Self.open(
+            store, seal, secret: Self.freshSecret(), mends: mends, activity)
         self.secret = secret
         let sealing = seal.map { Sealing($0, secret: secret) }
-        state = Guarded(State(database: database, sealing: sealing, number: FileNumber(store.cachePath)))
+        state = Guarded(State(database: database, sealing: sealing, number: number))
     }
 
     /// What seals the rows; `nil` for a store in clear.
@@ -89,7 +90,8 @@ final class CacheFile: Sendable {
     func reopenIfReplaced() throws(CacheError) {
         let now = FileNumber(store.cachePath)
         let (database, known) = state.withLock { ($0.database, $0.number) }
-        guard mends, now != known else { return }
+        // Where there is none, it may have gone before its number was taken.
+        guard mends, now == nil || now != known else { return }
         try reopen(database)
     }
 
@@ -108,9 +110,8 @@ final class CacheFile: Sendable {
 
     private func reopen(_ old: SQLiteDatabase) throws(CacheError) {
         try store.create()
-        let (database, kept) = try Self.open(store, seal, secret: secret, mends: true, activity)
+        let (database, kept, number) = try Self.open(store, seal, secret: secret, mends: true, activity)
         let sealing = seal.map { Sealing($0, secret: kept) }
-        let number = FileNumber(store.cachePath)
         state.withLock { state in
             guard state.database === old else { return }
             state = State(database: database, sealing: sealing, number: number, generation: state.generation + 1)

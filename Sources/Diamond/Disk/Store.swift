@@ -45,7 +45,7 @@ public struct Store: Hashable, Sendable {
         return names.filter { $0.hasPrefix("cache.sqlite.corrupt-") }.sorted().map(directory.appendingPathComponent)
     }
 
-    /// Locked while the file is set aside.
+    /// Locked while the file is opened, made or set aside.
     var lockPath: String { directory.appendingPathComponent("cache.lock").path }
 
     /// Refuses a directory that holds no cache yet.

@@ -1,5 +1,4 @@
 import DiamondSQLite
-import DiamondSchema
 import Foundation
 
 /// Everything a store holds, read in pages beside whoever uses it, and held against its checksums.
@@ -45,7 +44,7 @@ package struct CacheInspection: Sendable {
     }
 
     static func open(_ store: Store) throws(SQLiteError) -> SQLiteDatabase {
-        try SQLiteDatabase(path: store.cachePath, configuration: DiamondSchema.cache)
+        try CacheFile.database(of: store).database
     }
 
     private mutating func read(_ database: SQLiteDatabase) throws(SQLiteError) {

@@ -29,8 +29,7 @@ import Testing
             await cache.flush()
         }
         if !hasLog { try temporary.moveLogIntoFile() }
-        let names = try FileManager.default.contentsOfDirectory(atPath: temporary.directory.path).sorted()
-        let files = try names.filter { !$0.hasSuffix("-shm") && (hasLog || !$0.hasSuffix("-wal")) }.map {
+        let files = try (hasLog ? ["cache.sqlite", "cache.sqlite-wal"] : ["cache.sqlite"]).map {
             (name: $0, bytes: try Data(contentsOf: temporary.directory.appending(path: $0)))
         }
         return Original(files: files, record: record)
@@ -39,7 +38,6 @@ import Testing
     @Test(arguments: [false, true], Damage.allCases)
     func `answers nothing rather than anything wrong`(hasLog: Bool, damage: Damage) async throws {
         let original = try await original(hasLog: hasLog)
-        #expect(original.files.count == (hasLog ? 2 : 1))
         var random = SplitMix(state: Effort.seed)
         var record = original.record
         for round in 0..<Effort.rounds(50, soaking: 250) {

@@ -109,6 +109,35 @@ import Testing
         #expect(other.find(entry.key, request: entry.request) == entry.stored)
     }
 
+    @Test func `that is removed alone leaves its index to nobody, and is made anew`() async throws {
+        let running = try open()
+        // Open in the one that runs: its number is not given to another.
+        let index = FileNumber(temporary.store.cachePath + "-shm")
+        try FileManager.default.removeItem(atPath: temporary.store.cachePath)
+        let other = try open()
+        #expect(index != nil && FileNumber(temporary.store.cachePath + "-shm") != index)
+        let entries = try [entry("a"), entry("b")]
+        running.store(entries[0])
+        other.store(entries[1])
+        for cache in [running, other] { await cache.flush() }
+        for cache in [running, other] {
+            for entry in entries { #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored) }
+        }
+    }
+
+    @Test func `is made by nobody who cannot lock it, and opened where it is there`() throws {
+        try temporary.store.create()
+        try FileManager.default.createDirectory(atPath: temporary.store.lockPath, withIntermediateDirectories: false)
+        let error = #expect(throws: CacheError.self) { try open() }
+        #expect(error?.code == .cannotOpen)
+        #expect(!FileManager.default.fileExists(atPath: temporary.store.cachePath))
+        try FileManager.default.removeItem(atPath: temporary.store.lockPath)
+        _ = try open()
+        try FileManager.default.removeItem(atPath: temporary.store.lockPath)
+        try FileManager.default.createDirectory(atPath: temporary.store.lockPath, withIntermediateDirectories: false)
+        #expect(try open().totals().entries == 0)
+    }
+
     @Test func `stays within its bound, and spares what is used and what is pinned`() async throws {
         let capacity: Int64 = 40 << 20
         let cache = try open(capacity)

@@ -11,15 +11,18 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct `A store that several processes use` {
     let temporary = TemporaryStore()
 
+    /// - Parameter isRemoved: whether its file is removed now and then.
     private func hammer(
         seed: UInt64,
         rounds: Int,
-        seconds: Int? = nil
+        seconds: Int? = nil,
+        isRemoved: Bool = false
     ) throws -> (process: ChildProcess, output: Pipe) {
         let output = Pipe()
         let process = try ChildProcess(
             BuiltTool("StoreHammer").url,
-            [temporary.directory.path, "\(seed)", "\(rounds)"] + [seconds].compactMap { $0.map(String.init) },
+            [temporary.directory.path, "\(seed)", "\(rounds)"] + (isRemoved ? ["removed"] : [])
+                + [seconds].compactMap { $0.map(String.init) },
             output: .pipe(output)
         )
         return (process, output)
@@ -87,5 +90,30 @@ import Testing
     @Test func `is refused to a forked child by its parent's cache, which lets it wait for nothing`() async throws {
         let process = try ChildProcess(BuiltTool("StoreHammer").url, ["fork", temporary.directory.path])
         #expect(await process.ended() == .exited(0), "the number of the check in ForkedChild")
+    }
+
+    @Test func `goes on, and kills none of them, when its file alone is removed again and again`() async throws {
+        var random = SplitMix(state: Effort.seed)
+        let hammers = try (0..<4).map {
+            try hammer(seed: Effort.seed &+ UInt64($0), rounds: .max, isRemoved: true)
+        }
+        for _ in 0..<Effort.rounds(100, soaking: 5000) {
+            let path = temporary.store.cachePath
+            await untilTrue { FileManager.default.fileExists(atPath: path) }
+            await remove(path, after: .milliseconds(.random(in: 0..<20, using: &random)))
+        }
+        for (process, output) in hammers {
+            process.kill()
+            let (ending, text) = (await process.ended(), await Self.text(output))
+            #expect(ending == .killed(by: SIGKILL), "DIAMOND_SEED=\(Effort.seed): \(text)")
+        }
+        try expectSound()
+    }
+
+    private func remove(_ path: String, after delay: DispatchTimeInterval) async {
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue.global().asyncAfter(deadline: .now() + delay) { continuation.resume(returning: unlink(path)) }
+        }
+        #expect(result == 0)
     }
 }
