@@ -80,6 +80,7 @@ struct fault_disk {
     bool lasting;
     int64_t seen;
     int64_t failures;
+    int64_t longest_log;
     bool is_dark;
     // Nobody has it any more: it goes with the last of its files.
     bool is_abandoned;
@@ -300,10 +301,17 @@ static int file_read(sqlite3_file *base, void *bytes, int length, sqlite3_int64 
     return code ? code : file->real->pMethods->xRead(file->real, bytes, length, offset);
 }
 
+static bool is_log(const struct node *node) {
+    size_t length = strlen(node->path);
+    return length > 4 && strcmp(node->path + length - 4, "-wal") == 0;
+}
+
 /// Writes and remembers; the lock is held.
 static int write_through(struct file *file, const void *bytes, int length, sqlite3_int64 offset) {
     int code = length ? file->real->pMethods->xWrite(file->real, bytes, length, offset) : SQLITE_OK;
     if (!code && length) remember(file->node, offset, bytes, length);
+    if (!code && is_log(file->node) && offset + length > file->disk->longest_log)
+        file->disk->longest_log = offset + length;
     return code;
 }
 
@@ -565,6 +573,13 @@ int64_t fault_disk_failures(fault_disk *disk) {
     int64_t failures = disk->failures;
     pthread_mutex_unlock(&disk->lock);
     return failures;
+}
+
+int64_t fault_disk_longest_log(fault_disk *disk) {
+    pthread_mutex_lock(&disk->lock);
+    int64_t longest_log = disk->longest_log;
+    pthread_mutex_unlock(&disk->lock);
+    return longest_log;
 }
 
 bool fault_disk_restart(fault_disk *disk, bool keeping, uint64_t seed) {

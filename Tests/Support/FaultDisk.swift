@@ -71,6 +71,9 @@ package final class FaultDisk: @unchecked Sendable {
     /// The calls that have failed by the last ``fail(_:atCall:lasting:)``.
     package var failures: Int { Int(fault_disk_failures(disk)) }
 
+    /// The most bytes that a write-ahead log has had.
+    package var longestLog: Int { Int(fault_disk_longest_log(disk)) }
+
     /// Takes what was written and not synced out of the files, and gives the power back.
     ///
     /// Without a seed all of it is lost. With one, some of it has arrived: of each write, any of its sectors of 512

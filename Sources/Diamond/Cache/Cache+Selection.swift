@@ -6,6 +6,8 @@ extension Cache {
     /// readers of other processes allow: a damaged file that was set aside goes, too. What was asked for before and comes
     /// after is not stored.
     ///
+    /// It needs little space, however much there is to erase. Where it fails, what was erased by then stays erased.
+    ///
     /// - Returns: how many entries there were.
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
@@ -16,12 +18,10 @@ extension Cache {
         return try await removingSetAside { () async throws(CacheError) in
             try await writer.alone { () throws(CacheError) in
                 let parts = try file.parts(of: selection)
-                let isAll = selection == .all
-                if !isAll { try Self.forgetAccesses(of: parts, file) }
-                let count =
-                    try isAll
-                    ? Self.purgeAll(file)
-                    : Self.slices(of: parts, selection.names(by: file.number), file, CacheTable.deleteSlice)
+                try Self.forgetAccesses(of: parts, file)
+                let names = selection.names(by: file.number)
+                let count = try Self.slices(of: parts, names, file, CacheTable.deleteSlice)
+                if selection == .all { try Self.eraseOrphans(in: file) }
                 if count > 0 { try eviction.giveBackAll() }
                 return count
             }
@@ -51,8 +51,9 @@ extension Cache {
         }
     }
 
-    private static func purgeAll(_ file: CacheFile) throws(CacheError) -> Int {
-        try file.write { (connection) throws(SQLiteError) in try CacheTable.deleteAll(on: connection) }
+    private static func eraseOrphans(in file: CacheFile) throws(CacheError) {
+        var isLast = false
+        while !isLast { isLast = try file.write(CacheTable.deleteOrphanSlice) }
     }
 
     /// Marks what a selection names stale against every lifetime and `maxAge`, for every process of the store. The next

@@ -20,28 +20,49 @@ extension CacheTable {
         if everywhere || connection.changes > 0 { try addChange(of: key.prefix, on: connection) }
     }
 
-    static func deleteAll(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
-        let count = try connection.integer("SELECT count(*) FROM entry")
-        // First the bodies, in one go: the trigger then finds none row by row.
-        try connection.statement("DELETE FROM body").run()
-        try connection.statement("DELETE FROM tag").run()
-        try connection.statement("DELETE FROM entry").run()
-        try deleteAllAccesses(on: connection)
-        try addChange(of: nil, on: connection)
-        return Int(count)
-    }
-
-    /// Erases some of the entries.
-    ///
-    /// - Returns: how many; fewer than a slice when they were the last.
+    /// Erases some of the entries, no more than the log has room for.
     static func deleteSlice(
         _ selection: CacheSelection,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
+        let (ids, isLast) = try slice(of: selection, on: connection)
+        try delete(ids, on: connection)
+        return (ids.count, isLast)
+    }
+
+    private static func slice(
+        of selection: CacheSelection,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> (ids: [Int64], isLast: Bool) {
         let (condition, values) = condition(selection)
         let statement = try connection.statement(
-            composed: "DELETE FROM entry WHERE id IN (SELECT id FROM entry WHERE \(condition) LIMIT \(sliceSize))")
-        return try run(statement, values, on: connection)
+            composed: "SELECT id, body_size FROM entry WHERE \(condition) LIMIT \(sliceSize)")
+        try bind(values, to: statement)
+        var ids: [Int64] = []
+        var bytes: Int64 = 0
+        while bytes < sliceBytes {
+            guard try statement.step() else { return (ids, ids.count < sliceSize) }
+            ids.append(statement.int64(0))
+            bytes += weight(ofBody: statement.int64(1))
+        }
+        return (ids, false)
+    }
+
+    /// Erases tags, and some of the rows of bodies, that no entry has: damage may have left them.
+    ///
+    /// - Returns: whether these were the last.
+    static func deleteOrphanSlice(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try connection.statement("DELETE FROM tag WHERE entry NOT IN (SELECT id FROM entry)").run()
+        let statement = try connection.statement(
+            """
+            DELETE FROM body WHERE id IN (
+                SELECT id FROM body WHERE id >> 20 NOT IN (SELECT id FROM entry) LIMIT ?)
+            """
+        )
+        let limit = sliceBytes / Int64(chunkSize)
+        try statement.bind(limit, at: 1)
+        try statement.run()
+        return connection.changes < limit
     }
 
     /// Marks some of the entries stale against any lifetime; their validators stay.

@@ -123,6 +123,25 @@ import Testing
         }
     }
 
+    @Test func `has erased what its space was enough for`() async throws {
+        let temporary = TemporaryStore()
+        let disk = FaultDisk(directory: temporary.directory)
+        var store = temporary.store
+        store.vfs = disk.vfs
+        let cache = try Cache(store, memoryCapacity: 0)
+        for number in 0..<24 { cache.store(try FaultEntries.entry(number, size: 1 << 20)) }
+        await cache.flush()
+        // Two writes for each page of the log: less than half of what is there.
+        disk.fail(.full, atCall: 2000, lasting: true)
+        let error = await #expect(throws: CacheError.self) { try await cache.purge() }
+        #expect(error?.code == .diskFull)
+        disk.heal()
+        let left = try cache.totals().entries
+        #expect((1..<24).contains(left))
+        try await cache.purge()
+        #expect(try cache.totals().entries == 0)
+    }
+
     @Test(arguments: ["forgotten", "replaced"])
     func `answers nothing old after what could not be written`(change: String) async throws {
         let temporary = TemporaryStore()

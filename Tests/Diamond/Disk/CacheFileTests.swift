@@ -138,6 +138,45 @@ import Testing
         #expect(try open().totals().entries == 0)
     }
 
+    @Test func `is purged with a log that is as short as ever, however much there is`() async throws {
+        let disk = FaultDisk(directory: temporary.directory)
+        var store = temporary.store
+        store.vfs = disk.vfs
+        let cache = try Cache(store, memoryCapacity: 0)
+        for index in 0..<40 { cache.store(try .stub("\(index)", size: 1 << 20)) }
+        await cache.flush()
+        #expect(try await cache.purge() == 40)
+        #expect(try cache.totals().entries == 0)
+        #expect(try cache.totals().diskBytes < 1 << 20)
+        #expect(disk.longestLog < 16 << 20)
+    }
+
+    @Test func `is purged of what belongs to no entry`() async throws {
+        let cache = try open()
+        cache.store(try entry("a"))
+        await cache.flush()
+        // More rows than one transaction takes.
+        try temporary.execute(
+            """
+            WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number LIMIT 70)
+            INSERT INTO body (id, bytes) SELECT (9 << 20) + n, x'07' FROM number;
+            INSERT INTO tag (entry, name) VALUES (9, 'a');
+            """
+        )
+        #expect(try await cache.purge() == 1)
+        #expect(try temporary.rows("body") == 0)
+        #expect(try temporary.rows("tag") == 0)
+    }
+
+    @Test(arguments: ["lifetime = NULL", "lifetime = 0, flags = 0"])
+    func `gives up rows whose size makes no sense`(kind: String) async throws {
+        let cache = try open()
+        for name in ["a", "b"] { cache.store(try entry(name)) }
+        await cache.flush()
+        try temporary.execute("UPDATE entry SET body_size = 9223372036854775807, \(kind)")
+        #expect(try await cache.evict(to: 0).count == 2)
+    }
+
     @Test func `stays within its bound, and spares what is used and what is pinned`() async throws {
         let capacity: Int64 = 40 << 20
         let cache = try open(capacity)

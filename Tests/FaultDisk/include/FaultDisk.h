@@ -62,6 +62,9 @@ int64_t fault_disk_calls(fault_disk *disk, enum fault_disk_fault fault);
 /// The calls that have failed since fault_disk_fail.
 int64_t fault_disk_failures(fault_disk *disk);
 
+/// The most bytes that a log of the disk has had.
+int64_t fault_disk_longest_log(fault_disk *disk);
+
 /// Takes away what was written and not synced, and gives the power back.
 ///
 /// With `keeping`, a part of it stays that the seed chooses: any of the 512-byte sectors of each write.

@@ -54,21 +54,18 @@ extension CacheTable {
         return (accesses, capacity > 0 ? capacity : nil)
     }
 
-    /// Forgets the accesses of entries that are about to be erased. Those that were evicted before are not known by more
-    /// than their prefixes, and stay.
+    /// Forgets the accesses of entries that are about to be erased. Those that were evicted before are not known by
+    /// more than their prefixes, and stay, unless all are to go.
     static func deleteAccesses(
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
+        guard selection != .all else { return try connection.statement("DELETE FROM access").run() }
         let (condition, values) = condition(selection)
         let statement = try connection.statement(
             composed: "DELETE FROM access WHERE key_prefix IN (SELECT key_prefix FROM entry WHERE \(condition))")
         try bind(values, to: statement)
         try statement.run()
-    }
-
-    static func deleteAllAccesses(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        try connection.statement("DELETE FROM access").run()
     }
 
     private static func turn(

@@ -12,9 +12,12 @@ extension CacheTable {
 
     /// Rows looked at in one transaction, and bytes of bodies removed in it.
     private static let sliceRows: Int64 = 64
-    private static let sliceBytes: Int64 = 4 << 20
+    static let sliceBytes: Int64 = 4 << 20
     /// About what an entry takes beside its body, in its row and in the indexes.
     private static let rowBytes: Int64 = 1 << 10
+
+    /// What an entry adds to a slice. A damaged row may say anything of its size.
+    static func weight(ofBody size: Int64) -> Int64 { min(max(0, size), sliceBytes) + rowBytes }
 
     static func pages(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CachePages {
         let size = try connection.integer("PRAGMA page_size")
@@ -54,7 +57,7 @@ extension CacheTable {
         var bytes: Int64 = 0
         while bytes < min(excess, sliceBytes), try statement.step() {
             ids.append(statement.int64(0))
-            bytes += statement.int64(1) + rowBytes
+            bytes += weight(ofBody: statement.int64(1))
         }
         try delete(ids, on: connection)
         return Eviction(count: ids.count, isExhausted: ids.isEmpty)
@@ -96,12 +99,12 @@ extension CacheTable {
         while bytes < min(excess, sliceBytes), try statement.step() {
             let row = Row(id: statement.int64(0), isVisited: statement.int64(1) != 0)
             rows.append(row)
-            if !row.isVisited { bytes += statement.int64(2) + rowBytes }
+            if !row.isVisited { bytes += weight(ofBody: statement.int64(2)) }
         }
         return rows
     }
 
-    private static func delete(_ ids: [Int64], on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    static func delete(_ ids: [Int64], on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("DELETE FROM entry WHERE id = ?")
         for id in ids {
             try statement.bind(id, at: 1)
