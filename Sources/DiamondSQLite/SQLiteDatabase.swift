@@ -96,9 +96,10 @@ package final class SQLiteDatabase: Sendable {
     /// the file is as short as it can be. What fails is left for the next time.
     package func emptyLog() {
         writer.withLock { handle in
-            // Takes the write lock itself.
-            let code = sqlite3_wal_checkpoint_v2(handle.pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
-            if code == SQLITE_OK { handle.forgetLogLength() }
+            // In its turn among the writers; to cut off what is in the file by then, nobody is kept waiting.
+            guard (try? checkpoint(behind: handle)) != nil else { return }
+            Self.cutOffLog(on: handle)
+            sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         }
     }
 
@@ -145,6 +146,23 @@ extension SQLiteDatabase {
             if sqlite3_get_autocommit(handle.pointer) == 0 { try? handle.execute("ROLLBACK") }
             throw error
         }
+    }
+
+    /// Empties the log where no reader needs it, for which it waits half a second: as long nobody else can write.
+    ///
+    /// It takes the write lock itself, and where that is taken SQLite would go on without it, beside a commit (see
+    /// `checkpoint(behind:)`): interrupted, it copies nothing.
+    static func cutOffLog(on handle: SQLiteHandle) {
+        sqlite3_busy_handler(
+            handle.pointer,
+            { pointer, tries in
+                guard tries >= 50 else { return sqlite3_sleep(10) }
+                sqlite3_interrupt(OpaquePointer(pointer))
+                return 0
+            },
+            UnsafeMutableRawPointer(handle.pointer)
+        )
+        sqlite3_wal_checkpoint_v2(handle.pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     }
 
     // SQLite would make the file with the process's umask. Only ever made here when it is missing: closing a second

@@ -145,6 +145,65 @@ import Testing
         #expect(try #require(log) < 40 * 8192)
     }
 
+    private func size(_ suffix: String = "") throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: file.path + suffix)
+        return try #require(attributes[.size] as? Int)
+    }
+
+    @Test func `moves its log into the file and empties it when asked to`() throws {
+        let database = try file.open()
+        for value in 0..<100 { try database.insert(Int64(value)) }
+        database.emptyLog()
+        #expect(try size("-wal") == 0)
+        #expect(try database.count() == 100)
+        try database.write { (connection) throws(SQLiteError) in
+            #expect(try connection.integer("PRAGMA busy_timeout") == 30_000)
+        }
+    }
+
+    // SQLite would copy the log without the write lock, beside whoever has it.
+    @Test(arguments: [false, true])
+    func `leaves its log alone while another one writes`(isTurn: Bool) throws {
+        var impatient = TemporaryFile.configuration()
+        impatient.busyTimeout = 0
+        let (database, other) = (try file.open(impatient), try file.open())
+        let handle = try SQLiteDatabase.open(file.path, impatient, readOnly: false)
+        try database.write { (connection) throws(SQLiteError) in
+            try connection.execute("INSERT INTO item (d) VALUES (zeroblob(1000000))")
+        }
+        let before = try size()
+        try other.write { (_) throws(SQLiteError) in
+            // Its turn has not come, or another was faster when it had been.
+            if isTurn { SQLiteDatabase.cutOffLog(on: handle) } else { database.emptyLog() }
+        }
+        #expect(try size() == before)
+        database.emptyLog()
+        #expect(try size() > before)
+    }
+
+    @Test func `does not wait long for readers to cut its log off, and has it in the file`() throws {
+        let (database, other) = (try file.open(), try file.open())
+        for _ in 0..<2 {
+            try database.write { (connection) throws(SQLiteError) in
+                try connection.execute("INSERT INTO item (d) VALUES (zeroblob(1000000))")
+            }
+        }
+        try other.read { (connection) throws(SQLiteError) in
+            let rows = try connection.statement("SELECT length(d) FROM item")
+            let isFirst = try rows.step()
+            let start = ContinuousClock.now
+            database.emptyLog()
+            // Half a second, not the half minute that writers wait.
+            #expect(start.duration(to: .now) < .seconds(15))
+            let isSecond = try rows.step()
+            #expect(isFirst && isSecond)
+        }
+        #expect(try size("-wal") > 0)
+        #expect(try size() > 2_000_000)
+        database.emptyLog()
+        #expect(try size("-wal") == 0)
+    }
+
     @Test func `is read by a second one that opened it`() throws {
         let first = try file.open()
         let second = try file.open()
