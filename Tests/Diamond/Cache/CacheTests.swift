@@ -279,6 +279,27 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
+    @Test(arguments: [0, 2]) func `keeps what it has counted for the next when a change cannot be written`(
+        good: Int
+    ) async throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 0, gathering: .seconds(86_400))
+        let used = try entry("used")
+        cache.store(used)
+        await cache.flush()
+        for _ in 0..<3 { cache.count(.cache, of: used.stored, under: used.key) }
+        #expect(try cache.findOnDisk(used.key, request: used.request) != nil)
+        var bad = try entry("bad")
+        bad.stored.status = 5000
+        for entry in try [bad] + (0..<good).map({ try entry("\($0)") }) { cache.store(entry) }
+        await cache.flush()
+        let hours = try cache.statistics()
+        #expect(hours.map(\.hits).reduce(0, +) == 3)
+        #expect(hours.map(\.stores).reduce(0, +) == Int64(2 + good))
+        #expect(try temporary.rows("entry WHERE is_visited = 1") == 1)
+        #expect(try cache.file.read(CacheTable.accesses).accesses.map(\.uses).reduce(0, +) == Int64(5 + good))
+        #expect(try temporary.rows("entry") == Int64(1 + good))
+    }
+
     @Test func `writes down what was used before too much of it waits`() async throws {
         let cache = try open()
         let entries = try (0..<4100).map { try entry("\($0)") }

@@ -38,6 +38,18 @@ import Testing
         #expect(log.take().map(\.passed.uses) == [1])
     }
 
+    @Test func `go back before what has come since, and count its repeats on`() {
+        var log = AccessLog()
+        log.add(access(1))
+        let taken = log.take()
+        log.add(access(2))
+        log.putBack(taken)
+        log.add(access(2))
+        let again = log.take()
+        #expect(again.map(\.prefix) == [1, 2])
+        #expect(again.map(\.uses) == [1, 2])
+    }
+
     @Test func `are so many that they are written`() {
         var log = AccessLog()
         let prefixes = Array(1...Int64(AccessLog.mostWaiting) + 1)

@@ -85,6 +85,21 @@ import Testing
         await untilTrue { (try? temporary.rows("entry")) == 1 }
     }
 
+    @Test func `are counted by the hour, also where what was counted comes back`() {
+        var changes = PendingChanges()
+        var haveEnded = [changes.counts.count(in: 1) { $0.hits += 1 }]
+        let first = changes.takeFacts()
+        haveEnded.append(changes.counts.count(in: 1) { $0.hits += 2 })
+        haveEnded.append(changes.counts.count(in: 2) { $0.misses += 4 })
+        changes.putBack(first)
+        haveEnded.append(changes.counts.count(in: 2) { $0.misses += 8 })
+        #expect(haveEnded == [false, false, true, false])
+        let counts = changes.takeFacts().counts
+        #expect(counts.map(\.hour) == [1, 2])
+        #expect(counts.map(\.hits) == [3, 0])
+        #expect(counts.map(\.misses) == [0, 12])
+    }
+
     @Test func `are due at once only when a transaction is full`() throws {
         var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
         #expect(changes.add(.store(entry)) == .soon)

@@ -49,4 +49,10 @@ package struct AccessLog: Sendable {
         }
         return waiting
     }
+
+    /// Takes back what could not be written, before what has come since.
+    mutating func putBack(_ accesses: [CacheAccess]) {
+        waiting = accesses + waiting
+        places = places.mapValues { $0 + accesses.count }
+    }
 }

@@ -6,7 +6,7 @@ import DiamondSQLite
 /// one key is in one part, in its order.
 final class AccessRecorder: Sendable {
     private struct Part {
-        var counts: CacheCounts?
+        var counts: [CacheCounts] = []
         var accesses = AccessLog()
     }
 
@@ -21,13 +21,16 @@ final class AccessRecorder: Sendable {
 
     /// Records an access, and counts it in an hour.
     ///
-    /// - Returns: the same, and the counts of another hour, which has ended.
+    /// - Returns: the same, or whether there are counts of another hour, which has ended.
     func count(
         _ access: CacheAccess,
         in hour: Int64,
         _ body: (inout CacheCounts) -> Void
-    ) -> (isFull: Bool, finished: CacheCounts?) {
-        part(of: access).withLock { part in (part.accesses.add(access), part.counts.count(in: hour, body)) }
+    ) -> Bool {
+        part(of: access).withLock { part in
+            let isFull = part.accesses.add(access)
+            return part.counts.count(in: hour, body) || isFull
+        }
     }
 
     /// Gives away what waits.
@@ -35,11 +38,19 @@ final class AccessRecorder: Sendable {
         var (counts, accesses): ([CacheCounts], [CacheAccess]) = ([], [])
         for part in parts {
             part.withLock { part in
-                if let count = part.counts.take() { counts.append(count) }
+                counts += part.counts
+                part.counts = []
                 accesses += part.accesses.take()
             }
         }
         return (counts, accesses)
+    }
+
+    /// Takes back accesses that could not be written, before what has come since.
+    func putBack(_ accesses: [CacheAccess]) {
+        for (number, accesses) in Dictionary(grouping: accesses, by: Self.number) {
+            parts[number].withLock { $0.accesses.putBack(accesses) }
+        }
     }
 
     /// What is recorded from now on.
@@ -47,20 +58,7 @@ final class AccessRecorder: Sendable {
         for part in parts { part.withLock { $0.accesses.sampling = sampling } }
     }
 
-    private func part(of access: CacheAccess) -> Guarded<Part> {
-        parts[Int(truncatingIfNeeded: access.prefix) & (Self.partCount - 1)]
-    }
-}
+    private func part(of access: CacheAccess) -> Guarded<Part> { parts[Self.number(of: access)] }
 
-extension CacheCounts? {
-    /// Counts something in an hour.
-    ///
-    /// - Returns: the counts of another hour, which has ended.
-    mutating func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) -> CacheCounts? {
-        let finished = flatMap { $0.hour == hour ? nil : $0 }
-        var current = finished == nil ? self ?? CacheCounts(hour: hour) : CacheCounts(hour: hour)
-        body(&current)
-        self = current
-        return finished
-    }
+    private static func number(of access: CacheAccess) -> Int { Int(truncatingIfNeeded: access.prefix) & (partCount - 1) }
 }

@@ -30,7 +30,31 @@ public struct CacheCounts: Hashable, Sendable {
         (stores, evictions, bytesServed, timeSaved) = (columns[4], columns[5], columns[6], columns[7])
     }
 
+    /// Adds what happened in the same hour.
+    mutating func add(_ other: CacheCounts) {
+        self = CacheCounts(hour: hour, columns: zip(columns, other.columns).map { $0 + $1 })
+    }
+
     var columns: [Int64] { [hits, staleHits, revalidations, misses, stores, evictions, bytesServed, timeSaved] }
 
     var isEmpty: Bool { columns.allSatisfy { $0 == 0 } }
+}
+
+/// Of several hours, the newest last.
+extension [CacheCounts] {
+    /// Counts something in an hour.
+    ///
+    /// - Returns: whether this is a new one behind others, which have ended.
+    mutating func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) -> Bool {
+        let isNew = last?.hour != hour
+        if isNew { append(CacheCounts(hour: hour)) }
+        body(&self[endIndex - 1])
+        return isNew && count > 1
+    }
+
+    /// Adds what was counted elsewhere in an hour.
+    mutating func add(_ counts: CacheCounts) {
+        let place = firstIndex { $0.hour == counts.hour }
+        if let place { self[place].add(counts) } else { append(counts) }
+    }
 }

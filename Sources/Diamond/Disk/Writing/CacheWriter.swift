@@ -8,16 +8,6 @@ import Synchronization
 /// Changes keep their order. The death of the process loses at most those not yet written: stores wait a moment for
 /// others to come (``WriterAlarm``).
 final class CacheWriter: Sendable {
-    /// What goes along with a group of changes.
-    private struct Facts {
-        var visited: Set<Int64> = []
-        var counts: [CacheCounts] = []
-        var accesses: [CacheAccess] = []
-        var failed: Set<RequestKey> = []
-
-        var isEmpty: Bool { visited.isEmpty && counts.isEmpty && accesses.isEmpty && failed.isEmpty }
-    }
-
     /// Bytes of bodies that may wait. When the disk is slower than the network, what comes beyond is not stored.
     private static let backlog = 64 << 20
 
@@ -55,15 +45,15 @@ final class CacheWriter: Sendable {
     func add(_ change: CacheChange) -> Bool {
         guard !reportFork() else { return false }
         let hour = eviction.hour
-        let (due, finished) = state.withLock { state -> (PendingChanges.Due?, CacheCounts?) in
+        let (due, hasEnded) = state.withLock { state -> (PendingChanges.Due?, Bool) in
             guard let effective = state.effective(change),
                 effective.cost == 0 || state.cost + effective.cost <= Self.backlog
-            else { return (nil, nil) }
+            else { return (nil, false) }
             let due = state.add(effective)
             // Under the same lock, so that it goes along in the change's own transaction.
-            return (due, change.isStore ? state.counts.count(in: hour) { $0.stores += 1 } : nil)
+            return (due, change.isStore && state.counts.count(in: hour) { $0.stores += 1 })
         }
-        if let finished { queue.async { self.write(Facts(counts: [finished])) } }
+        if hasEnded { scheduleFacts() }
         switch due {
         case .now: scheduleDrain()
         case .soon: alarm.set(for: self, on: queue)
@@ -87,15 +77,12 @@ final class CacheWriter: Sendable {
 
     /// Counts something in an hour; written with the next change.
     func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) {
-        let finished = state.withLock { $0.counts.count(in: hour, body) }
-        if let finished { queue.async { self.write(Facts(counts: [finished])) } }
+        if state.withLock({ $0.counts.count(in: hour, body) }) { scheduleFacts() }
     }
 
     /// The same, and records the access that it was. Every hit comes here.
     func count(_ access: CacheAccess, in hour: Int64, _ body: (inout CacheCounts) -> Void) {
-        let (isFull, finished) = recorder.count(access, in: hour, body)
-        if let finished { queue.async { self.write(Facts(counts: [finished])) } }
-        if isFull { scheduleFacts() }
+        if recorder.count(access, in: hour, body) { scheduleFacts() }
     }
 
     /// The last change of a key that is not on disk yet: what a look-up has to believe before the disk.
@@ -156,6 +143,7 @@ final class CacheWriter: Sendable {
         }
     }
 
+    // Of an hour that has ended, no change may come to take them along.
     private func scheduleFacts() { queue.async { self.write(self.takeFacts()) } }
 
     private func scheduleDrain() { queue.async { self.writeWaiting() } }
@@ -217,11 +205,13 @@ final class CacheWriter: Sendable {
     // One change that cannot be written (a body too large for the disk) must not take the others along.
     /// - Returns: the pages of the file afterwards, where they are asked for and known.
     private func write(_ group: [CacheChange], looks: Bool) -> CachePages? {
+        let facts = takeFacts()
         do throws(CacheError) {
-            return try write(takeFacts(), with: group, looks: looks)
-        } catch  where group.count > 1 {
-            return group.map { write([$0], looks: looks) }.last.flatMap(\.self)
+            return try write(facts, with: group, looks: looks)
         } catch {
+            // Behind all of the group: it may be they that cannot be written.
+            defer { putBack(facts) }
+            guard group.count == 1 else { return group.map { write([$0], looks: looks) }.last.flatMap(\.self) }
             activity.report(.cacheFailed(reason: error.message))
             state.withLock { $0.failed.formUnion(group.map(\.key)) }
             return nil
@@ -240,22 +230,21 @@ final class CacheWriter: Sendable {
 
     // MARK: What goes along
 
-    private func takeFacts() -> Facts {
+    private func takeFacts() -> CacheFacts {
         let (counts, accesses) = recorder.take()
-        return state.withLock { state in
-            let facts = Facts(
-                visited: state.visited,
-                counts: counts + [state.counts].compactMap(\.self),
-                accesses: accesses,
-                failed: state.failed
-            )
-            (state.visited, state.counts) = ([], nil)
-            // The failed ones stay until they are erased: a look-up beside this must not find them.
-            return facts
-        }
+        var facts = state.withLock { $0.takeFacts() }
+        facts.accesses = accesses
+        for counts in counts { facts.counts.add(counts) }
+        return facts
     }
 
-    private func write(_ facts: Facts) {
+    private func putBack(_ facts: CacheFacts) {
+        recorder.putBack(facts.accesses)
+        state.withLock { $0.putBack(facts) }
+    }
+
+    // Not put back where that fails: they would be tried again and again.
+    private func write(_ facts: CacheFacts) {
         guard !facts.isEmpty else { return }
         do throws(CacheError) {
             _ = try write(facts, with: [], looks: false)
@@ -264,7 +253,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    private func write(_ facts: Facts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
+    private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
         let capacity = eviction.capacity
         let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
             // First, because the group may hold a newer answer under one of them.
@@ -283,7 +272,7 @@ final class CacheWriter: Sendable {
 
     /// - Returns: what is to be recorded from now on; `nil` where that is not known.
     private static func write(
-        _ facts: Facts,
+        _ facts: CacheFacts,
         _ capacity: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling? {

@@ -15,8 +15,8 @@ struct PendingChanges {
     var isScheduled = false
     /// Entries that were used, by the prefixes of their keys: written with the next change.
     var visited: Set<Int64> = []
-    /// Of what goes with changes; hits are counted apart.
-    var counts: CacheCounts?
+    /// Of what goes with changes, and what could not be written; hits are counted apart.
+    var counts: [CacheCounts] = []
     /// Keys whose last change could not be written: what the disk has under them is older than it, and is erased
     /// with the next change that can be.
     var failed: Set<RequestKey> = []
@@ -56,6 +56,21 @@ extension PendingChanges {
         let isUrgent = change.isErasure || waiting.count >= Self.groupSize || cost >= Self.groupCost
         isScheduled = isUrgent
         return isUrgent ? .now : .soon
+    }
+
+    /// What goes along with the next transaction.
+    mutating func takeFacts() -> CacheFacts {
+        defer { (visited, counts) = ([], []) }
+        // The failed ones stay until they are erased: a look-up beside this must not find them.
+        return CacheFacts(visited: visited, counts: counts, failed: failed)
+    }
+
+    /// Takes back what was not written, for the next transaction.
+    mutating func putBack(_ facts: CacheFacts) {
+        visited.formUnion(facts.visited)
+        let newer = counts
+        counts = facts.counts
+        for newer in newer { counts.add(newer) }
     }
 
     /// - Returns: whether nobody has been asked to write yet.
