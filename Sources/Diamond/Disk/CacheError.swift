@@ -16,7 +16,7 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let foreignFile = Code(description: "foreignFile")
         public static let readOnly = Code(description: "readOnly")
         public static let diskFull = Code(description: "diskFull")
-        /// Another process holds the file for longer than 5 seconds.
+        /// Another process holds the file for longer than 30 seconds.
         public static let busy = Code(description: "busy")
         /// The process is a fork of the one that opened the cache: open one after the fork.
         public static let forked = Code(description: "forked")

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -26,6 +27,74 @@ import Testing
         #expect(engine.cache == nil)
         #expect(engine.cacheFailure?.code == .cannotOpen)
         #expect(try await engine.send(Request("http://h/")).status == .ok)
+    }
+
+    /// Why a file cannot be opened; root may open what it likes.
+    enum Hindrance: CaseIterable { case directory, disk, fileMode, directoryMode }
+
+    private static let hindrances = Hindrance.allCases.filter { geteuid() != 0 || $0 == .directory || $0 == .disk }
+
+    /// A store on a disk, and what is in its way.
+    private func hinder(_ hindrance: Hindrance, _ disk: FaultDisk) throws {
+        let path = temporary.store.cachePath
+        switch hindrance {
+        case .directory:
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        case .disk: disk.fail(.readError, atCall: 1, lasting: true)
+        case .fileMode:
+            try temporary.store.create()
+            _ = FileManager.default.createFile(atPath: path, contents: nil)
+            try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
+        case .directoryMode:
+            try temporary.store.create()
+            try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: temporary.directory.path)
+        }
+    }
+
+    private func engine(on disk: FaultDisk) -> Engine {
+        var store = temporary.store
+        store.vfs = disk.vfs
+        var configuration = Engine.Configuration(store: store)
+        configuration.transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        return Engine(configuration)
+    }
+
+    private func giveBack() {
+        let path = temporary.directory.path
+        try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+    }
+
+    @Test(arguments: hindrances) func `because nobody lets it be opened lets requests through`(
+        hindrance: Hindrance
+    ) async throws {
+        let disk = FaultDisk(directory: temporary.directory)
+        try hinder(hindrance, disk)
+        defer { giveBack() }
+        let engine = engine(on: disk)
+        #expect(engine.cache == nil)
+        #expect(engine.cacheFailure?.code == .cannotOpen)
+        #expect(engine.cacheFailure?.message.contains("check that the directory exists and is writable") == true)
+        for _ in 0..<2 { #expect(try await engine.send(Request("http://h/")).source == .network) }
+    }
+
+    // What is open stays so, whatever becomes of the mode of the file.
+    @Test(arguments: hindrances.filter { $0 != .fileMode })
+    func `any more lets requests through, and says so`(hindrance: Hindrance) async throws {
+        let disk = FaultDisk(directory: temporary.directory)
+        let engine = engine(on: disk)
+        _ = try await engine.send(Request("http://h/before"))
+        await engine.cache?.flush()
+        let failures = Guarded(0)
+        let observation = engine.activity.observe { event in
+            if case .cacheFailed = event { failures.withLock { $0 += 1 } }
+        }
+        try hinder(hindrance, disk)
+        defer { giveBack() }
+        #expect(try await engine.send(Request("http://h/after")).source == .network)
+        await engine.cache?.flush()
+        #expect(failures.withLock { $0 } > 0)
+        withExtendedLifetime(observation) {}
     }
 
     @Test func `because it is not there is not made for looking`() {
