@@ -24,6 +24,7 @@ import Testing
             let delay = DispatchTimeInterval.milliseconds(.random(in: 0...80, using: &random))
             DispatchQueue.global().asyncAfter(deadline: .now() + delay) { process.kill() }
             if await process.ended() == .killed(by: SIGKILL) { killed += 1 }
+            try expectWhole(round)
         }
         #expect(killed > 0)
         try expectSound()
@@ -42,6 +43,14 @@ import Testing
         }
         #expect(try Cache(cachectl.temporary.store).totals().entries == 8)
         try expectSound()
+    }
+
+    /// What was set aside is made anew, and looks well at the end: at each round.
+    private func expectWhole(_ round: Int) throws {
+        let store = cachectl.temporary.store
+        #expect(store.setAside.isEmpty, "round \(round)")
+        guard FileManager.default.fileExists(atPath: store.cachePath) else { return }
+        #expect(try cachectl.temporary.integrity() == "ok", "round \(round)")
     }
 
     /// Every page and every entry is whole, and each body is the one its URL names.

@@ -83,6 +83,9 @@ import Testing
                 let (ending, text) = (await process.ended(), await Self.text(output))
                 #expect(ending == .killed(by: SIGKILL), "DIAMOND_SEED=\(Effort.seed): \(text)")
             }
+            // At each round: what was set aside is made anew, and looks well at the end.
+            #expect(temporary.store.setAside.isEmpty, "round \(round), DIAMOND_SEED=\(Effort.seed)")
+            #expect(try temporary.integrity() == "ok", "round \(round), DIAMOND_SEED=\(Effort.seed)")
         }
         try expectSound()
     }
