@@ -60,5 +60,7 @@ final class AccessRecorder: Sendable {
 
     private func part(of access: CacheAccess) -> Guarded<Part> { parts[Self.number(of: access)] }
 
-    private static func number(of access: CacheAccess) -> Int { Int(truncatingIfNeeded: access.prefix) & (partCount - 1) }
+    private static func number(of access: CacheAccess) -> Int {
+        Int(truncatingIfNeeded: access.prefix) & (partCount - 1)
+    }
 }
