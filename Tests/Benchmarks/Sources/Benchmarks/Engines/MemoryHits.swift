@@ -3,40 +3,120 @@ import Foundation
 import HTTPTypes
 
 extension Benchmark {
-    static let memoryHit = Benchmark(
-        name: "memory-hit",
-        method: "requests a second of processor time that one engine answers from memory, the request's key known",
-        unit: "hits/s",
-        target: .atLeast(300_000),
-        measure: { try await Scratch.with { try await MemoryHits.rate(in: $0) } }
-    )
+    static let memoryHits = [
+        Benchmark(
+            name: "memory-hit",
+            method: "requests a second of processor time that one engine answers from memory, the request's key known",
+            unit: "hits/s",
+            target: .atLeast(300_000),
+            measure: { try await Scratch.with { try await MemoryHits.rate(in: $0) } }
+        ),
+        Benchmark(
+            name: "memory-hit-threads",
+            method: """
+                requests a second by the clock that one engine answers from memory to two tasks at a time, to those to one \
+                task, each in its fastest round: what else runs on the machine only takes away
+                """,
+            unit: "x one task",
+            target: .atLeast(1.5),
+            measuring: { try await Scratch.with { try await MemoryHits.gain(in: $0) } }
+        ),
+    ]
 }
 
 private enum MemoryHits {
-    private static let count = 200_000
-    private static let rounds = 7
-
     static func rate(in directory: URL) async throws -> Double {
+        try await with(directory) { engine, requests in
+            let count = 200_000
+            var rates: [Double] = []
+            for _ in 0..<7 {
+                let effort = try await Effort.of { try await hit(requests, engine, count) }
+                rates.append(Double(count) / effort.processor)
+            }
+            return rates.median
+        }
+    }
+
+    static func gain(in directory: URL) async throws -> Benchmark.Measurement {
+        try await with(directory) { engine, requests in
+            var (one, two) = (Rates(width: 1), Rates(width: 2))
+            for round in 0..<15 {
+                // Who goes first changes.
+                for isOne in [round % 2 == 0, round % 2 == 1] {
+                    if isOne {
+                        try await one.measure(requests, engine)
+                    } else {
+                        try await two.measure(requests, engine)
+                    }
+                }
+            }
+            return Benchmark.Measurement(value: two.fastest / one.fastest, notes: [one.note, two.note])
+        }
+    }
+
+    /// An engine that has in memory what the requests ask for.
+    private static func with<Result>(
+        _ directory: URL,
+        _ body: (Engine, [Request]) async throws -> Result
+    ) async throws -> Result {
         var configuration = Engine.Configuration(store: Store(directory: directory))
         configuration.transport = CannedTransport()
         let engine = Engine(configuration)
         let requests = (0..<64).map { Request("https://api.example.com/v1/cities?country=DE&page=\($0)&perPage=50") }
         for request in requests { _ = try await engine.send(request) }
         await engine.cache?.flush()
-        var rates: [Double] = []
-        for _ in 0..<rounds {
-            let effort = try await Effort.of { try await hit(requests, engine) }
-            rates.append(Double(count) / effort.processor)
-        }
+        let result = try await body(engine, requests)
         await engine.close()
-        return rates.median
+        return result
     }
 
-    private static func hit(_ requests: [Request], _ engine: Engine) async throws {
-        for number in 0..<count {
+    /// - Parameter start: the number of the first request; after the last one comes the first.
+    fileprivate static func hit(
+        _ requests: [Request],
+        _ engine: Engine,
+        _ count: Int,
+        from start: Int = 0
+    ) async throws {
+        for number in start..<start + count {
             let response = try await engine.send(requests[number % requests.count])
             guard response.source == .cache, response.body.count == 1024 else { throw Failure("no hit") }
         }
+    }
+}
+
+/// What so many tasks at a time get, round for round.
+private struct Rates {
+    private static let count = 50_000
+
+    let width: Int
+    /// Hits a second by the clock.
+    private var rates: [Double] = []
+    /// Microseconds of processor time of a hit.
+    private var times: [Double] = []
+
+    init(width: Int) { self.width = width }
+
+    mutating func measure(_ requests: [Request], _ engine: Engine) async throws {
+        let effort = try await Effort.of { [width] in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<width {
+                    let start = task * requests.count / width
+                    group.addTask { try await MemoryHits.hit(requests, engine, Self.count, from: start) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        let hits = Double(width * Self.count)
+        rates.append(hits / effort.wall)
+        times.append(effort.processor / hits * 1e6)
+    }
+
+    var fastest: Double { rates.max() ?? 0 }
+
+    var note: String {
+        String(
+            format: "%d at a time: fastest %.0f hits/s, median %.0f; %.2f µs of processor time each",
+            width, fastest, rates.median, times.median)
     }
 }
 

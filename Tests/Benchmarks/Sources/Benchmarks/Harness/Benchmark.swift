@@ -58,7 +58,7 @@ struct Benchmark: Sendable {
     }
 
     static let all =
-        diskGets + stores + [memoryHit, eviction, pause] + readers + millions + growth + sealed + bodies + compressed
+        diskGets + stores + memoryHits + [eviction, pause] + readers + millions + growth + sealed + bodies + compressed
         + queues + queuePeers + transfers + handedTransfers + sessions + engines + [latency] + operations + keys
         + pythonPeers
 
