@@ -58,9 +58,9 @@ struct Benchmark: Sendable {
     }
 
     static let all =
-        diskGets + stores + memoryHits + [eviction, pause] + readers + millions + growth + sealed + bodies + compressed
-        + queues + queuePeers + transfers + handedTransfers + sessions + engines + [latency] + operations + keys
-        + pythonPeers
+        diskGets + stores + memoryHits + [eviction] + pauses + readers + millions + growth + sealed + bodies
+        + compressed + queues + queuePeers + transfers + handedTransfers + sessions + engines + [latency] + operations
+        + keys + pythonPeers
 
     func run() async throws -> Figure {
         let measured = try await measure()

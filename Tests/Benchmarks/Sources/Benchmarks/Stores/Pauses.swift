@@ -3,75 +3,117 @@ import DiamondSQLite
 import Foundation
 
 extension Benchmark {
-    static let pause = Benchmark(
-        name: "eviction-pause",
-        method: """
-            the longest look-up while the store is brought from 96 MB to 40 MB, median of rounds; told beside it, the same \
-            while another store is: what the machine itself puts on a reader
-            """,
-        unit: "ms",
-        target: .atMost(10),
-        measuring: { try await Pauses.measurement() }
-    )
+    static let pauses = [
+        pause("eviction-pause", kibibytes: 16, count: 5000),
+        pause("eviction-pause-256k", kibibytes: 256, count: 345),
+    ]
+
+    private static func pause(_ name: String, kibibytes: Int, count: Int) -> Benchmark {
+        Benchmark(
+            name: name,
+            method: """
+                the longest of all look-ups of bodies of \(kibibytes) KiB in seven rounds, in each of which the store is \
+                brought from 96 MB to 40 MB, less what the thread waited for a processor (Linux counts that); told beside \
+                it, with that as well, and the same while another store is, and while none is: what the machine itself \
+                puts on a reader
+                """,
+            unit: "ms",
+            target: .atMost(10),
+            measuring: { try await Pauses(bodySize: kibibytes << 10, count: count).measurement() }
+        )
+    }
 }
 
-private enum Pauses {
+/// A thread that looks up one entry after another while a store evicts.
+private struct Pauses {
     private static let rounds = 7
-    private static let entryCount = 5000
 
-    static func measurement() async throws -> Benchmark.Measurement {
-        var (own, other): ([[Double]], [[Double]]) = ([], [])
-        for _ in 0..<rounds {
-            own.append(try await lookUps(isOwn: true))
-            other.append(try await lookUps(isOwn: false))
+    private let entries: [CacheEntry]
+
+    init(bodySize: Int, count: Int) { entries = (0..<count).map { Entries.make($0, bodySize: bodySize) } }
+
+    func measurement() async throws -> Benchmark.Measurement {
+        var (own, other, none): ([LookUp], [LookUp], [LookUp]) = ([], [], [])
+        for _ in 0..<Self.rounds {
+            let round = try await besideItsEviction()
+            own += round
+            other += try await besideAnother { await evict($0) }
+            let time = round.reduce(0) { $0 + $1.time }
+            none += try await besideAnother { _ in try? await Task.sleep(for: .milliseconds(time)) }
         }
         return Benchmark.Measurement(
-            value: own.map { $0.max() ?? 0 }.median,
-            notes: [text("beside its own eviction", own), text("beside another store's", other)]
+            value: own.map(\.pause).max() ?? 0,
+            notes: [
+                text("beside its own eviction", own), text("beside another store's", other), text("beside none", none),
+            ]
         )
     }
 
-    private static func text(_ name: String, _ rounds: [[Double]]) -> String {
-        let all = rounds.flatMap(\.self).sorted()
-        let part = all[min(all.count - 1, all.count * 999 / 1000)]
+    private func text(_ name: String, _ lookUps: [LookUp]) -> String {
+        let times = lookUps.map(\.time).sorted()
+        let part = times[min(times.count - 1, times.count * 999 / 1000)]
         return String(
-            format: "%@: %d look-ups, p50 %.3f ms, p99.9 %.2f ms, longest %.2f ms",
-            name, all.count, all.median, part, all.last ?? 0)
+            format: "%@: %d look-ups, p50 %.3f ms, p99.9 %.2f ms, longest %.2f ms, %.2f ms without the waits",
+            name, times.count, times.median, part, times.last ?? 0, lookUps.map(\.pause).max() ?? 0)
     }
 }
 
+/// How long a look-up took, in milliseconds.
+private struct LookUp {
+    var time: Double
+    /// How much of it the thread waited for a processor.
+    var waited: Double
+
+    var pause: Double { max(0, time - waited) }
+}
+
 extension Pauses {
-    /// Milliseconds of every look-up beside an eviction.
-    ///
-    /// - Parameter isOwn: whether it is the store that is read which evicts.
-    private static func lookUps(isOwn: Bool) async throws -> [Double] {
+    private func besideItsEviction() async throws -> [LookUp] {
         try await Scratch.with { directory in
-            let entries = (0..<entryCount).map { Entries.make($0, bodySize: 16 << 10) }
-            let evicted = try Cache.onDisk(directory.appendingPathComponent("evicted"))
-            try await evicted.fill(with: entries)
-            let read = isOwn ? evicted : try Cache.onDisk(directory.appendingPathComponent("read"))
-            if !isOwn { try await read.fill(with: entries) }
-            let isDone = Guarded(false)
-            async let times = Threads.run { try lookUps(of: entries, in: read, until: isDone) }
-            evicted.diskCapacity = 56 << 20
-            await evicted.flush()
-            isDone.withLock { $0 = true }
-            return try await times
+            let cache = try await filled(directory)
+            return try await lookUps(in: cache) { await evict(cache) }
         }
     }
 
-    private static func lookUps(
-        of entries: [CacheEntry],
-        in cache: Cache,
-        until isDone: Guarded<Bool>
-    ) throws -> [Double] {
-        var times: [Double] = []
-        while !isDone.withLock({ $0 }) {
+    /// Of a store that nobody writes, while something is done with another.
+    private func besideAnother(_ work: (Cache) async -> Void) async throws -> [LookUp] {
+        try await Scratch.with { directory in
+            let read = try await filled(directory.appendingPathComponent("read"))
+            let other = try await filled(directory.appendingPathComponent("other"))
+            return try await lookUps(in: read) { await work(other) }
+        }
+    }
+
+    private func filled(_ directory: URL) async throws -> Cache {
+        let cache = try Cache.onDisk(directory)
+        try await cache.fill(with: entries)
+        return cache
+    }
+
+    private func evict(_ cache: Cache) async {
+        cache.diskCapacity = 56 << 20
+        await cache.flush()
+    }
+
+    private func lookUps(in cache: Cache, during work: () async -> Void) async throws -> [LookUp] {
+        let isDone = Guarded(false)
+        async let reading = Threads.run { try lookUps(in: cache, until: isDone) }
+        await work()
+        isDone.withLock { $0 = true }
+        return try await reading
+    }
+
+    private func lookUps(in cache: Cache, until isDone: Guarded<Bool>) throws -> [LookUp] {
+        let wait = ProcessorWait()
+        var lookUps: [LookUp] = []
+        repeat {
             let entry = entries[Int.random(in: 0..<entries.count)]
+            let waited = wait.seconds
             let start = Effort.seconds(CLOCK_MONOTONIC)
             _ = try cache.findOnDisk(entry.key, request: entry.request)
-            times.append((Effort.seconds(CLOCK_MONOTONIC) - start) * 1000)
-        }
-        return times
+            let time = Effort.seconds(CLOCK_MONOTONIC) - start
+            lookUps.append(LookUp(time: time * 1000, waited: (wait.seconds - waited) * 1000))
+        } while !isDone.withLock({ $0 })
+        return lookUps
     }
 }

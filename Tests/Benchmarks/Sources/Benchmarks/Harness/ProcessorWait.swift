@@ -1,0 +1,19 @@
+import Foundation
+
+/// How long the thread that makes this has been ready to run and had no processor, as Linux counts it (proc(5),
+/// `schedstat`); 0 elsewhere.
+///
+/// On a machine that others use, it is most of the longest times, whatever is measured.
+struct ProcessorWait: ~Copyable {
+    private let file = open("/proc/thread-self/schedstat", O_RDONLY)
+
+    var seconds: Double {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = pread(file, &bytes, bytes.count, 0)
+        let fields = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let nanoseconds = Double(fields[1]) else { return 0 }
+        return nanoseconds / 1e9
+    }
+
+    deinit { close(file) }
+}
