@@ -35,7 +35,7 @@ private enum Stores {
     static func ratio(count: Int, group: Int, isHanded: Bool) async throws -> Double {
         try await Scratch.with { directory in
             let cache = try Cache.onDisk(directory.appendingPathComponent("ours"))
-            let peer = try peer(directory.appendingPathComponent("theirs"), isHanded: isHanded)
+            let peer = try StorePeer.open(directory.appendingPathComponent("theirs"), isHanded: isHanded)
             defer { store_peer_close(peer) }
             let entries = (0..<count * (rounds + 1)).map { Entries.make($0) }
             for entry in entries { entry.withEntry { store_peer_prepare(peer, &$0) } }
@@ -51,15 +51,6 @@ private enum Stores {
         }
     }
 
-    /// C on an empty file that Diamond has made.
-    private static func peer(_ directory: URL, isHanded: Bool) throws -> OpaquePointer {
-        _ = try Cache.onDisk(directory)
-        guard let peer = store_peer_open(Store(directory: directory).cachePath, isHanded) else {
-            throw Failure("C cannot open a store in \(directory.path)")
-        }
-        return peer
-    }
-
     private static func take(_ count: Int, of rest: inout ArraySlice<CacheEntry>) -> ArraySlice<CacheEntry> {
         defer { rest = rest.dropFirst(count) }
         return rest.prefix(count)
@@ -71,5 +62,17 @@ private enum Stores {
             if group == 1 { await cache.flush() }
         }
         await cache.flush()
+    }
+}
+
+/// C that stores.
+enum StorePeer {
+    /// On a store that is there, or an empty one that Diamond makes.
+    static func open(_ directory: URL, isHanded: Bool) throws -> OpaquePointer {
+        _ = try Cache.onDisk(directory)
+        guard let peer = store_peer_open(Store(directory: directory).cachePath, isHanded) else {
+            throw Failure("C cannot open a store in \(directory.path)")
+        }
+        return peer
     }
 }
