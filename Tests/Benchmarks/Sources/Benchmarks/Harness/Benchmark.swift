@@ -59,8 +59,8 @@ struct Benchmark: Sendable {
 
     static let all =
         diskGets + stores + memoryHits + [eviction] + pauses + readers + millions + growth + sealed + bodies
-        + compressed + queues + queuePeers + transfers + handedTransfers + sessions + engines + firstRequests
-        + [latency] + operations + keys + pythonPeers
+        + compressed + queues + queuePeers + transfers + handedTransfers + sessions + appRequests + engines
+        + firstRequests + [latency] + operations + keys + pythonPeers
 
     func run() async throws -> Figure {
         let measured = try await measure()
