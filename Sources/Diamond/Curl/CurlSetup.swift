@@ -10,11 +10,13 @@ struct CurlSetup {
     /// is empty (RFC 9110 section 8.6).
     private let uploadLength: Int64?
     private let connectTimeout: Duration?
+    private let needsNewConnection: Bool
 
     init(_ request: TransportRequest) {
         method = request.method
         headers = request.headers
         connectTimeout = request.connectTimeout
+        needsNewConnection = request.needsNewConnection
         uploadLength =
             switch request.body {
             case .none: [.post, .put, .patch, .query].contains(request.method) ? 0 : nil
@@ -26,7 +28,8 @@ struct CurlSetup {
     /// Whether a handle that is set up for `other` is set up for this, to the byte: equal headers may differ in case.
     func isSame(as other: CurlSetup?) -> Bool {
         guard let other, method == other.method, uploadLength == other.uploadLength else { return false }
-        guard connectTimeout == other.connectTimeout else { return false }
+        guard connectTimeout == other.connectTimeout, needsNewConnection == other.needsNewConnection
+        else { return false }
         return headers.elementsEqual(other.headers) { field, other in
             field.name.rawName == other.name.rawName && field.value.utf8.elementsEqual(other.value.utf8)
         }
@@ -44,8 +47,8 @@ struct CurlSetup {
         diamond_curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, Self.decodes(headers) ? "" : nil)
         let connectTimeout = connectTimeout.map { max(1, $0.milliseconds) } ?? 0
         diamond_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout))
-        let mustBeFresh = diamond_curl_tells_beginning() == 0 && !method.isIdempotent
-        diamond_curl_set_long(easy, CURLOPT_FRESH_CONNECT, mustBeFresh ? 1 : 0)
+        let couldActTwice = diamond_curl_tells_beginning() == 0 && !method.isIdempotent
+        diamond_curl_set_long(easy, CURLOPT_FRESH_CONNECT, needsNewConnection || couldActTwice ? 1 : 0)
         setMethod(on: easy)
         let fields = list()
         diamond_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields.map { UnsafeMutableRawPointer($0) })

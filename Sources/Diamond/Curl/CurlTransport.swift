@@ -6,7 +6,8 @@ import DiamondSQLite
 /// All exchanges run on one thread, which is started with the first and ends with the transport. Connections are kept
 /// alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated only when a kept connection turns
 /// out to be closed before a byte of the response, only on another connection, and only where its method is idempotent
-/// and its body not a stream; any other fails with `connectionLost`.
+/// and its body not a stream; any other fails with `connectionLost`. One that
+/// ``TransportRequest/needsNewConnection`` uses none that is kept.
 ///
 /// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
 /// for a range. One that grows beyond 250 times of what came, past its first 4 MiB, is a bomb, and fails as

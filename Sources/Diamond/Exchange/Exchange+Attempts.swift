@@ -31,7 +31,8 @@ extension Exchange {
         // Before its cookies are read: a session that ends from now on is not begun again by the answer.
         let removals = wire.cookies?.removals(of: order.identity)
         // The rest, where something is here: a signature may cover the range.
-        let outgoing = incomplete?.rest(of: request) ?? request
+        var outgoing = incomplete?.rest(of: request) ?? request
+        outgoing.needsNewConnection = history.needsNewConnection
         let (adapted, isPersonal) = try await order.adapted(outgoing, for: wire, attempt: number)
         if isPersonal { order.hear(.personal) }
         try await order.gate?.pass()

@@ -14,6 +14,7 @@ public import AsyncHTTPClient
 ///
 /// - A byte of a field that is not UTF-8 arrives as U+FFFD.
 /// - A head with a folded line fails as `badResponse`.
+/// - Nothing chooses the connection: ``TransportRequest/needsNewConnection`` is not kept.
 /// - OPTIONS without a body says `Content-Length: 0`, and TRACE carries no body.
 /// - Look-ups of names wait for one another on one event loop: one that lasts holds up others, though no exchange whose
 ///   connection stands.

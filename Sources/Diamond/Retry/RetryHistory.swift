@@ -19,6 +19,10 @@ struct RetryHistory: Hashable, Sendable {
     /// Whether a connection that ended early was answered with another attempt.
     var hasLostConnection = false
 
+    /// Whether a kept connection would not do for the next attempt: from a 421 on, whose connection is kept as well, and
+    /// at once after one that had ended, because others that were kept as long may have ended, too.
+    var needsNewConnection: Bool { wasMisdirected || attempts.last?.reason?.code == .connectionClosed }
+
     /// Keeps an attempt and what was decided after it.
     mutating func record(_ decision: RetryDecision, after outcome: Attempt.Outcome, startedAt: Date) {
         var attempt = Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome)

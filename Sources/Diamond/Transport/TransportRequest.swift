@@ -16,6 +16,10 @@ public struct TransportRequest: Sendable {
     /// The longest time without progress: until the head is here, then between two pieces of the body. Time in which
     /// the consumer holds the body back does not count. Honored to the millisecond; `nil` means no limit.
     public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
+    /// Whether it goes out on a connection that is made for it, and on none that is kept: what was said on that was no
+    /// answer to it (a 421, RFC 9110 section 15.5.20), or nothing was said. ``CurlTransport`` obeys; of the others' libraries
+    /// nobody can choose a connection.
+    public var needsNewConnection = false
 
     public init(
         method: HTTPRequest.Method = .get,

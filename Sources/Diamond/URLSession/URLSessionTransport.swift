@@ -20,6 +20,7 @@ import FoundationNetworking
 ///   it grows.
 /// - Nothing tells when a connection stands: `connectTimeout` is not kept, and `requestMayHaveBeenSent` is `true` unless
 ///   the host could not be resolved or connected to. HTTP/2 is used where Foundation does, unseen.
+/// - Nothing chooses the connection: ``TransportRequest/needsNewConnection`` is not kept.
 ///
 /// On Linux, moreover:
 ///

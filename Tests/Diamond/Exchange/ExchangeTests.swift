@@ -148,6 +148,25 @@ import Testing
         #expect(response.attempts.map(\.reason?.code) == [.outOfTime])
     }
 
+    @Test(
+        arguments: [
+            ([.success(421), .success(503), .success(200)], [false, true, true]),
+            ([.failure(lost), .failure(lost), .success(200)], [false, true, false]),
+            ([.success(503), .success(200)], [false, false]),
+        ] as [([Result<Int, TransportError>], [Bool])])
+    func `goes on over a new connection where a kept one would not do`(
+        answers: [Result<Int, TransportError>],
+        areNew: [Bool]
+    ) async throws {
+        let rest = Guarded(answers)
+        let transport = StubTransport { _ throws(TransportError) in
+            .stub(status: try rest.withLock { $0.removeFirst() }.get())
+        }
+        let engine = engine(transport) { $0.draw = { 0 } }
+        #expect(try await engine.send(Request("http://h/")).status == .ok)
+        #expect(transport.requests.map(\.needsNewConnection) == areNew)
+    }
+
     @Test func `that is canceled between attempts tells of those before`() async throws {
         let engine = engine(transport(.success(503)))
         let task = Task { await caught { try await engine.send(Request("http://h/", cache: .noStore)) } }
