@@ -110,8 +110,7 @@ struct Exchange: Sendable {
                 history.record(decision, after: attempt.record, startedAt: attempt.startedAt)
                 try await refresh(&seat)
             }
-            // The way back to the wire may have been long.
-            if let end = order.policy.lastBegin, elapsed >= end { return try finish(attempt, late: end) }
+            if let end = try await retake(&seat) { return try finish(attempt, late: end) }
             order.hear(.attempt(number))
         }
     }
@@ -194,7 +193,6 @@ struct Exchange: Sendable {
             order.hear(.waiting(until: Date(milliseconds: wire.now() + delay.milliseconds)))
             try await sleep(delay)
         }
-        try await retake(&seat)
     }
 
     private func sleep(_ delay: Duration) async throws(ConnectionError) {
@@ -203,8 +201,17 @@ struct Exchange: Sendable {
         guard await repetitions.sleep(delay) else { throw .cancelled }
     }
 
-    private func retake(_ seat: inout Seat) async throws(ConnectionError) {
-        try await seat.retake(in: order.scope, attempt: number)
+    /// Takes the place on the wire again.
+    ///
+    /// - Returns: from when on no other attempt begins, where the way back took until then.
+    private func retake(_ seat: inout Seat) async throws(ConnectionError) -> Duration? {
+        guard let end = order.policy.lastBegin else {
+            _ = try await seat.retake(in: order.scope, attempt: number, within: nil)
+            return nil
+        }
+        let rest = max(.zero, end - elapsed)
+        let isBack = try await seat.retake(in: order.scope, attempt: number, within: (rest, repetitions.clock))
+        return isBack && elapsed < end ? nil : end
     }
 
     // Who runs it is told even where it is for a moment only: the way back may be long, and others need the runner.
@@ -217,7 +224,6 @@ struct Exchange: Sendable {
     private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
         leave(&seat)
         if let request = try await order.renewal?.request() { renewed = .some(request) }
-        try await retake(&seat)
     }
 }
 

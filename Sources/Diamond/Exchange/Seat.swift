@@ -37,11 +37,25 @@ struct Seat: ~Copyable {
 
     /// Waits for it again.
     ///
-    /// - Parameter attempt: the one that it is for.
+    /// - Parameters:
+    ///   - attempt: the one that it is for.
+    ///   - limit: how long, by which clock; `nil` for as long as it takes.
+    /// - Returns: whether it is there, and the line has not been left because the time was up.
     /// - Throws: `cancelled` with the waiting task.
-    mutating func retake(in scope: ActivityScope, attempt: Int) async throws(ConnectionError) {
-        guard !isTaken else { return }
-        guard await lanes.enter(place, priority(), in: scope, attempt: attempt) else { throw .cancelled }
-        isTaken = true
+    mutating func retake(
+        in scope: ActivityScope,
+        attempt: Int,
+        within limit: (time: Duration, clock: ExchangeClock)?
+    ) async throws(ConnectionError) -> Bool {
+        if !isTaken { isTaken = lanes.enterAtOnce(place) }
+        guard !isTaken else { return true }
+        let enter = { @Sendable [place, lanes, priority = priority()] in
+            await lanes.enter(place, priority, in: scope, attempt: attempt)
+        }
+        // A place that comes with the end of the time is there, to be given back as ever.
+        var isLate = false
+        if let limit { (isTaken, isLate) = await limit.clock.limit(limit.time, enter) } else { isTaken = await enter() }
+        guard isTaken || isLate && !Task.isCancelled else { throw .cancelled }
+        return isTaken
     }
 }

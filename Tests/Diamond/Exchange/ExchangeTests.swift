@@ -167,6 +167,73 @@ import Testing
         #expect(transport.requests.map(\.needsNewConnection) == areNew)
     }
 
+    /// What leaves how many milliseconds for the begin of another attempt, after the first delay.
+    static let limits: [(policy: RetryPolicy, rest: Int)] = [
+        (RetryPolicy(deadline: .seconds(1)), 975), (RetryPolicy(window: .seconds(2)), 1_975),
+        (RetryPolicy(deadline: .seconds(3), window: .seconds(2)), 1_975),
+    ]
+
+    @Test(arguments: limits, [Result<Int, TransportError>.success(503), .failure(refused)])
+    func `waits for its way back no longer than another attempt may begin`(
+        limit: (policy: RetryPolicy, rest: Int),
+        outcome: Result<Int, TransportError>
+    ) async throws {
+        let transport = transport(outcome, .success(200))
+        let engine = engine(transport) { ($0.width, $0.retry) = (1, limit.policy) }
+        let task = Task { try await engine.send(Request("http://h/")) }
+        await untilTrue { [clock] in clock.sleeping.count == 1 }
+        engine.lanes.pauseAll()
+        await pass(.milliseconds(25), .milliseconds(limit.rest))
+        let attempts: [Attempt]
+        switch (await task.result, outcome) {
+        case (.success(let response), .success(let status)):
+            #expect(response.status.code == status)
+            attempts = response.attempts
+        case (.failure(let error as ConnectionError), .failure):
+            #expect(error.code == .cannotConnect)
+            attempts = error.attempts
+        case (let other, _):
+            Issue.record("\(other)")
+            return
+        }
+        #expect(attempts.map(\.reason?.code) == [.outOfTime] && transport.requests.count == 1)
+        // It stands in line no more, and no place is kept for it.
+        #expect(engine.lanes.waiting == 0 && engine.lanes.isPaused(.default))
+        engine.lanes.resumeAll()
+        #expect(engine.lanes.running == 0)
+        #expect(try await engine.send(Request("http://h/2")).status == .ok)
+    }
+
+    @Test func `whose place comes with the end of its time gives it back`() async throws {
+        for number in 0..<100 {
+            let engine = engine(transport(.success(503))) { configuration in
+                (configuration.width, configuration.retry) = (1, RetryPolicy(deadline: .seconds(1)))
+                configuration.store = nil
+            }
+            let task = Task { try await engine.send(Request("http://h/")) }
+            await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
+            engine.lanes.pauseAll()
+            await pass(.milliseconds(25))
+            await untilTrue { [clock] in clock.sleeping == [.milliseconds(975)] }
+            clock.advance(by: .milliseconds(975))
+            engine.lanes.resumeAll()
+            #expect(try await task.value.attempts.map(\.reason?.code) == [.outOfTime], "round \(number)")
+            await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 }
+        }
+    }
+
+    @Test func `that has not begun waits for its place as long as it takes`() async throws {
+        let engine = engine(StubTransport.silent()) { $0.retry = RetryPolicy(deadline: .seconds(1)) }
+        engine.lanes.pauseAll()
+        let task = Task { await caught { try await engine.send(Request("http://h/")) } }
+        await untilTrue { engine.lanes.waiting == 1 }
+        clock.advance(by: .seconds(60))
+        engine.lanes.resumeAll()
+        // All of its time is left.
+        await pass(.seconds(1))
+        #expect(await task.value?.code == .timedOut)
+    }
+
     @Test func `that is canceled between attempts tells of those before`() async throws {
         let engine = engine(transport(.success(503)))
         let task = Task { await caught { try await engine.send(Request("http://h/", cache: .noStore)) } }
