@@ -71,7 +71,7 @@ extension Response {
         if let data = body as? Call.Output { return data }
         if let nothing = Nothing() as? Call.Output { return nothing }
         do {
-            return try decoder.value(of: Call.Output.self, in: body)
+            return try decoder.value(of: Call.Output.self, in: self)
         } catch {
             throw ConnectionError(undecodable: self, as: Call.Output.self, error)
         }

@@ -41,6 +41,22 @@ import Testing
         #expect(city.name == "nameless" && city.tags == [nil, "a"])
     }
 
+    @Test(arguments: ["iso-8859-1", "utf-16", "utf-8"])
+    func `reads and writes what is not UTF-8 by its name`(charset: String) async throws {
+        let body = "{\"name\": null, \"tags\": [\"caf\u{e9}\"]}"
+        let encodings: [String: String.Encoding] = ["iso-8859-1": .isoLatin1, "utf-16": .utf16, "utf-8": .utf8]
+        let data = try #require(encodings[charset].flatMap { body.data(using: $0) })
+        var configuration = Engine.Configuration(store: nil)
+        configuration.interceptors = [NullRemoval()]
+        configuration.transport = StubTransport { _ throws(TransportError) in
+            .stub(headers: [.contentType: "application/json; charset=\"\(charset)\"; v=1"], body: data)
+        }
+        let response = try await Engine(configuration).send(Request("http://h/"))
+        #expect(response.headers[.contentType] == #"application/json; charset="utf-8"; v=1"#)
+        #expect(response.text == "{\"tags\":[\"caf\u{e9}\"]}")
+        #expect(try response.decode(City.self).tags == ["caf\u{e9}"])
+    }
+
     @Test(arguments: [
         ("text/plain", #"{"a": null}"#), ("application/json", #"{"a": null"#), ("application/json", #"{"a": 1}"#),
     ]) func `leaves alone what is no JSON`(type: String, body: String) async throws {

@@ -10,17 +10,15 @@ import HTTPTypes
 /// ```
 ///
 /// A `null` in an array stays, because taking it out would move the others. All the rest stays as it is written, but for
-/// white space. A body that is no JSON by its `Content-Type`, or by what is in it, is left alone. What is stored stays as
+/// white space, and where `Content-Type` names another charset than UTF-8 both become that. A body that is no JSON by its `Content-Type`, or by what is in it, is left alone. What is stored stays as
 /// it came. Costs a walk over the body for each caller.
 public struct NullRemoval: Interceptor, Hashable {
     public init() {}
 
     public func transform(_ response: inout Response) async throws {
-        let type = MediaType(response.headers[.contentType])
-        guard ["application/json", "text/json", "+json"].contains(where: type.matches),
-            let bytes = NullRemover.removingNulls(from: response.body), bytes.count < response.body.count
-        else { return }
-        response.body = Data(bytes)
-        if response.headers[.contentLength] != nil { response.headers[.contentLength] = "\(bytes.count)" }
+        guard MediaType(response.headers[.contentType]).isJSON else { return }
+        let body = response.bodyInUTF8
+        guard let bytes = NullRemover.removingNulls(from: body), bytes.count < body.count else { return }
+        response.replaceBody(inUTF8: bytes)
     }
 }

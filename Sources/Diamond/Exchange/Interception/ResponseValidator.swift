@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 
 /// Refuses responses whose status or content type is not what the app can use.
@@ -36,21 +35,5 @@ public struct ResponseValidator: Interceptor, Hashable {
         guard let contentTypes, !response.body.isBlank, !contentTypes.contains(where: type.matches) else { return }
         let expected = contentTypes.sorted().joined(separator: ", ")
         throw ConnectionError(.badContentType, "the body is \(type.essence.printable), not one of \(expected)")
-    }
-}
-
-/// What a `Content-Type` says, without parameters.
-struct MediaType {
-    let essence: String
-
-    init(_ field: String?) {
-        let essence = field?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
-        self.essence = essence.isEmpty ? "application/octet-stream" : essence
-    }
-
-    func matches(_ pattern: String) -> Bool {
-        if pattern.hasPrefix("+") { return essence.hasSuffix(pattern) }
-        if pattern.hasSuffix("/*") { return essence.hasPrefix(pattern.dropLast()) }
-        return pattern == essence
     }
 }

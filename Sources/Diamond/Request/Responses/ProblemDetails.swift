@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 
 /// What a server says of an error in `application/problem+json` (RFC 9457).
@@ -48,8 +47,7 @@ extension [String: JSONValue] {
 extension Response {
     /// What the body says is wrong; `nil` where it is no `application/problem+json`.
     public var problem: ProblemDetails? {
-        let type = headers[.contentType]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-        guard type == "application/problem+json" else { return nil }
+        guard MediaType(headers[.contentType]).essence == "application/problem+json" else { return nil }
         return try? decode(ProblemDetails.self)
     }
 }

@@ -41,17 +41,14 @@ public struct Response: Hashable, Sendable {
         self.url = url
     }
 
-    /// The body as text, by UTF-8; what is not UTF-8 is mended.
-    public var text: String { String(decoding: body, as: UTF8.self) }
-
-    /// The body as a value of the caller's type; JSON, if nothing is said. An empty body, or a single space, is `nil` where
-    /// the type is optional (`decode(City?.self)`).
+    /// The body as a value of the caller's type; JSON, if nothing is said, read by the charset that `Content-Type` names as
+    /// ``text`` is. An empty body, or a single space, is `nil` where the type is optional (`decode(City?.self)`).
     ///
     /// - Throws: what the decoder throws: `DecodingError`, which names the coding path.
     public func decode<Value: Decodable>(
         _ type: Value.Type,
         using decoder: any ResponseDecoder = JSONDecoder()
     ) throws -> Value {
-        try decoder.value(of: type, in: body)
+        try decoder.value(of: type, in: self)
     }
 }

@@ -2,19 +2,20 @@ public import Foundation
 
 /// What makes values of bodies: JSON, property lists, or a format of your own.
 public protocol ResponseDecoder: Sendable {
+    /// - Parameter data: the body as it came; in UTF-8 where its `Content-Type` is one of JSON and names another charset.
     /// - Throws: whatever says best what is wrong; a `DecodingError` is told with its coding path.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }
 
 extension ResponseDecoder {
     /// A body that is empty, or a single space, is `nil` where a value may be that.
-    func value<Value: Decodable>(of type: Value.Type, in body: Data) throws -> Value {
-        if body.isBlank, let type = type as? any ExpressibleByNilLiteral.Type,
+    func value<Value: Decodable>(of type: Value.Type, in response: Response) throws -> Value {
+        if response.body.isBlank, let type = type as? any ExpressibleByNilLiteral.Type,
             let nothing = type.init(nilLiteral: ()) as? Value
         {
             return nothing
         }
-        return try decode(type, from: body)
+        return try decode(type, from: response.body(for: self))
     }
 }
 

@@ -1,0 +1,109 @@
+import Foundation
+import HTTPTypes
+
+/// What a text is in that is not UTF-8.
+///
+/// Its names mean what they mean to browsers (https://encoding.spec.whatwg.org/#names-and-labels): `iso-8859-1` and
+/// `us-ascii` are windows-1252, whose first part they are, because that is what is sent under their names; `utf-16` without
+/// a byte order mark is little-endian.
+enum Charset: Hashable, Sendable {
+    case windows1252
+    case utf16(isBigEndian: Bool)
+    /// One that Foundation knows.
+    case other(String.Encoding)
+
+    /// `nil` for UTF-8, and for a name that is not known.
+    init?(_ name: Substring) {
+        guard !name.utf8.isSame(as: "utf-8"), let known = Self.known[name.lowercased()] else { return nil }
+        self = known
+    }
+
+    private static let known: [String: Charset] = {
+        let names: [(Charset, [String])] = [
+            (.windows1252, ["windows-1252", "cp1252", "x-cp1252", "us-ascii", "ascii", "ansi_x3.4-1968"]),
+            (.windows1252, ["iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1"]),
+            (.utf16(isBigEndian: false), ["utf-16", "utf-16le", "ucs-2", "unicode"]),
+            (.utf16(isBigEndian: true), ["utf-16be"]),
+            (.other(.isoLatin2), ["iso-8859-2", "iso8859-2", "iso_8859-2", "latin2", "l2"]),
+            (.other(.windowsCP1250), ["windows-1250", "cp1250"]),
+            (.other(.windowsCP1251), ["windows-1251", "cp1251"]),
+            (.other(.windowsCP1253), ["windows-1253", "cp1253"]),
+            (.other(.windowsCP1254), ["windows-1254", "cp1254", "iso-8859-9", "latin5"]),
+            (.other(.shiftJIS), ["shift_jis", "shift-jis", "sjis", "windows-31j"]),
+        ]
+        return Dictionary(uniqueKeysWithValues: names.flatMap { charset, names in names.map { ($0, charset) } })
+    }()
+
+    // MARK: Reading
+
+    /// - Returns: `nil` where the bytes are no text in it; what is wrong in UTF-16 is mended.
+    func text(of bytes: Data) -> String? {
+        // A byte order mark says more than the name (https://encoding.spec.whatwg.org/#decode).
+        if bytes.starts(with: [0xef, 0xbb, 0xbf]) { return String(decoding: bytes.dropFirst(3), as: UTF8.self) }
+        if bytes.starts(with: [0xfe, 0xff]) { return Self.utf16(bytes.dropFirst(2), isBigEndian: true) }
+        if bytes.starts(with: [0xff, 0xfe]) { return Self.utf16(bytes.dropFirst(2), isBigEndian: false) }
+        return switch self {
+        case .windows1252: String(decoding: bytes.map(Self.unit), as: UTF16.self)
+        case .utf16(let isBigEndian): Self.utf16(bytes, isBigEndian: isBigEndian)
+        case .other(let encoding): String(data: bytes, encoding: encoding)
+        }
+    }
+
+    private static func utf16(_ data: Data, isBigEndian: Bool) -> String {
+        let bytes = Array(data)
+        let (high, low) = isBigEndian ? (0, 1) : (1, 0)
+        var units = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
+            UInt16(bytes[index + high]) << 8 | UInt16(bytes[index + low])
+        }
+        // Half of one.
+        if !bytes.count.isMultiple(of: 2) { units.append(0xfffd) }
+        return String(decoding: units, as: UTF16.self)
+    }
+
+    // Foundation refuses a text with one of the five that mean nothing; browsers have a control character for each
+    // (https://encoding.spec.whatwg.org/index-windows-1252.txt).
+    private static func unit(ofWindows1252 byte: UInt8) -> UInt16 {
+        (0x80..<0xa0).contains(byte) ? windows1252Units[Int(byte) - 0x80] : UInt16(byte)
+    }
+
+    private static let windows1252Units: [UInt16] = [
+        0x20ac, 0x0081, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008d,
+        0x017d, 0x008f, 0x0090, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a,
+        0x0153, 0x009d, 0x017e, 0x0178,
+    ]
+}
+
+// MARK: Of a response
+
+extension Response {
+    /// What its body is in, as `Content-Type` says, where that is not UTF-8; read as UTF-8 is also what names no charset, or
+    /// one that is not known.
+    private var charset: Charset? {
+        headers.first(of: .contentType).flatMap(MediaType.charset).flatMap { Charset($0) }
+    }
+
+    /// The body as text, by the charset that its `Content-Type` names: UTF-8 unless it says another that is known, such as
+    /// `iso-8859-1`, `windows-1252` or `utf-16`. What is no text in it is mended.
+    public var text: String { charset?.text(of: body) ?? String(decoding: body, as: UTF8.self) }
+
+    /// The body, in UTF-8 where `Content-Type` names another charset.
+    var bodyInUTF8: Data { charset?.text(of: body).map { Data($0.utf8) } ?? body }
+
+    /// The body as a decoder gets it: JSON in UTF-8, the only charset that RFC 8259 knows (section 8.1), and all else as it
+    /// came.
+    func body(for decoder: any ResponseDecoder) -> Data {
+        guard charset != nil, decoder is JSONDecoder || MediaType(headers.first(of: .contentType)).isJSON
+        else { return body }
+        return bodyInUTF8
+    }
+
+    /// Takes a body in UTF-8, and says so where `Content-Type` names another charset.
+    mutating func replaceBody(inUTF8 bytes: [UInt8]) {
+        if charset != nil, var field = headers.first(of: .contentType), let name = MediaType.charset(in: field) {
+            field.replaceSubrange(name.startIndex..<name.endIndex, with: "utf-8")
+            headers[.contentType] = field
+        }
+        body = Data(bytes)
+        if headers[.contentLength] != nil { headers[.contentLength] = "\(bytes.count)" }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// What a `Content-Type` says, without parameters.
+struct MediaType {
+    let essence: String
+
+    init(_ field: String?) {
+        let essence = field?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
+        self.essence = essence.isEmpty ? "application/octet-stream" : essence
+    }
+
+    func matches(_ pattern: String) -> Bool {
+        if pattern.hasPrefix("+") { return essence.hasSuffix(pattern) }
+        if pattern.hasSuffix("/*") { return essence.hasPrefix(pattern.dropLast()) }
+        return pattern == essence
+    }
+
+    var isJSON: Bool { ["application/json", "text/json", "+json"].contains(where: matches) }
+}
+
+// MARK: Parameters
+
+extension MediaType {
+    /// The value of the parameter `charset` of a `Content-Type` (RFC 9110 section 8.3.2), as it stands there, without quotes.
+    /// Of several the first counts, as in browsers (https://mimesniff.spec.whatwg.org/#parsing-a-mime-type).
+    static func charset(in field: String) -> Substring? {
+        var rest = Substring(field).utf8
+        while let end = rest.firstIndex(of: .semicolon) {
+            rest = rest[rest.index(after: end)...].drop(while: \.isBlank)
+            let name = rest.prefix { $0 != .semicolon && $0 != .equals }
+            rest = rest[name.endIndex...]
+            guard rest.first == .equals else { continue }
+            rest = rest.dropFirst()
+            let value = takeValue(&rest)
+            if name.isSame(as: "charset"), !value.isEmpty { return Substring(value) }
+        }
+        return nil
+    }
+
+    private static func takeValue(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
+        guard rest.first == .quote else {
+            let value = rest.prefix { $0 != .semicolon && !$0.isBlank }
+            rest = rest[value.endIndex...]
+            return value
+        }
+        var isEscaped = false
+        let value = rest.dropFirst().prefix { byte in
+            defer { isEscaped = !isEscaped && byte == .backslash }
+            return isEscaped || byte != .quote
+        }
+        rest = rest[value.endIndex...].dropFirst()
+        return value
+    }
+}
+
+extension Substring.UTF8View {
+    /// Whether it is a name, whatever the case of its letters.
+    ///
+    /// - Parameter name: in lower case.
+    func isSame(as name: StaticString) -> Bool {
+        name.withUTF8Buffer { name in elementsEqual(name) { $0 == $1 || $0 | 0x20 == $1 && $1 > 0x60 } }
+    }
+}
+
+extension UInt8 {
+    fileprivate static let semicolon = UInt8(ascii: ";")
+    fileprivate static let equals = UInt8(ascii: "=")
+    fileprivate static let quote = UInt8(ascii: "\"")
+    fileprivate static let backslash = UInt8(ascii: "\\")
+
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
+}
