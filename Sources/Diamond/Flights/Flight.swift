@@ -21,6 +21,8 @@ final class Flight: Sendable {
     fileprivate struct Aboard {
         var tell: @Sendable (Outcome) -> Void
         var hear: Hear?
+        /// For how many milliseconds the flight had been under way when it came.
+        var missed: Int64 = 0
     }
 
     fileprivate struct State {
@@ -30,6 +32,8 @@ final class Flight: Sendable {
         var count = 0
         /// Whether it is for its first passenger alone.
         var isPersonal = false
+        /// When its task began, by the clock.
+        var begin: Int64?
         /// What a passenger who comes later has missed.
         var lastEvent: ExchangeEvent?
         var meter: TransferMeter?
@@ -40,6 +44,8 @@ final class Flight: Sendable {
     let revocations: Int
     private let place: FlightPlace
     private let lanes: Lanes
+    /// That of its exchange.
+    private let clock: ExchangeClock
     /// What its wait is counted in.
     private let scope: ActivityScope?
     private let course: Course
@@ -49,6 +55,7 @@ final class Flight: Sendable {
     init(
         at place: FlightPlace,
         _ lanes: Lanes,
+        by clock: ExchangeClock,
         revocations: Int = 0,
         in scope: ActivityScope? = nil,
         course: @escaping Course,
@@ -56,6 +63,7 @@ final class Flight: Sendable {
     ) {
         self.place = place
         self.lanes = lanes
+        self.clock = clock
         self.revocations = revocations
         self.scope = scope
         self.course = course
@@ -78,7 +86,7 @@ final class Flight: Sendable {
         hear: Hear? = nil,
         tell: @escaping @Sendable (Outcome) -> Void
     ) -> Int? {
-        let boarding = state.withLock { $0.board(Aboard(tell: tell, hear: hear), priority) }
+        let boarding = state.withLock { $0.board(Aboard(tell: tell, hear: hear), priority, clock) }
         guard let boarding else { return nil }
         if boarding.number == 1 { begin(priority, isAtOnce: isAtOnce) }
         if let number = boarding.raised { lanes.change(number, to: priority) }
@@ -142,7 +150,7 @@ final class Flight: Sendable {
                 state.phase = .waiting(number)
                 return (number, false)
             }
-            state.phase = isAtOnce ? .starting : .flying(task())
+            (state.phase, state.begin) = (isAtOnce ? .starting : .flying(task()), clock.uptime())
             return (nil, isAtOnce)
         }
         if let number { lanes.count(number, scope?.begin(.queue)) }
@@ -205,7 +213,18 @@ final class Flight: Sendable {
         }
         guard let passengers else { return }
         whenOver()
-        for passenger in passengers { passenger.tell(outcome) }
+        for passenger in passengers { passenger.tell(self.outcome(outcome, for: passenger)) }
+    }
+
+    /// Less is no time to ask in.
+    private static let leastTime: Int64 = 100
+
+    /// Time that was up for those who came first is not up for one who came later, for whom it is as long.
+    private func outcome(_ outcome: Outcome, for passenger: Aboard) -> Outcome {
+        guard passenger.missed >= Self.leastTime, case .failure(var error) = outcome, error.code == .timedOut
+        else { return outcome }
+        error.ownEnd = clock.uptime() + passenger.missed
+        return .failure(error)
     }
 }
 
@@ -213,7 +232,7 @@ extension Flight: PlaceClaimant {
     func admit(to place: FlightPlace, of lanes: Lanes) {
         let isWanted = state.withLock { state in
             guard case .waiting = state.phase else { return false }
-            state.phase = .flying(task())
+            (state.phase, state.begin) = (.flying(task()), clock.uptime())
             return true
         }
         if !isWanted { lanes.leave(place) }
@@ -231,9 +250,15 @@ extension Flight.State {
     }
 
     /// - Returns: `nil` where it is over.
-    fileprivate mutating func board(_ passenger: Flight.Aboard, _ priority: FlightPriority) -> Boarding? {
+    fileprivate mutating func board(
+        _ passenger: Flight.Aboard,
+        _ priority: FlightPriority,
+        _ clock: ExchangeClock
+    ) -> Boarding? {
         if case .landed = phase { return nil }
         guard !isPersonal else { return nil }
+        var passenger = passenger
+        if let begin { passenger.missed = clock.uptime() - begin }
         count += 1
         passengers[count] = passenger
         return Boarding(number: count, raised: raise(to: priority), missed: lastEvent, meter: meter)

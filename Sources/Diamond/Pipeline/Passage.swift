@@ -53,7 +53,10 @@ struct Passage: Sendable {
     /// them, though an identity makes one key of both.
     private var isStripped = false
     /// Whether it has waited for an exchange that turned out to be another's, which has counted its miss.
-    var asksAlone = false
+    private(set) var asksAlone = false
+    /// Until when it waits, by the clock of exchanges, where it has waited for one that was not given its own time, and that has
+    /// counted its miss.
+    private(set) var ownEnd: Int64?
     /// Who asks.
     var asker = Asker()
 
@@ -133,6 +136,19 @@ struct Passage: Sendable {
         var passage = self
         passage.isNobodys = true
         return passage
+    }
+
+    /// Whether what it has waited for is not its answer, and it asks again: for itself where that was for another alone, and,
+    /// once, where time was up that it has still.
+    mutating func asksAgain(after outcome: Flight.Outcome) -> Bool {
+        guard case .failure(let error) = outcome else { return false }
+        if error.code == .unshared {
+            asksAlone = true
+            return true
+        }
+        guard ownEnd == nil, let end = error.ownEnd else { return false }
+        ownEnd = end
+        return true
     }
 
     /// Whether secrets are to be filled in, which could be made anew.

@@ -32,8 +32,8 @@ extension Pipeline {
             }
             let (passage, count) = (question.passage, revocations)
             return Flight(
-                at: passage.place, lanes, revocations: count, in: passage.scope(in: activity), course: course,
-                whenOver: whenOver)
+                at: passage.place, lanes, by: wire.repetitions.clock, revocations: count,
+                in: passage.scope(in: activity), course: course, whenOver: whenOver)
         }
     }
 
@@ -50,11 +50,23 @@ extension Pipeline {
         }
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
+        if let end = question.passage.ownEnd { return await outcome(of: flight, until: end, asker.priority) }
         return await flight.outcome(asker.priority) { countMiss(question) }
     }
 
+    /// - Parameter end: of the time of one who asks again, by the clock of exchanges.
+    private func outcome(of flight: Flight, until end: Int64, _ priority: FlightPriority) async -> Flight.Outcome? {
+        let clock = wire.repetitions.clock
+        let rest = Duration.milliseconds(max(0, end - clock.uptime()))
+        let (outcome, isLate) = await clock.limit(rest) { await flight.outcome(priority) {} }
+        guard isLate, !Task.isCancelled, case .failure(let error)? = outcome, error.code == .cancelled
+        else { return outcome }
+        return .failure(.late)
+    }
+
     private func countMiss(_ question: Question) {
-        guard let cache, question.isAwaited, question.passage.identity != nil, !question.passage.asksAlone
+        let passage = question.passage
+        guard let cache, question.isAwaited, passage.identity != nil, !passage.asksAlone, passage.ownEnd == nil
         else { return }
         activity.report(.miss)
         cache.countMiss()

@@ -11,10 +11,7 @@ extension Pipeline {
         _ token: inout ActivityToken?
     ) async throws(ConnectionError) -> Response {
         let brought = passage.asker.claim?.takeOutcome(for: passage.identity?.key)
-        if let brought {
-            guard brought.isUnshared else { return try await settle(brought, passage) }
-            passage.asksAlone = true
-        }
+        if let brought, !passage.asksAgain(after: brought) { return try await settle(brought, passage) }
         var landings = passage.identity.map { flights.landings(of: $0.key) }
         while true {
             if let response = try await decide(&passage, &token, since: landings) { return response }
@@ -39,11 +36,9 @@ extension Pipeline {
         case (.ask(let isConditional, _), _):
             begin(&passage, &token)
             let question = Question(passage: passage, stored: stored, isConditional: isConditional, found: found)
-            guard let outcome = try await outcome(of: question, since: landings) else { return nil }
-            if outcome.isUnshared {
-                passage.asksAlone = true
-                return nil
-            }
+            guard let outcome = try await outcome(of: question, since: landings),
+                !passage.asksAgain(after: outcome)
+            else { return nil }
             token?.note(ActivityOutcome(outcome))
             return try await settle(outcome, passage)
         default: return passage.nothingStored

@@ -6,6 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A flight claim` {
     private let lanes = Lanes(width: 1, originWidth: 10, limits: [:])
     private let place = FlightPlace(lane: .default, origin: "http://h")
+    private let clock = ExchangeClock(ContinuousClock())
 
     private func claim(run: @escaping @Sendable () -> Bool = { true }) -> FlightClaim {
         FlightClaim(of: Claimant(run: run), 1)
@@ -37,7 +38,7 @@ import Testing
         let claim = claim()
         #expect(claim.enter(place, .normal, lanes) == true)
         let flight = Flight(
-            at: place, lanes, course: { _, _ throws(ConnectionError) in throw .cancelled }, whenOver: {})
+            at: place, lanes, by: clock, course: { _, _ throws(ConnectionError) in throw .cancelled }, whenOver: {})
         #expect(claim.board(flight, for: RequestKey(of: [1]), .normal) == nil)
         #expect(claim.takeOutcome(for: nil) == nil)
         #expect(!claim.drop(lanes))

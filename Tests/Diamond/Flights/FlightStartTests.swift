@@ -8,13 +8,14 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A flight that begins in the thread of its first passenger` {
     private let lanes = Lanes(width: 1, originWidth: 10, limits: [:])
     private let place = FlightPlace(lane: .default, origin: "http://h")
+    private let clock = ExchangeClock(ContinuousClock())
 
     @Test func `may be over before that has a number`() {
         // Before, Apple's systems have no task that begins where it is made.
         guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
         let (endings, outcome) = (Guarded(0), Guarded<Flight.Outcome?>(nil))
         let flight = Flight(
-            at: place, lanes, course: { _, _ throws(ConnectionError) in throw .cancelled },
+            at: place, lanes, by: clock, course: { _, _ throws(ConnectionError) in throw .cancelled },
             whenOver: { endings.withLock { $0 += 1 } })
         #expect(flight.board(.normal, isAtOnce: true, tell: { told in outcome.withLock { $0 = told } }) == 1)
         #expect(outcome.withLock { $0 } != nil && endings.withLock { $0 } == 1)
@@ -25,7 +26,7 @@ import Testing
     @Test func `ends where that has left before it was under way`() async {
         let (mayGoOn, wasCanceled) = (Gate(), Awaited<Bool>())
         let flight = Flight(
-            at: place, lanes,
+            at: place, lanes, by: clock,
             course: { _, _ throws(ConnectionError) in
                 self.leave()
                 await mayGoOn.wait()

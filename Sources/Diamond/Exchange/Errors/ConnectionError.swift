@@ -78,6 +78,9 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     public var attempts: [Attempt] = []
     /// The job that the request is kept as; `nil` where it is not, or has to be sent no more.
     public var jobID: Int64?
+    /// Until when one who shared the exchange may ask again, by the clock of exchanges, because it came later than those whose
+    /// time is up.
+    var ownEnd: Int64?
     private var boxedResponse = Boxed<Response>.none
 
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
@@ -116,6 +119,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     static let cancelled = ConnectionError(.cancelled, "the request was canceled")
     static let parked = ConnectionError(.parked, "there is no room on the wire")
     static let unshared = ConnectionError(.unshared, "the answer is for another alone")
+    static let late = ConnectionError(
+        .timedOut, "no answer came in the time that the request has: allow it more in the retry policy")
 
     private static let codes: [TransportError.Code: Code] = [
         .badURL: .badRequest, .badRequestBody: .badRequest, .cancelled: .cancelled, .timedOut: .timedOut,
