@@ -238,9 +238,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     /// Whether a queue may start it: one of your own asks when the connection is put on it, an engine does not.
     public final override var isReady: Bool {
-        guard !isCancelled else { return super.isReady }
-        if DependencyGraph.needsGate(self) { DependencyGraph.take(gate(), of: self) }
-        return super.isReady && !DependencyGraph.isHeld(self)
+        if !isCancelled, DependencyGraph.needsGate(self) { DependencyGraph.take(gate(), of: self) }
+        // Canceled meanwhile, it may be started: a queue that has just taken it would not ask again.
+        return super.isReady && (isCancelled || !DependencyGraph.isHeld(self))
     }
     #endif
 

@@ -26,8 +26,9 @@ struct FlightQueue<Who> {
     private var lines: [FlightPlace: [FlightLine]] = [:]
     private var arrived = 0
     private var begun = 0
-    /// Who has waited for long for its lane, in which nothing flies to its origin: what is free there is kept for it, because
-    /// both may never have room at the same time. Where something does fly there, its end makes room in both.
+    /// Who has waited for long for its lane, in which others fly elsewhere: one place at its origin is kept for it, because
+    /// both may never have room at the same time. Where all of the lane fly there, each that ends makes room in both; so it
+    /// is never more than the lane may have that is kept from other lanes.
     private var favored: (number: SlotNumber, place: FlightPlace)?
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
@@ -116,7 +117,7 @@ struct FlightQueue<Who> {
         favored = nil
         // Who waits in no narrow lane waits for its origin alone, and gets what is free there.
         if !limits.isEmpty {
-            favored = best { !pauses.contains($0.lane) && !hasRoomInLane($0) && runningByPlace[$0] == 0 }
+            favored = best { !pauses.contains($0.lane) && !hasRoomInLane($0) && flyElsewhere($0) }
                 .flatMap { $0.rank > Waiter.highestRank ? ($0.number, $0.place) : nil }
         }
         return best(where: hasRoom)?.number
@@ -144,6 +145,8 @@ struct FlightQueue<Who> {
         return !pauses.contains(place.lane) && hasRoomInLane(place)
             && runningByOrigin[place.origin] + kept < originWidth
     }
+
+    private func flyElsewhere(_ place: FlightPlace) -> Bool { runningByPlace[place] < runningByLane[place.lane] }
 
     private func hasRoomInLane(_ place: FlightPlace) -> Bool {
         limits.isEmpty || runningByLane[place.lane] < limits[place.lane]?.width ?? width

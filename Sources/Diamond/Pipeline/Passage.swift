@@ -56,7 +56,9 @@ struct Passage: Sendable {
     private(set) var asksAlone = false
     /// Until when it waits, by the clock of exchanges, where it has waited for one that was not given its own time, and that has
     /// counted its miss.
-    private(set) var ownEnd: Int64?
+    var ownEnd: Int64? { timeUp.value?.ownEnd }
+    /// What that one came to.
+    private(set) var timeUp = Boxed<ConnectionError>.none
     /// Who asks.
     var asker = Asker()
 
@@ -146,8 +148,8 @@ struct Passage: Sendable {
             asksAlone = true
             return true
         }
-        guard ownEnd == nil, let end = error.ownEnd else { return false }
-        ownEnd = end
+        guard ownEnd == nil, error.ownEnd != nil else { return false }
+        timeUp = .some(error)
         return true
     }
 

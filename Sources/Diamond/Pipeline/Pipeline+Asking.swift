@@ -50,18 +50,24 @@ extension Pipeline {
         }
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
-        if let end = question.passage.ownEnd { return await outcome(of: flight, until: end, asker.priority) }
+        if let timeUp = question.passage.timeUp.value {
+            return await outcome(of: flight, after: timeUp, asker.priority)
+        }
         return await flight.outcome(asker.priority) { countMiss(question) }
     }
 
-    /// - Parameter end: of the time of one who asks again, by the clock of exchanges.
-    private func outcome(of flight: Flight, until end: Int64, _ priority: FlightPriority) async -> Flight.Outcome? {
+    /// - Parameter timeUp: what the one before came to, which is told where the rest of the time brings no other.
+    private func outcome(
+        of flight: Flight,
+        after timeUp: ConnectionError,
+        _ priority: FlightPriority
+    ) async -> Flight.Outcome? {
         let clock = wire.repetitions.clock
-        let rest = Duration.milliseconds(max(0, end - clock.uptime()))
+        let rest = Duration.milliseconds(max(0, (timeUp.ownEnd ?? 0) - clock.uptime()))
         let (outcome, isLate) = await clock.limit(rest) { await flight.outcome(priority) {} }
         guard isLate, !Task.isCancelled, case .failure(let error)? = outcome, error.code == .cancelled
         else { return outcome }
-        return .failure(.late)
+        return .failure(timeUp)
     }
 
     private func countMiss(_ question: Question) {

@@ -80,6 +80,27 @@ import Testing
         #expect(hasBegun && rounds < 6 * FlightWaiter<Void>.ageing)
     }
 
+    @Test func `lets nobody starve behind a long one of its own place`() {
+        var queue = queue(originWidth: 2, ["images": LaneLimits(width: 2)])
+        let others = [place("b", "images"), place("a")]
+        // One that does not end, and two whose kind is there again whenever one ends.
+        for place in [place("a", "images")] + others { _ = queue.begins(place) }
+        let patient = queue.add(place("a", "images"), .veryLow)
+        var rounds = 0
+        var hasBegun = false
+        var flying = others
+        while !hasBegun, rounds < 10_000, !flying.isEmpty {
+            rounds += 1
+            let other = flying.removeFirst()
+            let number = queue.add(other, .veryHigh)
+            queue.end(other)
+            let admitted = queue.admitted()
+            hasBegun = admitted.contains(patient)
+            if admitted.contains(number) { flying.append(other) }
+        }
+        #expect(hasBegun && rounds < 6 * FlightWaiter<Void>.ageing)
+    }
+
     /// However long they have waited, those who wait for their lane leave alone what their lane does not let them have.
     @Test func `leaves the last place at an origin to others, behind any backlog of a lane that is full`() {
         var queue = queue(["images": LaneLimits(width: 5)])

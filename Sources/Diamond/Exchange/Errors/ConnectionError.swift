@@ -119,8 +119,6 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     static let cancelled = ConnectionError(.cancelled, "the request was canceled")
     static let parked = ConnectionError(.parked, "there is no room on the wire")
     static let unshared = ConnectionError(.unshared, "the answer is for another alone")
-    static let late = ConnectionError(
-        .timedOut, "no answer came in the time that the request has: allow it more in the retry policy")
 
     private static let codes: [TransportError.Code: Code] = [
         .badURL: .badRequest, .badRequestBody: .badRequest, .cancelled: .cancelled, .timedOut: .timedOut,

@@ -2,7 +2,9 @@ public import Foundation
 
 /// What makes values of bodies: JSON, property lists, or a format of your own.
 public protocol ResponseDecoder: Sendable {
-    /// - Parameter data: the body as it came; in UTF-8 where its `Content-Type` is one of JSON and names another charset.
+    /// - Parameters:
+    ///   - type: what it is to become.
+    ///   - data: the body as it came; in UTF-8 where its `Content-Type` is one of JSON and names another charset.
     /// - Throws: whatever says best what is wrong; a `DecodingError` is told with its coding path.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }

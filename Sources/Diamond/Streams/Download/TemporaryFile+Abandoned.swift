@@ -1,3 +1,4 @@
+import DiamondSQLite
 import Foundation
 
 /// What processes leave that are killed.
@@ -22,8 +23,11 @@ extension TemporaryFile {
         throw POSIXError(.EBUSY)
     }
 
-    /// Removes from a directory what nobody has a lock on.
+    private static let swept = Guarded<Set<String>>([])
+
+    /// Removes from a directory what nobody has a lock on; once in a process, because it may hold many files.
     static func removeAbandoned(in directory: String) {
+        guard swept.withLock({ $0.insert(directory).inserted }) else { return }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         for name in names where isPart(name) { removeIfAbandoned(directory + "/" + name) }
     }
