@@ -96,7 +96,7 @@ package final class SQLiteDatabase: Sendable {
     /// the file is as short as it can be. What fails is left for the next time.
     package func emptyLog() {
         writer.withLock { handle in
-            // In its turn among the writers; to cut off what is in the file by then, nobody is kept waiting.
+            // In its turn among the writers; to cut off what is in the file by then, nobody is kept waiting for long.
             guard (try? checkpoint(behind: handle)) != nil else { return }
             Self.cutOffLog(on: handle)
             sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)

@@ -22,7 +22,8 @@ extension Cache {
                 let names = selection.names(by: file.number)
                 let count = try Self.slices(of: parts, names, file, CacheTable.deleteSlice)
                 if selection == .all { try Self.eraseOrphans(in: file) }
-                if count > 0 { try eviction.giveBackAll() }
+                // Also where nothing was there: one before may have erased it, and got no further.
+                try eviction.giveBackAll()
                 return count
             }
         }

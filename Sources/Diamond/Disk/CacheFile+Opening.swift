@@ -66,7 +66,8 @@ extension CacheFile {
     static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?) {
         let lock = try openingLock(of: store)
         defer { withExtendedLifetime(lock) {} }
-        if FileNumber(store.cachePath) == nil { try removeLeftovers(of: store) }
+        // Not where it cannot be looked at: it may be there.
+        if FileNumber(store.cachePath) == nil, errno == ENOENT { try removeLeftovers(of: store) }
         var configuration = DiamondSchema.cache
         configuration.vfs = store.vfs
         let database = try SQLiteDatabase(path: store.cachePath, configuration: configuration)

@@ -28,11 +28,13 @@ extension CacheTable {
     ) throws(SQLiteError) -> (names: CacheNames?, newest: Int64) {
         let newest = try newestChange(on: connection)
         guard newest > number else { return (newest == number ? CacheNames() : nil, newest) }
-        let statement = try connection.statement("SELECT key_prefix, url FROM change WHERE id > ?")
+        let statement = try connection.statement("SELECT key_prefix, url, id FROM change WHERE id > ? ORDER BY id")
         try statement.bind(number, at: 1)
         var (names, count) = (CacheNames(), Int64(0))
         while try statement.step() {
             count += 1
+            // The oldest go when there are too many, also while this looks.
+            guard statement.int64(2) == number + count else { return (nil, newest) }
             if !statement.isNull(0) {
                 names.keys.insert(statement.int64(0))
             } else if !statement.isNull(1) {
@@ -41,7 +43,6 @@ extension CacheTable {
                 return (nil, newest)
             }
         }
-        // The oldest go when there are too many.
         return (count < newest - number ? nil : names, newest)
     }
 

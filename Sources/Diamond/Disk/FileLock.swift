@@ -8,10 +8,20 @@ final class FileLock {
     /// Waits for whoever has it.
     init(_ path: String) throws(SQLiteError) {
         descriptor = open(path, O_CREAT | O_CLOEXEC | O_RDWR, 0o600)
-        guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
+        guard descriptor >= 0, Self.wait(for: descriptor) else {
             throw SQLiteError(errno: errno, "cannot be locked", path: path)
         }
     }
 
-    deinit { close(descriptor) }
+    // A signal is no answer.
+    private static func wait(for descriptor: Int32) -> Bool {
+        while flock(descriptor, LOCK_EX) != 0 { if errno != EINTR { return false } }
+        return true
+    }
+
+    deinit {
+        // Not by closing alone: a child that was forked meanwhile has it open as well.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }

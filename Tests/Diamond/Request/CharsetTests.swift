@@ -60,6 +60,7 @@ import Testing
         ("application/geo+json;charset=\"Windows-1252\"", .isoLatin1), ("text/plain; charset=latin1", .isoLatin1),
         ("application/json; charset=utf-16", .utf16), ("application/json; charset=utf-16be", .utf16BigEndian),
         ("application/json; charset=utf-8", .utf8), ("application/json", .utf8),
+        ("application/json; charset=iso-8859-1", .utf8), ("application/json; charset=us-ascii", .utf8),
     ]) func `is what JSON is read by`(type: String, encoding: String.Encoding) throws {
         let data = try #require("{\"name\": \"K\u{f6}ln\"}".data(using: encoding))
         #expect(try Self.response(type, Array(data)).decode(City.self) == City(name: "K\u{f6}ln"))

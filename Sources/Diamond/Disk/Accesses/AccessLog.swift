@@ -50,9 +50,9 @@ package struct AccessLog: Sendable {
         return waiting
     }
 
-    /// Takes back what could not be written, before what has come since.
+    /// Takes back what could not be written, before what has come since. The oldest go where there are too many.
     mutating func putBack(_ accesses: [CacheAccess]) {
-        waiting = accesses + waiting
-        places = places.mapValues { $0 + accesses.count }
+        waiting = Array((accesses + waiting).suffix(Self.mostWaiting - 1))
+        places = Dictionary(zip(waiting.map(\.prefix), waiting.indices)) { $1 }
     }
 }

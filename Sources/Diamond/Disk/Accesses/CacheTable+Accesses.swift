@@ -17,7 +17,8 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling {
         let limit = min(mostAccesses, max(1, capacity / boundOfOneAccess))
-        let added = accesses.suffix(Int(limit))
+        // They come from several parts, each in its order.
+        let added = accesses.sorted { $0.second < $1.second }.suffix(Int(limit))
         for access in added { try insert(access, on: connection) }
         let newest = connection.lastInsertedID
         if newest > limit { try deleteAccesses(through: newest - limit, on: connection) }

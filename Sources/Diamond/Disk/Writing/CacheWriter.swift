@@ -144,7 +144,11 @@ final class CacheWriter: Sendable {
     }
 
     // Of an hour that has ended, no change may come to take them along.
-    private func scheduleFacts() { queue.async { self.write(self.takeFacts()) } }
+    private func scheduleFacts() {
+        // Where nobody will write them, they are not kept.
+        guard !reportFork() else { return _ = takeFacts() }
+        queue.async { self.write(self.takeFacts()) }
+    }
 
     private func scheduleDrain() { queue.async { self.writeWaiting() } }
 

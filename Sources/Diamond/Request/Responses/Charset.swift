@@ -36,6 +36,9 @@ enum Charset: Hashable, Sendable {
 
     // MARK: Reading
 
+    /// Whether what is in it can look like UTF-8.
+    fileprivate var isUTF16: Bool { if case .utf16 = self { true } else { false } }
+
     /// - Returns: `nil` where the bytes are no text in it; what is wrong in UTF-16 is mended.
     func text(of bytes: Data) -> String? {
         // A byte order mark says more than the name (https://encoding.spec.whatwg.org/#decode).
@@ -86,8 +89,13 @@ extension Response {
     /// `iso-8859-1`, `windows-1252` or `utf-16`. What is no text in it is mended.
     public var text: String { charset?.text(of: body) ?? String(decoding: body, as: UTF8.self) }
 
-    /// The body, in UTF-8 where `Content-Type` names another charset.
-    var bodyInUTF8: Data { charset?.text(of: body).map { Data($0.utf8) } ?? body }
+    /// The body of JSON in UTF-8, where `Content-Type` names another charset and it is not in UTF-8 all the same: no charset
+    /// is defined for JSON (RFC 8259 section 11), and servers name one that they do not send.
+    var bodyInUTF8: Data {
+        guard let charset else { return body }
+        if !charset.isUTF16, String(validating: body, as: UTF8.self) != nil { return body }
+        return charset.text(of: body).map { Data($0.utf8) } ?? body
+    }
 
     /// The body as a decoder gets it: JSON in UTF-8, the only charset that RFC 8259 knows (section 8.1), and all else as it
     /// came.
