@@ -3,7 +3,7 @@ import DiamondTestSupport
 import Foundation
 
 // Stores, reads, marks stale and erases in one store, beside others of its kind, any of which may be killed at any
-// moment, for a number of rounds, or of seconds where these are over before:
+// moment after it has said that it begins, for a number of rounds, or of seconds where these are over before:
 // StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]. Ends with 1 and a line as soon as an answer is wrong, or something
 // fails; where the file is removed now and then, what fails for that is no mistake. StoreHammer fork DIRECTORY: see
 // ForkedChild.
@@ -34,6 +34,8 @@ let observation = activity.observe { event in
 @Sendable func failUnlessRemoved(_ reason: String) { if !isRemoved { fail(reason) } }
 
 let store = Store(directory: URL(filePath: arguments[0]))
+// Whoever kills it counts from here.
+FileHandle.standardOutput.write(Data("begun\n".utf8))
 let cache = try opened()
 var random = SplitMix(state: seed)
 

@@ -73,10 +73,14 @@ import Testing
 
     @Test func `is whole after any of them was killed at any moment, evicting ones included`() async throws {
         var random = SplitMix(state: Effort.seed)
+        // Whoever is killed as soon as it has begun has not made it.
+        try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         for round in 0..<Effort.rounds(4, soaking: 400) {
             let hammers = try (0..<3).map { try hammer(seed: Effort.seed &+ UInt64(round * 3 + $0), rounds: 1_000_000) }
-            for (process, _) in hammers {
-                let delay = DispatchTimeInterval.milliseconds(.random(in: 20...250, using: &random))
+            for (process, output) in hammers {
+                // A machine that is slow to start a process would have killed them all before they had begun.
+                #expect(await output.firstLine() == "begun")
+                let delay = DispatchTimeInterval.milliseconds(.random(in: 0...250, using: &random))
                 DispatchQueue.global().asyncAfter(deadline: .now() + delay) { process.kill() }
             }
             for (process, output) in hammers {

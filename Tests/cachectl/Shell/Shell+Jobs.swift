@@ -43,19 +43,3 @@ extension BuiltTool.Outcome {
             .replacing(#/[ \d]\d[sm]\b/#, with: " 0s")
     }
 }
-
-extension Pipe {
-    /// What comes up to the first end of a line, or of all.
-    func firstLine() async -> String {
-        await withCheckedContinuation { continuation in
-            // Reading blocks: not on a thread of the cooperative pool.
-            DispatchQueue.global().async {
-                var line = Data()
-                while let byte = try? self.fileHandleForReading.read(upToCount: 1), byte.first ?? 0x0A != 0x0A {
-                    line += byte
-                }
-                continuation.resume(returning: String(decoding: line, as: UTF8.self))
-            }
-        }
-    }
-}
