@@ -35,12 +35,9 @@ package struct SQLiteConnection: ~Copyable {
     /// Rows changed by the last `INSERT`, `UPDATE` or `DELETE`, triggers not counted.
     package var changes: Int { Int(sqlite3_changes64(handle.pointer)) }
 
-    /// The id of the row that the last `INSERT` has added, triggers not counted; 0 after ``forgetLastInsertedID()``.
-    package var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
-
-    /// An UPSERT that comes next, and updates, leaves ``lastInsertedID`` at 0. `RETURNING` would tell the same, but makes
+    /// The id of the row that the last `INSERT` has added, triggers not counted. `RETURNING` would tell the same, but makes
     /// and frees a table of its own each time: a fifth of the whole statement.
-    package func forgetLastInsertedID() { sqlite3_set_last_insert_rowid(handle.pointer, 0) }
+    package var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
 
     /// Runs `body` in a savepoint, and undoes what it did where it says so, or throws.
     ///

@@ -1,3 +1,4 @@
+import Crypto
 import DiamondSQLite
 import Foundation
 
@@ -48,7 +49,10 @@ extension CacheTable {
 
     /// What stands for a text in few bytes: the same in every process.
     static func number(of text: String) -> Int64 {
-        Checksum.digest(of: Data(text.utf8)).withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+        var hash = SHA256()
+        var text = text
+        text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
     }
 
     /// Says what was removed or marked stale, whether or not the file had it.

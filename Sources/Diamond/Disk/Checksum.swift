@@ -4,7 +4,7 @@ import Foundation
 /// What guards a row and a body against everything that can happen to a file: SHA-256.
 enum Checksum {
     /// 32 bytes.
-    static func digest(of bytes: some DataProtocol) -> Data { Data(SHA256.hash(data: bytes)) }
+    static func digest(of bytes: some DataProtocol) -> Data { SHA256.hash(data: bytes).withUnsafeBytes { Data($0) } }
 
     /// Of a body in chunks, from those of the chunks; one alone stands for itself.
     static func digest(ofChunks digests: [Data]) -> Data {

@@ -7,16 +7,17 @@
 
 // The statements are Diamond's own, in the files of its tables.
 
-static const char upsert_sql[] =
+static const char insert_sql[] =
     "INSERT INTO entry (key_prefix, key, request, url, method, identity, status, headers, stored_at, initial_age,\n"
     "    lifetime, flags, duration, body_size, body_digest, checksum)\n"
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)\n"
-    "ON CONFLICT (key_prefix, variant, is_partial) DO UPDATE SET request = excluded.request,\n"
-    "    method = excluded.method, status = excluded.status, headers = excluded.headers,\n"
-    "    stored_at = excluded.stored_at, initial_age = excluded.initial_age, lifetime = excluded.lifetime,\n"
-    "    flags = excluded.flags | (flags & 16), duration = excluded.duration, body_size = excluded.body_size,\n"
-    "    body_digest = excluded.body_digest, checksum = excluded.checksum, is_visited = 1\n"
-    "WHERE key = excluded.key AND url = excluded.url AND identity IS excluded.identity";
+    "ON CONFLICT (key_prefix, variant, is_partial) DO NOTHING";
+
+static const char replace_sql[] =
+    "UPDATE entry SET request = ?3, method = ?5, status = ?7, headers = ?8, stored_at = ?9, initial_age = ?10,\n"
+    "    lifetime = ?11, flags = ?12 | (flags & 16), duration = ?13, body_size = ?14, body_digest = ?15,\n"
+    "    checksum = ?16, is_visited = 1\n"
+    "WHERE key_prefix = ?1 AND variant = 0 AND is_partial = 0 AND key = ?2 AND url = ?4 AND identity IS ?6";
 
 static const char count_sql[] =
     "UPDATE hour SET hits = hits + 0, stale_hits = stale_hits + 0, revalidations = revalidations + 0,\n"
@@ -33,13 +34,13 @@ static const char record_sql[] =
 static const char facts_sql[] =
     "SELECT (SELECT value FROM fact WHERE name = 'shift'), (SELECT value FROM fact WHERE name = 'capacity')";
 
-enum { statement_count = 12, checkpoint_length = 1000 };
+enum { statement_count = 13, checkpoint_length = 1000 };
 
 struct store_peer {
     sqlite3 *database, *checkpointer;
     union {
         struct {
-            sqlite3_stmt *begin, *commit, *rollback, *upsert, *find, *delete_body, *delete_tags, *insert_body, *count,
+            sqlite3_stmt *begin, *commit, *rollback, *insert, *replace, *find, *delete_body, *delete_tags, *insert_body, *count,
                 *insert_hour, *record, *facts;
         };
         sqlite3_stmt *statements[statement_count];
@@ -75,9 +76,7 @@ static int64_t integer(sqlite3_stmt *statement) {
     return value;
 }
 
-static bool upsert(store_peer *peer, const disk_peer_entry *entry, const unsigned char *digest, int64_t *id,
-                   bool *is_new) {
-    sqlite3_stmt *statement = peer->upsert;
+static bool run_with(sqlite3_stmt *statement, const disk_peer_entry *entry, const unsigned char *digest) {
     sqlite3_bind_int64(statement, 1, key_prefix(entry->key));
     sqlite3_bind_blob(statement, 2, entry->key, digest_size, SQLITE_STATIC);
     sqlite3_bind_text(statement, 3, (const char *)entry->request, (int)entry->request_size, SQLITE_STATIC);
@@ -97,14 +96,19 @@ static bool upsert(store_peer *peer, const disk_peer_entry *entry, const unsigne
     sqlite3_bind_int64(statement, 14, (int64_t)entry->body_size);
     sqlite3_bind_blob(statement, 15, digest, digest_size, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 16, row_checksum(entry, digest));
-    sqlite3_set_last_insert_rowid(peer->database, 0);
-    bool is_done = run(statement);
+    return run(statement);
+}
+
+static bool upsert(store_peer *peer, const disk_peer_entry *entry, const unsigned char *digest, int64_t *id,
+                   bool *is_new) {
+    bool is_done = run_with(peer->insert, entry, digest);
+    *is_new = sqlite3_changes64(peer->database) > 0;
     *id = sqlite3_last_insert_rowid(peer->database);
-    *is_new = *id != 0;
-    if (*is_new) return is_done;
+    if (!is_done || *is_new) return is_done;
+    if (!run_with(peer->replace, entry, digest)) return false;
     sqlite3_bind_int64(peer->find, 1, key_prefix(entry->key));
     *id = integer(peer->find);
-    return is_done && *id != 0;
+    return *id != 0;
 }
 
 static bool delete_old(store_peer *peer, int64_t id) {
@@ -248,7 +252,8 @@ store_peer *store_peer_open(const char *path, bool is_handed) {
         "BEGIN IMMEDIATE",
         "COMMIT",
         "ROLLBACK",
-        upsert_sql,
+        insert_sql,
+        replace_sql,
         "SELECT id FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 0",
         "DELETE FROM body WHERE id BETWEEN ? AND ?",
         "DELETE FROM tag WHERE entry = ?",
