@@ -153,7 +153,7 @@ extension Cache {
     // of, its URL may have another number.
     private func forgetInMemory(_ selection: CacheSelection) {
         if let names = selection.names(by: file.number), neighbors.isOfSameFile {
-            memory.remove(named: names)
+            memory.remove(named: names, by: file.number)
         } else {
             memory.removeAll()
         }

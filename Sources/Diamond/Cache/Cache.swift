@@ -111,7 +111,7 @@ public final class Cache: Sendable {
         since changes: Int
     ) -> StoredResponse? {
         var confirmation: (new: StoredResponse, old: StoredResponse)?
-        switch writer.pending(key) {
+        switch writer.pending(key)?.action {
         case .store(let entry): return entry.request == request ? entry.stored : nil
         case .confirm(let entry, let old): confirmation = (entry.stored, old)
         case .delete: return nil
@@ -122,8 +122,7 @@ public final class Cache: Sendable {
             // Another process may have changed what was confirmed.
             if let confirmation { return stored.isUnchanged(since: confirmation.old) ? confirmation.new : stored }
             stored.readHeaders()
-            memory.keep(
-                stored, under: key, request: request, url: url.map { file.number(of: $0) }, since: changes)
+            memory.keep(stored, under: key, request: request, url: url, since: changes)
             return stored
         } catch {
             activity.report(.cacheFailed(reason: error.message))
@@ -134,7 +133,7 @@ public final class Cache: Sendable {
     func heedNeighbors() {
         guard let changes = neighbors.news() else { return }
         switch changes {
-        case .entries(let names): memory.remove(named: names)
+        case .entries(let names): memory.remove(named: names, by: file.number)
         case .everything: memory.removeAll()
         case .failure(let error):
             // A forked child will never hear what others change.
@@ -173,8 +172,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameter isReplacing: whether another answer was there, and was no longer right.
     package func store(_ entry: CacheEntry, replacing isReplacing: Bool = false) {
-        let url = file.number(of: entry.url)
-        memory.store(entry.stored, under: entry.key, request: entry.request, url: url)
+        memory.store(entry.stored, under: entry.key, request: entry.request, url: entry.url)
         // What is too large here may not be at another size. Not written before the row, whose size on disk it takes.
         defer { writer.record(CacheAccess(entry.key, entry.stored, at: now(), isReplacing ? .replaced : .stored)) }
         // Otherwise an older answer on disk would come back.

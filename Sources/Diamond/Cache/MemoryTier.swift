@@ -7,8 +7,8 @@ import Foundation
 final class MemoryTier: Sendable {
     private struct Slot {
         var request: [UInt8]
-        /// ``CacheFile/number(of:)`` its URL; `nil` where that is not known.
-        var url: Int64?
+        /// ``CacheEntry/url``; `nil` where that is not known.
+        var url: String?
         var stored: StoredResponse
     }
 
@@ -59,7 +59,7 @@ final class MemoryTier: Sendable {
     }
 
     /// Keeps a response, unless it would fill one of the parts.
-    func store(_ stored: StoredResponse, under key: RequestKey, request: [UInt8], url: Int64? = nil) {
+    func store(_ stored: StoredResponse, under key: RequestKey, request: [UInt8], url: String? = nil) {
         part(key.prefix).withLock { part in
             part.changes += 1
             Self.keep(stored, key, request, url, in: &part)
@@ -90,7 +90,7 @@ final class MemoryTier: Sendable {
         _ stored: StoredResponse,
         under key: RequestKey,
         request: [UInt8],
-        url: Int64? = nil,
+        url: String? = nil,
         since changes: Int
     ) {
         part(key.prefix).withLock { part in
@@ -102,11 +102,11 @@ final class MemoryTier: Sendable {
         _ stored: StoredResponse,
         _ key: RequestKey,
         _ request: [UInt8],
-        _ url: Int64?,
+        _ url: String?,
         in part: inout Contents
     ) {
         // With what the slot itself takes.
-        let cost = stored.body.count + stored.headerBlock.count * 3 + request.count + 512
+        let cost = stored.body.count + stored.headerBlock.count * 3 + request.count + (url?.utf8.count ?? 0) + 512
         part.slots.insert(Slot(request: request, url: url, stored: stored), under: key.prefix, cost: cost)
     }
 
@@ -120,13 +120,15 @@ final class MemoryTier: Sendable {
     }
 
     /// Removes what is named, and, where URLs are, what nobody knows the URL of: then it looks at every slot.
-    func remove(named names: CacheNames) {
+    ///
+    /// - Parameter number: ``CacheFile/number(of:)``.
+    func remove(named names: CacheNames, by number: (String) -> Int64) {
         for prefix in names.keys { remove(prefix) }
         guard !names.urls.isEmpty else { return }
         for part in parts {
             part.withLock { part in
                 part.changes += 1
-                part.slots.removeAll { _, slot in slot.url.map(names.urls.contains) ?? true }
+                part.slots.removeAll { _, slot in slot.url.map { names.urls.contains(number($0)) } ?? true }
             }
         }
     }

@@ -15,6 +15,8 @@ final class CacheFile: Sendable {
     }
 
     let store: Store
+    /// Of its file.
+    private let path: String
     /// Whether what is missing is made, and what is damaged made anew.
     private let mends: Bool
     private let activity: Activity
@@ -34,7 +36,7 @@ final class CacheFile: Sendable {
         activity: Activity
     ) throws(CacheError) {
         if mends { try store.create() } else { try store.requireCache() }
-        (self.store, self.seal) = (store, seal)
+        (self.store, self.seal, path) = (store, seal, store.cachePath)
         self.mends = mends
         self.compresses = compresses
         self.activity = activity
@@ -88,7 +90,7 @@ final class CacheFile: Sendable {
 
     /// Opens the file anew where it is no longer the one that was opened: removed, or set aside by another process.
     func reopenIfReplaced() throws(CacheError) {
-        let now = FileNumber(store.cachePath)
+        let now = FileNumber(path)
         let (database, known) = state.withLock { ($0.database, $0.number) }
         // Where there is none, it may have gone before its number was taken.
         guard mends, now == nil || now != known else { return }

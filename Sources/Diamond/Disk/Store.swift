@@ -26,18 +26,23 @@ public struct Store: Hashable, Sendable {
         return (directory ?? FileManager.default.temporaryDirectory).appendingPathComponent("Diamond")
     }
 
-    package var replayPath: String { replayDirectory.appendingPathComponent("replay.sqlite").path }
+    package var replayPath: String { Self.path("replay.sqlite", in: replayDirectory) }
 
     /// The locks of those who claim jobs.
     var ownersDirectory: URL { replayDirectory.appendingPathComponent("replay.owners") }
 
     /// Touched when there is something to do.
-    var wakePath: String { replayDirectory.appendingPathComponent("replay.wake").path }
+    var wakePath: String { Self.path("replay.wake", in: replayDirectory) }
 
     /// Touched when engines may send something again, or no longer.
-    var holdsPath: String { replayDirectory.appendingPathComponent("replay.holds").path }
+    var holdsPath: String { Self.path("replay.holds", in: replayDirectory) }
 
-    package var cachePath: String { directory.appendingPathComponent("cache.sqlite").path }
+    package var cachePath: String { Self.path("cache.sqlite", in: directory) }
+
+    // Without a look at the disk, whether there is a directory of that name.
+    private static func path(_ name: String, in directory: URL) -> String {
+        directory.appending(path: name, directoryHint: .notDirectory).path
+    }
 
     /// Damaged files that were set aside, and what belongs to them, by name.
     var setAside: [URL] {
@@ -46,7 +51,7 @@ public struct Store: Hashable, Sendable {
     }
 
     /// Locked while the file is opened, made or set aside.
-    var lockPath: String { directory.appendingPathComponent("cache.lock").path }
+    var lockPath: String { Self.path("cache.lock", in: directory) }
 
     /// Refuses a directory that holds no cache yet.
     func requireCache() throws(CacheError) {

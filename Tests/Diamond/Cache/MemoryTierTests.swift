@@ -99,16 +99,17 @@ import Testing
     @Test func `removes by keys those alone, and by URLs what has them or may have them`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }
-        for (entry, url) in zip(entries, [nil, 1, 2] as [Int64?]) {
+        for (entry, url) in zip(entries, [nil, "one", "other"] as [String?]) {
             tier.store(entry.stored, under: entry.key, request: entry.request, url: url)
         }
         let left = { entries.map { self.has(tier, $0) } }
+        let number: (String) -> Int64 = { Int64($0.count) }
         // Neither a key that is not here nor a number that is both names another entry.
-        tier.remove(named: CacheNames(keys: [1, 2, try entry("absent").key.prefix]))
+        tier.remove(named: CacheNames(keys: [3, 5, try entry("absent").key.prefix]), by: number)
         #expect(left() == [true, true, true])
-        tier.remove(named: CacheNames(keys: [entries[2].key.prefix]))
+        tier.remove(named: CacheNames(keys: [entries[2].key.prefix]), by: number)
         #expect(left() == [true, true, false])
-        tier.remove(named: CacheNames(urls: [2]))
+        tier.remove(named: CacheNames(urls: [number("other")]), by: number)
         #expect(left() == [false, true, false])
     }
 }

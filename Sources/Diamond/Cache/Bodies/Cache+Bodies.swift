@@ -42,7 +42,7 @@ extension Cache {
             if isFirst { writer.visit(key) }
             return BodyReader(stored)
         }
-        switch writer.pending(key) {
+        switch writer.pending(key)?.action {
         case .store(let entry): return entry.request == request ? BodyReader(entry.stored) : nil
         case .delete: return nil
         // The body stays where it is, unless another process has changed it.

@@ -43,6 +43,7 @@ package struct AccessLog: Sendable {
 
     /// Gives away what waits. What has passed by since goes with the next.
     package mutating func take() -> [CacheAccess] {
+        guard !waiting.isEmpty else { return [] }
         defer {
             waiting = []
             places.removeAll(keepingCapacity: true)

@@ -1,31 +1,41 @@
-/// One change of the disk tier. Indirect, because it waits in an array and a dictionary at once and is moved in them: one
-/// word instead of all that an entry has.
-indirect enum CacheChange: Sendable {
-    case store(CacheEntry)
-    case confirm(CacheEntry, replacing: StoredResponse)
-    /// With whether it was erased for every process, or is only not kept in the file.
-    case delete(RequestKey, everywhere: Bool = false)
-
-    var key: RequestKey {
-        switch self {
-        case .store(let entry), .confirm(let entry, _): entry.key
-        case .delete(let key, _): key
-        }
+/// One change of the disk tier.
+///
+/// What it does is in a box, because it waits in an array and a dictionary at once, and is moved in them; what it is looked
+/// at for there is beside it, because to take it out of an entry copies the entry.
+struct CacheChange: Sendable {
+    indirect enum Action: Sendable {
+        case store(CacheEntry)
+        case confirm(CacheEntry, replacing: StoredResponse)
+        /// With whether it was erased for every process, or is only not kept in the file.
+        case delete(everywhere: Bool)
     }
 
-    var isStore: Bool { if case .store = self { true } else { false } }
-
-    var isErasure: Bool { if case .delete = self { true } else { false } }
-
-    /// About the most that the file grows by.
-    var diskBytes: Int64 {
-        guard case .store(let entry) = self else { return 0 }
-        return Int64(entry.stored.body.count + entry.stored.headerBlock.count + 2 * entry.request.count) + 4096
-    }
-
+    let key: RequestKey
+    let action: Action
     /// Bytes held until it is written.
-    var cost: Int {
-        guard case .store(let entry) = self else { return 0 }
-        return entry.stored.body.count
+    let cost: Int
+    /// About the most that the file grows by.
+    let diskBytes: Int64
+
+    private init(_ key: RequestKey, _ action: Action, cost: Int = 0, diskBytes: Int64 = 0) {
+        (self.key, self.action, self.cost, self.diskBytes) = (key, action, cost, diskBytes)
     }
+
+    static func store(_ entry: CacheEntry) -> CacheChange {
+        let bodySize = entry.stored.body.count
+        let size = bodySize + entry.stored.headerBlock.count + 2 * entry.request.count
+        return CacheChange(entry.key, .store(entry), cost: bodySize, diskBytes: Int64(size) + 4096)
+    }
+
+    static func confirm(_ entry: CacheEntry, replacing old: StoredResponse) -> CacheChange {
+        CacheChange(entry.key, .confirm(entry, replacing: old))
+    }
+
+    static func delete(_ key: RequestKey, everywhere: Bool = false) -> CacheChange {
+        CacheChange(key, .delete(everywhere: everywhere))
+    }
+
+    var isStore: Bool { if case .store = action { true } else { false } }
+
+    var isErasure: Bool { if case .delete = action { true } else { false } }
 }

@@ -224,10 +224,10 @@ final class CacheWriter: Sendable {
 
     /// - Returns: whether what was to be confirmed is gone.
     private func write(_ change: CacheChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        switch change {
+        switch change.action {
         case .store(let entry): try file.store(entry, on: connection)
         case .confirm(let entry, let old): return try !file.confirm(entry, replacing: old, on: connection)
-        case .delete(let key, let everywhere): try CacheTable.delete(key, everywhere: everywhere, on: connection)
+        case .delete(let everywhere): try CacheTable.delete(change.key, everywhere: everywhere, on: connection)
         }
         return false
     }

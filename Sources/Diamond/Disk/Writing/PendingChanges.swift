@@ -37,8 +37,8 @@ extension PendingChanges {
     ///
     /// - Returns: `nil` where it confirms what the last change of its key has replaced or erased.
     func effective(_ change: CacheChange) -> CacheChange? {
-        guard case .confirm(let entry, let old) = change else { return change }
-        switch latest[change.key]?.change {
+        guard case .confirm(let entry, let old) = change.action else { return change }
+        switch latest[change.key]?.change.action {
         case .store(let waiting): return waiting.stored.isUnchanged(since: old) ? .store(entry) : nil
         case .confirm(let waiting, _): return waiting.stored.isUnchanged(since: old) ? change : nil
         case .delete: return nil
@@ -86,6 +86,10 @@ extension PendingChanges {
             cost += change.cost
             return cost > Self.groupCost && cost > change.cost
         }
+        if end == nil, waiting.count <= Self.groupSize {
+            defer { waiting = [] }
+            return waiting
+        }
         let group = Array(waiting.prefix(end ?? Self.groupSize))
         waiting.removeFirst(group.count)
         return group
@@ -96,7 +100,7 @@ extension PendingChanges {
         written += group.count
         for change in group {
             cost -= change.cost
-            if let last = latest[change.key], last.number <= written { latest[change.key] = nil }
+            if let number = latest[change.key]?.number, number <= written { latest[change.key] = nil }
         }
     }
 }
