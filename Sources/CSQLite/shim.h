@@ -20,7 +20,7 @@ static inline int diamond_sqlite3_stable_plans(sqlite3 *database, int on) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_QPSG, on, (int *)0);
 }
 
-/// Binds bytes that stay valid until the statement is reset: no copy is made.
+/// Binds bytes that stay valid until the statement's bindings are cleared: no copy is made.
 static inline int diamond_sqlite3_bind_blob_static(sqlite3_stmt *s, int index, const void *bytes, sqlite3_uint64 n) {
     return sqlite3_bind_blob64(s, index, bytes, n, SQLITE_STATIC);
 }
@@ -30,8 +30,13 @@ static inline int diamond_sqlite3_bind_blob_copy(sqlite3_stmt *s, int index, con
     return sqlite3_bind_blob64(s, index, bytes, n, SQLITE_TRANSIENT);
 }
 
+/// Binds UTF-8 text that stays valid until the statement's bindings are cleared: no copy is made.
+static inline int diamond_sqlite3_bind_text_static(sqlite3_stmt *s, int index, const void *text, sqlite3_uint64 n) {
+    return sqlite3_bind_text64(s, index, (const char *)text, n, SQLITE_STATIC, SQLITE_UTF8);
+}
+
 /// Binds UTF-8 text that SQLite copies.
-static inline int diamond_sqlite3_bind_text_copy(sqlite3_stmt *s, int index, const char *text, sqlite3_uint64 n) {
+static inline int diamond_sqlite3_bind_text_copy(sqlite3_stmt *s, int index, const void *text, sqlite3_uint64 n) {
     return sqlite3_bind_text64(s, index, text, n, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 

@@ -8,6 +8,9 @@ final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let path: String
     private var statements = SQLiteStatementCache()
+    /// How many statements are in use.
+    private var uses = 0
+    private var bindings = SQLiteBindings()
     /// Length of the write-ahead log in pages after this handle's last commit.
     private(set) var logLength: Int32 = 0
 
@@ -29,6 +32,7 @@ final class SQLiteHandle: @unchecked Sendable {
     deinit {
         for statement in statements.all { sqlite3_finalize(statement) }
         sqlite3_close_v2(pointer)
+        bindings.free()
     }
 
     /// The last failure on this handle.
@@ -70,6 +74,17 @@ final class SQLiteHandle: @unchecked Sendable {
         sqlite3_clear_bindings(statement)
         statements.giveBack(place)
     }
+
+    func beginUse() { uses += 1 }
+
+    /// A statement has gone back, or is no more: it has nothing bound.
+    func endUse() {
+        uses -= 1
+        if uses == 0 { bindings.removeAll() }
+    }
+
+    /// Keeps bytes as long as any statement is in use; `nil` where there is no room.
+    func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? { bindings.keep(bytes) }
 
     /// Keeps ``logLength`` up to date. With automatic checkpoints off the hook is free.
     func watchLog() {

@@ -13,10 +13,12 @@ package struct SQLiteStatement: ~Copyable {
         self.handle = handle
         self.pointer = pointer
         self.place = place
+        handle.beginUse()
     }
 
     deinit {
         if let place { handle.recycle(pointer, at: place) } else { sqlite3_finalize(pointer) }
+        handle.endUse()
     }
 
     // MARK: Binding
@@ -38,49 +40,42 @@ package struct SQLiteStatement: ~Copyable {
 
     package func bind(_ value: String?, at index: Int32) throws(SQLiteError) {
         guard var value else { return try check(sqlite3_bind_null(pointer, index)) }
-        let code = value.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { text in
-                // An empty string has no address, and SQLite takes no address for NULL.
-                guard let start = text.baseAddress, !text.isEmpty else {
-                    return diamond_sqlite3_bind_text_copy(pointer, index, "", 0)
-                }
-                return diamond_sqlite3_bind_text_copy(pointer, index, start, UInt64(text.count))
-            }
-        }
-        try check(code)
+        try check(value.withUTF8 { bindText(UnsafeRawBufferPointer($0), at: index) })
     }
 
-    /// Binds bytes that SQLite copies at once.
+    /// Binds UTF-8 that is copied at once.
+    package func bind(utf8: [UInt8], at index: Int32) throws(SQLiteError) {
+        try check(utf8.withUnsafeBytes { bindText($0, at: index) })
+    }
+
+    /// Binds bytes that are copied at once.
     package func bind(_ value: Data?, at index: Int32) throws(SQLiteError) {
         guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
-        let code = value.withUnsafeBytes { bytes in
-            bytes.isEmpty
-                ? sqlite3_bind_zeroblob(pointer, index, 0)
-                : diamond_sqlite3_bind_blob_copy(pointer, index, bytes.baseAddress, UInt64(bytes.count))
-        }
-        try check(code)
+        try check(value.withUnsafeBytes { bindBlob($0, at: index) })
     }
 
-    /// Binds bytes that SQLite copies at once.
+    /// Binds bytes that are copied at once.
     package func bind(bytes: UnsafeRawBufferPointer, at index: Int32) throws(SQLiteError) {
-        let code =
-            bytes.isEmpty
-            ? sqlite3_bind_zeroblob(pointer, index, 0)
-            : diamond_sqlite3_bind_blob_copy(pointer, index, bytes.baseAddress, UInt64(bytes.count))
-        try check(code)
+        try check(bindBlob(bytes, at: index))
     }
 
-    /// Binds UTF-8 that SQLite copies at once.
-    package func bind(utf8: [UInt8], at index: Int32) throws(SQLiteError) {
-        let code = utf8.withUnsafeBufferPointer { text in
-            text.withMemoryRebound(to: CChar.self) { text in
-                guard let start = text.baseAddress, !text.isEmpty else {
-                    return diamond_sqlite3_bind_text_copy(pointer, index, "", 0)
-                }
-                return diamond_sqlite3_bind_text_copy(pointer, index, start, UInt64(text.count))
-            }
+    private func bindText(_ bytes: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
+        // An empty string has no address, and SQLite takes no address for NULL.
+        guard let start = bytes.baseAddress, !bytes.isEmpty else {
+            return diamond_sqlite3_bind_text_copy(pointer, index, "", 0)
         }
-        try check(code)
+        if let kept = handle.keep(bytes) {
+            return diamond_sqlite3_bind_text_static(pointer, index, kept, UInt64(bytes.count))
+        }
+        return diamond_sqlite3_bind_text_copy(pointer, index, start, UInt64(bytes.count))
+    }
+
+    private func bindBlob(_ bytes: UnsafeRawBufferPointer, at index: Int32) -> Int32 {
+        guard !bytes.isEmpty else { return sqlite3_bind_zeroblob(pointer, index, 0) }
+        if let kept = handle.keep(bytes) {
+            return diamond_sqlite3_bind_blob_static(pointer, index, kept, UInt64(bytes.count))
+        }
+        return diamond_sqlite3_bind_blob_copy(pointer, index, bytes.baseAddress, UInt64(bytes.count))
     }
 
     // MARK: Running

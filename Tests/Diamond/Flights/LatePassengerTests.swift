@@ -57,6 +57,20 @@ import Testing
         await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
     }
 
+    /// One whose flight is under way, and one who joins it later.
+    private func askTwice(
+        _ engine: Engine,
+        after delay: Duration,
+        isConnection: Bool = false
+    ) async -> (first: Task<Response, any Error>, late: Task<Response, any Error>) {
+        let first = ask(engine)
+        await sleeping(10)
+        clock.advance(by: delay)
+        let late = ask(engine, isConnection: isConnection)
+        await boarded(2)
+        return (first, late)
+    }
+
     private func settled(_ engine: Engine) async {
         await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
     }
@@ -98,11 +112,7 @@ import Testing
         let transport = transport(silent: .max)
         let engine = engine(transport, policy)
         let observation = observation(of: engine)
-        let first = ask(engine)
-        await sleeping(10)
-        clock.advance(by: .seconds(4))
-        let late = ask(engine, isConnection: isConnection)
-        await boarded(2)
+        let (first, late) = await askTwice(engine, after: .seconds(4), isConnection: isConnection)
         clock.advance(by: .seconds(6))
         #expect(await error(of: first) == .timedOut)
         await sleeping(4, 10)
@@ -141,11 +151,7 @@ import Testing
         }
         let engine = engine(transport)
         let observation = observation(of: engine)
-        let first = ask(engine)
-        await sleeping(10)
-        clock.advance(by: .seconds(9))
-        let late = ask(engine)
-        await boarded(2)
+        let (first, late) = await askTwice(engine, after: .seconds(9))
         gate.open()
         #expect(await error(of: first) == .badResponse)
         #expect(await error(of: late) == .badResponse)
@@ -157,11 +163,7 @@ import Testing
         let transport = transport(silent: .max)
         let engine = engine(transport)
         let observation = observation(of: engine)
-        let first = ask(engine)
-        await sleeping(10)
-        clock.advance(by: .seconds(4))
-        let late = ask(engine)
-        await boarded(2)
+        let (first, late) = await askTwice(engine, after: .seconds(4))
         clock.advance(by: .seconds(6))
         #expect(await error(of: first) == .timedOut)
         await sleeping(4, 10)
