@@ -74,13 +74,31 @@ import Testing
         #expect(try await cachectl("evict", "--to", "0").status == 0)
     }
 
+    /// Where a command that sends finds what a store may hold.
+    enum Bound: CaseIterable { case recorded, unrecorded }
+
     // What a program keeps is its own to bound.
-    @Test func `evicts nothing from a store that holds more than a program would that names no bound`() async throws {
+    @Test(arguments: Bound.allCases)
+    func `evicts nothing from a store that holds more than a program would that names no bound`(
+        bound: Bound
+    ) async throws {
         let body = Data(repeating: 7, count: 30 << 20)
         for part in 0..<9 { try await cachectl.store([StoredEntry(url: "https://a.example/\(part)", body: body)]) }
+        if bound == .unrecorded { try cachectl.temporary.run("DELETE FROM fact WHERE name = 'capacity'") }
         let key = try #require(try Cache(cachectl.temporary.store, diskCapacity: .max).list(limit: 1).first?.key)
         #expect(try await cachectl("purge", key.description).text == "erased 1 entry\n")
-        _ = try await cachectl("send", "https://a.example/1", "--policy", "cacheOnly")
-        #expect(try urls().count == 8)
+        let sent = try await cachectl("send", SampleServer.shared.base + "/wire/bytes/50000", "--max-age", "60")
+        #expect(sent.status == 0, "\(sent.errors)")
+        #expect(try await cachectl("queue", "add", "-X", "POST", "http://127.0.0.1:1/").status == 0)
+        _ = try await cachectl("queue", "replay")
+        #expect(try urls().count == 9)
+    }
+
+    @Test func `leaves the bound that a program has recorded`() async throws {
+        let cache = try Cache(cachectl.temporary.store, diskCapacity: 64 << 20)
+        cache.store(try StoredEntry(url: "https://a.example/").cacheEntry(storedAt: 0, cache.rules))
+        await cache.flush()
+        _ = try await cachectl("send", SampleServer.shared.base + "/wire/bytes/500", "--max-age", "60")
+        #expect(try cache.recordedCapacity() == 64 << 20)
     }
 }

@@ -1,6 +1,9 @@
 import DiamondSQLite
 
 extension Cache {
+    /// The bound that the store's programs give it, as the last of them has recorded it; `nil` where none has.
+    package func recordedCapacity() throws(CacheError) -> Int64? { try file.read(CacheTable.capacity) }
+
     /// Replays what all processes of the store have recorded, at other sizes. What this process did since its last write
     /// is among it after ``flush()``.
     ///

@@ -29,7 +29,6 @@ struct Send: AsyncParsableCommand {
             if case .cacheFailed(let reason) = event { Output.note("cachectl: not cached: \(reason)") }
         }
         if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
-        engine.cache?.keepWhatIsThere()
         let outcome = await Self.send(request, with: engine)
         await engine.settle()
         await engine.close()
@@ -41,8 +40,11 @@ struct Send: AsyncParsableCommand {
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
         if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }
-        let cache = try? Cache(store.location, seal: configuration.seal, create: false)
-        if let cache, let complaint = try store.sealing.complaint(of: cache) {
+        guard let cache = try? Cache(store.location, seal: configuration.seal, create: false) else {
+            return configuration
+        }
+        configuration.takeBound(of: cache)
+        if let complaint = try store.sealing.complaint(of: cache) {
             Output.note("cachectl: sent without a cache: \(complaint)")
             configuration.store = nil
         }
@@ -91,14 +93,6 @@ struct Send: AsyncParsableCommand {
         case .stale: return "\(size) from cache, stale"
         case .generated: return "nothing stored"
         }
-    }
-}
-
-extension Cache {
-    // A store that holds more than a program would that names no bound is another program's, with a bound of its own.
-    fileprivate func keepWhatIsThere() {
-        guard let usage = try? usage(of: diskCapacity), usage.used > usage.bound else { return }
-        diskCapacity += usage.used - usage.bound
     }
 }
 

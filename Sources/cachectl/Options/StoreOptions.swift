@@ -35,4 +35,20 @@ struct StoreOptions: ParsableArguments {
         if let complaint = try sealing.complaint(of: cache) { throw Failure.report(Failure.sealed, complaint) }
     }
 }
+
+extension Engine.Configuration {
+    /// Takes the bound of the programs that fill a store: with that of a program that names none, an engine would evict
+    /// what is theirs, and say that it were the store's.
+    mutating func takeBound(of cache: Cache) { diskCapacity = cache.boundOfPrograms ?? diskCapacity }
+}
+
+extension Cache {
+    /// What they have recorded. Where they have not, a store that holds more than a program would that names no bound has
+    /// another one: with room for what comes, or a tenth of it would go for that.
+    fileprivate var boundOfPrograms: Int64? {
+        if let recorded = try? recordedCapacity() { return recorded }
+        guard let usage = try? usage(of: Self.defaultDiskCapacity), usage.used > usage.bound else { return nil }
+        return usage.used * 2
+    }
+}
 #endif

@@ -51,8 +51,13 @@ extension CacheTable {
         while try statement.step() {
             if let access = CacheAccess(row: statement) { accesses.append(access) }
         }
+        return (accesses, try capacity(on: connection))
+    }
+
+    /// The bound of the cache that recorded last; `nil` where none has.
+    static func capacity(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
         let capacity = try connection.integer("SELECT value FROM fact WHERE name = 'capacity'")
-        return (accesses, capacity > 0 ? capacity : nil)
+        return capacity > 0 ? capacity : nil
     }
 
     /// Forgets the accesses of entries that are about to be erased. Those that were evicted before are not known by

@@ -102,9 +102,10 @@ struct QueueReplay: AsyncParsableCommand {
 
     /// Not where the store is sealed with another key: nothing is written into it in clear.
     private func configuration() throws -> Engine.Configuration {
-        let configuration = try store.configuration()
+        var configuration = try store.configuration()
         if let cache = try? Cache(store.location, seal: configuration.seal, create: false) {
             try store.refuseLocked(cache)
+            configuration.takeBound(of: cache)
         }
         return configuration
     }
