@@ -3,8 +3,8 @@ import DiamondSQLite
 /// Erasing entries, and marking them stale.
 extension Cache {
     /// Erases what a selection names, for every process of the store. No file holds its bytes afterwards, as far as
-    /// readers of other processes allow: a damaged file that was set aside goes, too. What was asked for before and comes
-    /// after is not stored.
+    /// readers of other processes allow: a damaged file that was set aside goes, too. What this process has asked for
+    /// before and comes after is not stored; what another process has asked for is.
     ///
     /// It needs little space, however much there is to erase. Where it fails, what was erased by then stays erased.
     ///
@@ -20,7 +20,7 @@ extension Cache {
                 let parts = try file.parts(of: selection)
                 try Self.forgetAccesses(of: parts, file)
                 let names = selection.names(by: file.number)
-                let count = try Self.slices(of: parts, names, file, CacheTable.deleteSlice)
+                let count = try Self.erase(parts, names, in: file)
                 if selection == .all { try Self.eraseOrphans(in: file) }
                 // Also where nothing was there: one before may have erased it, and got no further.
                 try eviction.giveBackAll()
@@ -58,8 +58,8 @@ extension Cache {
     }
 
     /// Marks what a selection names stale against every lifetime and `maxAge`, for every process of the store. The next
-    /// request asks the server, with the validators that are stored. What was asked for before and comes after is stored
-    /// as stale, too.
+    /// request asks the server, with the validators that are stored. What this process has asked for before and comes after
+    /// is stored as stale, too; what another process has asked for is stored as it comes.
     ///
     /// - Returns: how many entries were not marked before.
     @discardableResult
@@ -69,7 +69,9 @@ extension Cache {
         let file = file
         return try await writer.alone { () throws(CacheError) in
             let names = selection.names(by: file.number)
-            return try Self.slices(of: file.parts(of: selection), names, file, CacheTable.invalidateSlice)
+            var count = 0
+            for part in try file.parts(of: selection) { count += try Self.mark(part, names, in: file) }
+            return count
         }
     }
 
@@ -81,7 +83,7 @@ extension Cache {
     public func purge(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
         try await removingSetAside { () async throws(CacheError) in
             var count = 0
-            for key in try await keys(where: predicate) { count += try await purge(.key(key)) }
+            for picked in try await selections(where: predicate) { count += try await purge(picked) }
             try await forgetInEveryMemory()
             return count
         }
@@ -93,7 +95,7 @@ extension Cache {
     @discardableResult
     public func invalidate(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
         var count = 0
-        for key in try await keys(where: predicate) { count += try await invalidate(.key(key)) }
+        for picked in try await selections(where: predicate) { count += try await invalidate(picked) }
         try await forgetInEveryMemory()
         return count
     }
@@ -107,17 +109,21 @@ extension Cache {
         }
     }
 
-    // In pages, so that no reading transaction stands long in the way of a checkpoint.
-    private func keys(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> [RequestKey] {
+    // In pages, so that no reading transaction stands long in the way of a checkpoint. A partial entry is another one than
+    // the whole that stands beside it.
+    private func selections(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> [CacheSelection] {
         await flush()
-        var keys: [RequestKey] = []
+        var (whole, partial): ([RequestKey], [RequestKey]) = ([], [])
         var next: Int64 = 0
         while true {
             let page = try await page(from: next)
-            keys += page.filter(predicate).map(\.key)
-            guard let last = page.last else { return keys }
+            guard let last = page.last else { break }
+            let picked = page.filter(predicate)
+            whole += picked.lazy.filter { !$0.isPartial }.map(\.key)
+            partial += picked.lazy.filter(\.isPartial).map(\.key)
             next = last.id + 1
         }
+        return CacheSelection.groups(of: whole, isPartial: false) + CacheSelection.groups(of: partial, isPartial: true)
     }
 
     @concurrent
@@ -159,16 +165,10 @@ extension Cache {
         }
     }
 
-    private typealias Slice =
-        @Sendable (
-            CacheSelection, borrowing SQLiteConnection
-        ) throws(SQLiteError) -> (count: Int, isLast: Bool)
-
-    private static func slices(
-        of parts: [CacheSelection],
+    private static func erase(
+        _ parts: [CacheSelection],
         _ names: CacheNames?,
-        _ file: CacheFile,
-        _ slice: Slice
+        in file: CacheFile
     ) throws(CacheError) -> Int {
         var count = 0
         for part in parts {
@@ -176,12 +176,31 @@ extension Cache {
             while !isLast {
                 let done = try file.write { (connection) throws(SQLiteError) in
                     try CacheTable.addChanges(of: names, on: connection)
-                    return try slice(part, connection)
+                    return try CacheTable.deleteSlice(part, on: connection)
                 }
                 count += done.count
                 isLast = done.isLast
             }
         }
+        return count
+    }
+
+    /// In one transaction at least, also where nothing is to be marked: what it names may lie in others' memories.
+    private static func mark(
+        _ part: CacheSelection,
+        _ names: CacheNames?,
+        in file: CacheFile
+    ) throws(CacheError) -> Int {
+        var rest = try file.read { (connection) throws(SQLiteError) in try CacheTable.valid(part, on: connection) }[...]
+        var count = 0
+        repeat {
+            let slice = rest.prefix(CacheTable.sliceSize)
+            count += try file.write { (connection) throws(SQLiteError) in
+                try CacheTable.addChanges(of: names, on: connection)
+                return try CacheTable.invalidate(slice, on: connection)
+            }
+            rest = rest.dropFirst(slice.count)
+        } while !rest.isEmpty
         return count
     }
 

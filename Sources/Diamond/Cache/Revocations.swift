@@ -41,7 +41,7 @@ extension CacheSelection {
         switch content {
         case .all, .sealedHost: true
         case .key(let key): key == subject.key
-        case .keys(let keys): keys.contains(subject.key)
+        case .keys(let keys, _): keys.contains(subject.key)
         case .tag(let tag): subject.tags.contains(tag)
         case .identity(let identity): identity == subject.identity
         case .url(let url): url == subject.url

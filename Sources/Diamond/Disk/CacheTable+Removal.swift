@@ -4,7 +4,7 @@ import DiamondSQLite
 /// from the file may lie in their memory.
 extension CacheTable {
     /// Rows of one transaction: it lasts some milliseconds, and others write in between.
-    private static let sliceSize: Int64 = 256
+    static let sliceSize = 256
 
     /// - Parameter everywhere: whether every process drops it from its memory, also where there is no row; `false` where
     ///   this one keeps it there.
@@ -65,18 +65,39 @@ extension CacheTable {
         return connection.changes < limit
     }
 
-    /// Marks some of the entries stale against any lifetime; their validators stay.
-    static func invalidateSlice(
+    /// The rows of the entries that are not marked stale, all at once: looked for anew for each transaction, those that
+    /// are marked by then would be passed over each time, and that among a million for minutes.
+    static func valid(
         _ selection: CacheSelection,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
+    ) throws(SQLiteError) -> [Int64] {
         let (condition, values) = condition(selection)
         let statement = try connection.statement(
-            composed: """
-                UPDATE entry SET flags = flags | 8 WHERE id IN (
-                    SELECT id FROM entry WHERE (\(condition)) AND flags & 8 = 0 LIMIT \(sliceSize))
-                """)
-        return try run(statement, values, on: connection)
+            composed: "SELECT id FROM entry WHERE (\(condition)) AND flags & 8 = 0")
+        try bind(values, to: statement)
+        var ids: [Int64] = []
+        while try statement.step() { ids.append(statement.int64(0)) }
+        // Those beside each other on disk together, whichever index has found them.
+        return ids.sorted()
+    }
+
+    /// Marks rows stale against any lifetime; their validators stay. Where a row has become another's meanwhile, that one
+    /// is asked for once more than it has to be.
+    ///
+    /// - Returns: how many were not marked before.
+    static func invalidate(
+        _ ids: some Sequence<Int64>,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int {
+        let statement = try connection.statement(
+            "UPDATE entry SET flags = flags | 8 WHERE id = ? AND flags & 8 = 0")
+        var count = 0
+        for id in ids {
+            try statement.bind(id, at: 1)
+            try statement.run()
+            count += connection.changes
+        }
+        return count
     }
 
     /// - Parameter onlyValid: whether those that are marked stale are left out.
@@ -91,17 +112,6 @@ extension CacheTable {
             composed: "SELECT count(*) FROM entry WHERE (\(condition)) AND flags & \(marked) = 0")
         try bind(values, to: statement)
         return try statement.step() ? Int(statement.int64(0)) : 0
-    }
-
-    private static func run(
-        _ statement: borrowing SQLiteStatement,
-        _ values: [Value],
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> (count: Int, isLast: Bool) {
-        try bind(values, to: statement)
-        try statement.run()
-        let count = connection.changes
-        return (count, count < sliceSize)
     }
 
     /// Spares an entry from eviction, or no longer.
@@ -145,9 +155,10 @@ extension CacheTable {
         switch selection.content {
         case .all: ("TRUE", [])
         case .key(let key): ("key_prefix = ? AND key = ?", [.integer(key.prefix), .bytes(key)])
-        case .keys(let keys):
+        case .keys(let keys, let isPartial):
             (
-                "key_prefix IN (\(places(keys.count))) AND key IN (\(places(keys.count)))",
+                "key_prefix IN (\(places(keys.count))) AND key IN (\(places(keys.count)))"
+                    + (isPartial.map { " AND is_partial = \($0 ? 1 : 0)" } ?? ""),
                 keys.map { .integer($0.prefix) } + keys.map { .bytes($0) }
             )
         case .tag(let name): ("id IN (SELECT entry FROM tag WHERE name = ?)", [.text(name)])

@@ -114,6 +114,36 @@ import Testing
         #expect(try temporary.rows("tag") == 0)
     }
 
+    // Of each page of the file that is read a few times, not once for each transaction.
+    @Test func `marks many in time of their number`() async throws {
+        let disk = FaultDisk(directory: temporary.directory)
+        var store = temporary.store
+        store.vfs = disk.vfs
+        let cache = try Cache(store, memoryCapacity: 0)
+        let headers = Data("a: \(String(repeating: "b", count: 2000))\n".utf8)
+        for index in 0..<6000 {
+            var entry = try CacheEntry.stub("\(index)")
+            entry.stored.headerBlock = headers
+            cache.store(entry)
+        }
+        await cache.flush()
+        let (pages, before) = (try cache.usage(of: .max).used / 8192, disk.calls(fitting: .readError))
+        #expect(try await cache.invalidate(.all) == 6000)
+        #expect(disk.calls(fitting: .readError) - before < 6 * Int(pages))
+        #expect(try cache.count(.all, onlyValid: true) == 0)
+    }
+
+    @Test func `by a predicate is done for many keys at once`() async throws {
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        for index in 0..<700 { cache.store(try .stub("\(index)")) }
+        #expect(try await cache.invalidate { $0.url.hasSuffix("7") } == 70)
+        #expect(try await cache.invalidate { _ in true } == 630)
+        let revoked = cache.revocations.count
+        #expect(try await cache.purge { !$0.url.hasSuffix("7") } == 630)
+        #expect(cache.revocations.count - revoked == 3)
+        #expect(try cache.list(limit: 99).count { $0.url.hasSuffix("7") } == 70)
+    }
+
     @Test func `is noticed by another process's memory within a tenth of a second`() async throws {
         let uptime = Guarded<UInt64>(0)
         let (first, entries) = try await filled()

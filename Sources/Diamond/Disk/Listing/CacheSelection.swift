@@ -10,7 +10,8 @@ public struct CacheSelection: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case all
         case key(RequestKey)
-        case keys([RequestKey])
+        /// Of a key that has a partial entry beside the whole one, one of them, or, where nothing is said, both.
+        case keys([RequestKey], isPartial: Bool?)
         case tag(String)
         case identity(String)
         case url(String)
@@ -38,9 +39,20 @@ public struct CacheSelection: Hashable, Sendable {
     func names(by number: (String) -> Int64) -> CacheNames? {
         switch content {
         case .key(let key): CacheNames(keys: [key.prefix])
-        case .keys(let keys): CacheNames(keys: Set(keys.map(\.prefix)))
+        case .keys(let keys, _): CacheNames(keys: Set(keys.map(\.prefix)))
         case .url(let url): CacheNames(urls: [number(url)])
         case .all, .tag, .identity, .urlPrefix, .host, .sealedHost, .storedBefore, .expired: nil
+        }
+    }
+
+    /// Keys in one of the ``groups(of:isPartial:)``.
+    private static let groupSize = 250
+
+    /// Selections that together name what has some keys, each of no more than one statement takes.
+    static func groups(of keys: [RequestKey], isPartial: Bool? = nil) -> [CacheSelection] {
+        stride(from: 0, to: keys.count, by: groupSize).map { start in
+            let group = Array(keys[start..<min(start + groupSize, keys.count)])
+            return CacheSelection(content: .keys(group, isPartial: isPartial))
         }
     }
 

@@ -75,8 +75,6 @@ extension CacheFile {
 /// What people ask of a sealed store. What names the beginning of a URL opens each that may be meant.
 extension CacheFile {
     private static let pageSize = 1000
-    /// Keys in one selection.
-    private static let groupSize = 250
 
     /// `nil` where there is none, or it cannot be opened.
     func canonicalForm(
@@ -143,11 +141,12 @@ extension CacheFile {
         among selections: [[CacheSelection]],
         where isNamed: (CacheListing) -> Bool
     ) throws(CacheError) -> [CacheSelection] {
-        var keys: [RequestKey] = []
-        try forEachPage(of: selections) { page in keys += page.filter { $0.isSealed && isNamed($0) }.map(\.key) }
-        return stride(from: 0, to: keys.count, by: Self.groupSize).map { start in
-            CacheSelection(content: .keys(Array(keys[start..<min(start + Self.groupSize, keys.count)])))
+        // Once, though a partial entry may stand beside the whole one: both are meant.
+        var keys: Set<RequestKey> = []
+        try forEachPage(of: selections) { page in
+            keys.formUnion(page.filter { $0.isSealed && isNamed($0) }.map(\.key))
         }
+        return CacheSelection.groups(of: Array(keys))
     }
 
     /// A page of the entries that are in every one of some selections.

@@ -65,6 +65,26 @@ import Testing
         #expect(try caches[1].found(entry) == entry.stored.body)
     }
 
+    @Test(arguments: [false, true])
+    func `is picked by a predicate apart from the whole entry of its key`(isSealed: Bool) async throws {
+        let store = BodyStore(isSealed: isSealed)
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
+        try await cache.stream(entry)
+        try await receive(entry, 1_500_000, in: cache)
+        #expect(try await cache.invalidate { $0.isPartial } == 1)
+        #expect(try cache.count(.all, onlyValid: true) == 1)
+        #expect(try await cache.purge { $0.isPartial } == 1)
+        #expect(try cache.found(entry) == entry.stored.body)
+        try await receive(entry, 1_500_000, in: cache)
+        #expect(try await cache.purge { !$0.isPartial } == 1)
+        #expect(try cache.found(entry) == nil)
+        #expect(try cache.partial(entry)?.size == 1_500_000)
+        try await cache.stream(entry)
+        try await receive(entry, 1_500_000, in: cache)
+        #expect(try await cache.purge(.url(prefix: "http://h/")) == 2)
+    }
+
     @Test func `is not for another request, nor for a store that seals with another key`() async throws {
         let store = BodyStore(isSealed: true)
         let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
