@@ -53,12 +53,16 @@ public struct Store: Hashable, Sendable {
     /// Locked while the file is opened, made or set aside.
     var lockPath: String { Self.path("cache.lock", in: directory) }
 
-    /// Refuses a directory that holds no cache yet.
+    /// Refuses a directory that holds no cache yet, and one that cannot be looked into: of that nobody knows.
     func requireCache() throws(CacheError) {
-        guard FileManager.default.fileExists(atPath: cachePath) else {
+        guard FileNumber(cachePath) == nil else { return }
+        let reason = errno
+        guard [ENOENT, ENOTDIR].contains(reason) else {
+            let text = String(cString: strerror(reason))
             throw CacheError(
-                .noStore, "there is no store in \(directory.path): send a request with it, or name another")
+                .cannotOpen, "cannot look into \(directory.path) (\(text)): do so as its owner, or name another store")
         }
+        throw CacheError(.noStore, "there is no store in \(directory.path): send a request with it, or name another")
     }
 
     /// Makes the directory, for its owner only, where it is missing.

@@ -103,6 +103,15 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: temporary.directory.path))
     }
 
+    // As that of another user, also to root.
+    @Test func `because nobody can look into its directory is not said to be none`() throws {
+        let path = temporary.directory.path
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+        let error = #expect(throws: CacheError.self) { try Cache(temporary.store, create: false) }
+        #expect(error?.code == .cannotOpen)
+        #expect(error?.message.contains("cannot look into \(path) (") == true)
+    }
+
     @Test func `is private to its owner`() throws {
         _ = try Cache(temporary.store)
         let directory = try FileManager.default.attributesOfItem(atPath: temporary.directory.path)
