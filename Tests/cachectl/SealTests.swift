@@ -50,6 +50,14 @@ import Testing
         #expect(try await cachectl("purge", key).text == "erased 1 entry\n")
     }
 
+    @Test func `does not take for damaged what stands in clear where a key is given`() async throws {
+        try await cachectl.store([StoredEntry(url: "https://a.example/")])
+        let key = try #require(try Cache(cachectl.temporary.store).list(limit: 1).first?.key.description)
+        let shown = try await cachectl("show", key, environment: ["DIAMOND_CACHE_KEY": Self.hexadecimal])
+        #expect(shown.status == 4)
+        #expect(shown.errors.contains("entries in clear") && !shown.errors.contains("damaged"), "\(shown.errors)")
+    }
+
     @Test(arguments: [
         key, Data(hexadecimal.utf8), Data((hexadecimal.uppercased() + "\n").utf8),
         Data((key.base64EncodedString() + "\n").utf8),

@@ -28,6 +28,16 @@ extension Cache {
         try file.read { (connection) throws(SQLiteError) in try file.canonicalForm(of: key, on: connection) }
     }
 
+    /// Why what is stored under a key is not for this program to read, though it is sound; `nil` where it is damaged, or
+    /// can be read.
+    package func obstacle(to key: RequestKey, request: [UInt8]) throws(CacheError) -> String? {
+        let finding = try file.read { (connection) throws(SQLiteError) in
+            try CacheTable.find(key, request: request, sealing: file.sealing, on: connection)
+        }
+        guard case .locked(let lock) = finding else { return nil }
+        return lock.reason
+    }
+
     /// The names of the keys that have sealed the store's secret: those of the programs that use it sealed.
     package func keyIDs() throws(CacheError) -> [String] {
         try file.read { (connection) throws(SQLiteError) in try CacheTable.sealedSecrets(on: connection).keys.sorted() }

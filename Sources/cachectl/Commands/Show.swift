@@ -33,7 +33,8 @@ struct Show: ParsableCommand {
                 throw CacheError(.other, "the body of \(key) is not at its end: send its request again")
             }
             guard let stored else {
-                throw CacheError(.corrupt, "the entry \(key) is damaged: send its request again")
+                let obstacle = try cache.obstacle(to: listing.key, request: request)
+                throw CacheError(.corrupt, obstacle ?? "the entry \(key) is damaged: send its request again")
             }
             show(listing, form, stored)
         } catch {
