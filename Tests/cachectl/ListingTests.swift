@@ -83,6 +83,21 @@ import Testing
         await cache.flush()
     }
 
+    @Test func `leaves out hours that nobody has written`() async throws {
+        try await count({ $0.hits += 3 }, daysAgo: 0)
+        let most = Int64.max
+        for hour in [most, most / 3_600_000 + 1] {
+            try cachectl.temporary.write("INSERT INTO hour VALUES (\(hour), 1, 0, 0, 0, 0, 0, 0, 0)")
+        }
+        let now = Int64(Date().timeIntervalSince1970) / 3600
+        try cachectl.temporary.write("INSERT INTO hour VALUES (\(now + 1), \(most), 0, 0, \(most), 0, 0, 0, 0)")
+        for form in [[], ["--json"]] {
+            let outcome = try await cachectl(["stats", "--days", "2"] + form)
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(!outcome.text.contains("\(most)"))
+        }
+    }
+
     @Test func `sums the hours up by day`() async throws {
         try await fill()
         for _ in 0..<2 {

@@ -89,6 +89,7 @@ extension CacheTable {
 
     /// 400 days.
     private static let keptHours: Int64 = 400 * 24
+    private static let lastHour = CacheCounts.hour(of: times.upperBound)
 
     static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
@@ -119,7 +120,7 @@ extension CacheTable {
         try statement.run()
     }
 
-    /// The hours from one on, the oldest first.
+    /// The hours from one on, the oldest first; without those that nobody has written.
     static func hours(
         from hour: Int64,
         on connection: borrowing SQLiteConnection
@@ -133,7 +134,9 @@ extension CacheTable {
         try statement.bind(hour, at: 1)
         var hours: [CacheCounts] = []
         while try statement.step() {
-            hours.append(CacheCounts(hour: statement.int64(0), columns: (1...8).map { statement.int64($0) }))
+            let (hour, columns) = (statement.int64(0), (1...8).map { statement.int64($0) })
+            guard hour <= lastHour, columns.allSatisfy(times.contains) else { continue }
+            hours.append(CacheCounts(hour: hour, columns: columns))
         }
         return hours
     }

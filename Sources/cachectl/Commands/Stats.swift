@@ -75,7 +75,7 @@ struct DayRow {
             sum(\.hits), sum(\.staleHits), sum(\.revalidations), sum(\.misses), sum(\.stores), sum(\.evictions),
         ]
         let answers = counts[0..<4].reduce(0, &+)
-        let ratio = answers > 0 ? "\((answers - counts[3]) * 100 / answers) %" : "-"
+        let ratio = answers > 0 ? "\((answers - counts[3]) &* 100 / answers) %" : "-"
         return [String(Quantity.instant(day * 86_400_000).prefix(10))] + counts.map { String($0) } + [
             Quantity.bytes(sum(\.bytesServed)), Quantity.time(.milliseconds(sum(\.timeSaved))), ratio,
         ]
