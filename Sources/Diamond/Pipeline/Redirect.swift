@@ -6,7 +6,8 @@ enum Redirect {
     /// `nil` when the response is no redirect, or its `Location` leads nowhere.
     ///
     /// 303 becomes a GET without body, and so do 301 and 302 after a POST, as every browser does; 307 and 308 repeat
-    /// method and body. To another origin, credentials and `Host` do not go along.
+    /// method and body. To another origin, credentials and `Host` do not go along. An `Idempotency-Key` does, where the
+    /// method is repeated.
     static func next(
         after request: WireRequest,
         rules: KeyRules,
@@ -26,7 +27,7 @@ enum Redirect {
         if becomesGet(response.status.code, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil
-            for name in Set(next.headers.map(\.name)) where name.isOfBody {
+            for name in Set(next.headers.map(\.name)) where name.isOfBody || name.isIdempotencyKey {
                 next.headers[name] = nil
             }
         }
@@ -67,12 +68,18 @@ extension WireRequest {
     /// their names.
     func hasCredentials(_ rules: KeyRules) -> Bool {
         let rules = rules.adding(self)
-        return headers.contains { rules.isCredential($0.name) }
+        return headers.contains { rules.isHeldBack($0.name) }
     }
 }
 
 extension HTTPFields {
     fileprivate mutating func removeWhatIsForOneOrigin(_ rules: KeyRules) {
-        for name in Set(map(\.name)) where rules.isCredential(name) || name.canonicalName == "host" { self[name] = nil }
+        for name in Set(map(\.name)) where rules.isHeldBack(name) || name.canonicalName == "host" { self[name] = nil }
     }
+}
+
+extension KeyRules {
+    /// Whether a header is a credential of the origin that is asked. An `Idempotency-Key` is none: without it another origin
+    /// would act twice upon what is sent again because it has one.
+    fileprivate func isHeldBack(_ name: HTTPField.Name) -> Bool { isCredential(name) && !name.isIdempotencyKey }
 }

@@ -15,4 +15,7 @@ extension HTTPFields {
 extension HTTPField.Name {
     /// Whether it tells about the body: `Content-Type`, `Content-Encoding` and their like.
     var isOfBody: Bool { canonicalName.hasPrefix("content-") }
+
+    /// Whether it is what a server knows a repetition by (draft-ietf-httpapi-idempotency-key-header).
+    var isIdempotencyKey: Bool { canonicalName == "idempotency-key" }
 }

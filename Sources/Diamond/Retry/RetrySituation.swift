@@ -45,7 +45,7 @@ struct RetryableRequest: Hashable, Sendable {
         canRefreshCredential: Bool = false
     ) {
         self.method = method
-        hasIdempotencyKey = headers.contains { $0.name.canonicalName == "idempotency-key" && !$0.value.isEmpty }
+        hasIdempotencyKey = headers.contains { $0.name.isIdempotencyKey && !$0.value.isEmpty }
         self.isBodyRebuildable = isBodyRebuildable
         self.canRefreshCredential = canRefreshCredential
     }

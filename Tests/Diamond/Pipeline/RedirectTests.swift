@@ -72,6 +72,24 @@ import Testing
         #expect(headers[.accept] == "x")
     }
 
+    @Test(
+        arguments: [
+            (307, "/end", "k"), (308, "https://h/end", "k"), (307, "http://other/end", "k"), (303, "/end", nil),
+            (302, "http://other/end", nil),
+        ] as [(Int, String, String?)])
+    func `takes the key along by which a repetition is known, where it repeats the method`(
+        status: Int,
+        location: String,
+        key: String?
+    ) async throws {
+        let (engine, transport) = engine(status, to: location)
+        let name = try #require(HTTPField.Name("Idempotency-Key"))
+        var request = Request("http://h/start", method: .post, body: .json(1))
+        request.headers[name] = "k"
+        _ = try await engine.send(request)
+        #expect(transport.requests.map { $0.headers[name] } == ["k", key])
+    }
+
     @Test func `takes the engine's own credentials along to its own origin only`() async throws {
         for (location, keeps) in [("/end", true), ("http://other/end", false)] {
             let transport = StubTransport { request throws(TransportError) in

@@ -81,8 +81,7 @@ struct ReplayDraft: Hashable, Sendable {
         }
         if wire.url.userInfo != nil { throw refusal("user and password in its URL", remedy) }
         // Its name has the sound of a secret, and is none: whoever has it can have the answer again, and nothing else.
-        for field in wire.headers where field.name.canonicalName != "idempotency-key" && rules.isCredential(field.name)
-        {
+        for field in wire.headers where !field.name.isIdempotencyKey && rules.isCredential(field.name) {
             throw refusal("the header \(field.name.rawName), which is a credential", remedy)
         }
         for item in wire.items.sorted where item.hasValue && rules.isSecret(parameter: item.name.span) {
