@@ -44,7 +44,8 @@ import Testing
         (ConnectionError(.timedOut, ""), true), (ConnectionError(.cannotConnect, ""), true),
         (ConnectionError(.circuitOpen, ""), true), (answer(503), true), (answer(429), true),
         (answer(404), false), (answer(401), false), (ConnectionError(.cancelled, ""), false),
-        (ConnectionError(.noEngine, ""), false), (ConnectionError(.tlsFailed, ""), false),
+        (ConnectionError(.noEngine, ""), false), (ConnectionError(TransportError(.tlsFailed, "")), true),
+        (ConnectionError(TransportError(.certificateRejected, "")), false),
         (ConnectionError(.badContentType, ""), false), (ConnectionError(.badResponse, ""), false),
     ]) func `is for what passes`(error: ConnectionError, isPassing: Bool) {
         var reconnection = opened()

@@ -53,6 +53,8 @@ struct Reconnection: Sendable {
     private func isPassing(_ error: ConnectionError) -> Bool {
         switch error.code {
         case .timedOut, .cannotConnect, .connectionLost, .circuitOpen: true
+        // A handshake that broke, and no certificate that is the same the next time.
+        case .tlsFailed: (error.cause as? TransportError)?.code == .tlsFailed
         case .badStatus: error.response.map { policy.statuses.contains($0.status.code) } ?? false
         default: false
         }
