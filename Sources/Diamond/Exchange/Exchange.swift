@@ -220,10 +220,19 @@ struct Exchange: Sendable {
         order.hear(.aside)
     }
 
-    // Without its place: what makes the credential may send through the same engine.
+    // Without its place: what makes the credential may send through the same engine. Where that takes until no other attempt
+    // begins, whoever takes the place again finds it.
     private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
         leave(&seat)
-        if let request = try await order.renewal?.request() { renewed = .some(request) }
+        guard let renewal = order.renewal else { return }
+        guard let end = order.policy.lastBegin else {
+            renewed = .some(try await renewal.request())
+            return
+        }
+        let (outcome, isLate) = await repetitions.clock.limit(max(.zero, end - elapsed)) {
+            await Result { () async throws(ConnectionError) in try await renewal.request() }
+        }
+        if !isLate { renewed = .some(try outcome.get()) }
     }
 }
 

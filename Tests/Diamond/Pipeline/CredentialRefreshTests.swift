@@ -48,12 +48,12 @@ import Testing
     private let temporary = TemporaryStore()
     private let gate = Gate()
 
-    private func engine(_ login: Login, _ transport: StubTransport) -> Engine {
+    private func engine(_ login: Login, _ transport: StubTransport, clock: TestClock = TestClock()) -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport
         configuration.credentials = login
         // However long the machine takes, no time passes for the retry policy.
-        configuration.clock = TestClock()
+        configuration.clock = clock
         return Engine(configuration)
     }
 
@@ -255,6 +255,22 @@ import Testing
             #expect(try await engine.send(request).status == .unauthorized)
         }
         #expect(login.refreshes == 10)
+    }
+
+    @Test(arguments: [RetryPolicy(deadline: .seconds(10)), RetryPolicy(window: .seconds(10))])
+    func `is not waited for when no other attempt may begin`(policy: RetryPolicy) async throws {
+        let (login, clock) = (Login(gate: gate), TestClock())
+        let transport = transport(taking: "t2")
+        let engine = engine(login, transport, clock: clock)
+        var request = request(1)
+        request.retry = policy
+        let connection = engine.enqueue(request)
+        await untilTrue { login.refreshes == 1 && clock.sleeping == [.seconds(10)] }
+        clock.advance(by: .seconds(10))
+        let response = try await connection.response
+        #expect(response.status == .unauthorized && response.attempts.map(\.reason?.code) == [.outOfTime])
+        #expect(transport.requests.count == 1 && engine.lanes.running == 0)
+        gate.open()
     }
 
     @Test func `is not waited for by one who is canceled`() async throws {
