@@ -250,6 +250,25 @@ import Testing
         await engine.close()
     }
 
+    /// Leaves a mark on every error that it is shown.
+    private struct Marking: Interceptor {
+        func transform(_ error: inout ConnectionError) async { error.message = "\(error.code) marked" }
+    }
+
+    @Test(arguments: [
+        (Answer(status: 404, headers: ["Content-Length: 2"], body: "no"), ConnectionError.Code.badStatus),
+        (Answer(headers: ["Content-Length: 10"], body: "01234"), .connectionLost),
+    ]) func `shows interceptors why it fails`(answer: Answer, code: ConnectionError.Code) async throws {
+        let server = try ScriptedServer([answer])
+        let engine = engine { $0.interceptors = [Marking()] }
+        var request = Request(server.url)
+        request.retry = .never
+        let error = await failure(engine, request)
+        #expect(error?.code == code && error?.message == "\(code) marked")
+        #expect(names.isEmpty)
+        await engine.close()
+    }
+
     @Test(arguments: [
         Answer(headers: ["Content-Length: 5"], body: "01234"),
         Answer(headers: ["Transfer-Encoding: chunked"], body: "5\r\n01234\r\n0\r\n\r\n"),

@@ -38,8 +38,8 @@ public protocol Interceptor: Sendable {
     func transform(_ response: inout Response) async throws
 
     /// Changes the error that the caller gets, such as to tell what the body of its response says: also `badStatus` and
-    /// `undecodable` of a typed call, and what a subclass of ``Connection`` has thrown. Called once, before any callback. Not
-    /// called for canceled requests.
+    /// `undecodable` of a typed call, `badStatus` of a download, and what a subclass of ``Connection`` has thrown. Called once,
+    /// before any callback. Not called for canceled requests, nor for what a reader of events or lines has against an answer.
     func transform(_ error: inout ConnectionError) async
 }
 

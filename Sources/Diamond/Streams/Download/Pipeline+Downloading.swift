@@ -6,14 +6,20 @@ extension Pipeline {
     func download(_ request: Request, into file: DownloadFile) async throws(ConnectionError) -> Download {
         do throws(ConnectionError) {
             let response = try await pour(continuable(request), into: file)
-            guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
-            if !file.isComplete { try await file.take(response) }
-            try await file.publish()
+            do throws(ConnectionError) { try await publish(response, in: file) } catch {
+                throw await told(error, Asker())
+            }
             return Download(response, in: file)
         } catch {
             file.discard()
             throw error
         }
+    }
+
+    private func publish(_ response: Response, in file: DownloadFile) async throws(ConnectionError) {
+        guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
+        if !file.isComplete { try await file.take(response) }
+        try await file.publish()
     }
 
     /// With bytes on the wire that can be counted, and without a bound on how late the rest may be asked for: a large body
