@@ -4,13 +4,21 @@ struct Seat: ~Copyable {
     private let lanes: Lanes
     private let priority: @Sendable () -> FlightPriority
     private var isTaken = true
+    /// Whether it was not there at once.
+    let wasAwaited: Bool
 
     /// Of a place that was entered.
     ///
     /// - Parameter priority: how urgent it is at the time when it is waited for again.
-    init(_ place: FlightPlace, _ lanes: Lanes, priority: @escaping @Sendable () -> FlightPriority) {
+    init(
+        _ place: FlightPlace,
+        _ lanes: Lanes,
+        wasAwaited: Bool = false,
+        priority: @escaping @Sendable () -> FlightPriority
+    ) {
         self.place = place
         self.lanes = lanes
+        self.wasAwaited = wasAwaited
         self.priority = priority
     }
 

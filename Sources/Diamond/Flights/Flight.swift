@@ -34,6 +34,8 @@ final class Flight: Sendable {
         var isPersonal = false
         /// When its task began, by the clock.
         var begin: Int64?
+        /// Whether it has waited for its place.
+        var wasAwaited = false
         /// What a passenger who comes later has missed.
         var lastEvent: ExchangeEvent?
         var meter: TransferMeter?
@@ -179,7 +181,8 @@ final class Flight: Sendable {
     }
 
     private func fly() async {
-        var seat = Seat(place, lanes) { [self] in priority }
+        let wasAwaited = state.withLock { $0.wasAwaited }
+        var seat = Seat(place, lanes, wasAwaited: wasAwaited) { [self] in priority }
         let outcome: Outcome
         do throws(ConnectionError) { outcome = .success(try await course(&seat, report)) } catch {
             outcome = .failure(error)
@@ -232,7 +235,7 @@ extension Flight: PlaceClaimant {
     func admit(to place: FlightPlace, of lanes: Lanes) {
         let isWanted = state.withLock { state in
             guard case .waiting = state.phase else { return false }
-            (state.phase, state.begin) = (.flying(task()), clock.uptime())
+            (state.phase, state.begin, state.wasAwaited) = (.flying(task()), clock.uptime(), true)
             return true
         }
         if !isWanted { lanes.leave(place) }

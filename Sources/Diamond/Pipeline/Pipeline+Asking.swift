@@ -28,7 +28,8 @@ extension Pipeline {
             isRevoked(question.passage, since: $0.revocations)
         } make: { whenOver in
             let course: Flight.Course = { [self] (seat, hear) async throws(ConnectionError) in
-                try await fly(question, request, &seat, hear)
+                let (question, request) = try await current(question, request, seat)
+                return try await fly(question, request, &seat, hear)
             }
             let (passage, count) = (question.passage, revocations)
             return Flight(
@@ -82,6 +83,7 @@ extension Pipeline {
     func alone(_ question: Question, _ request: TransportRequest) async throws(ConnectionError) -> Response {
         var seat = try await seat(for: question.passage)
         countMiss(question)
+        let (question, request) = try await current(question, request, seat)
         let (claim, sink) = (question.passage.asker.claim, question.passage.asker.sink)
         return try await fly(question, request, &seat) { event in
             claim?.hear(event)
@@ -96,10 +98,22 @@ extension Pipeline {
             guard isThere else { throw .parked }
             return Seat(place, lanes) { asker.priority }
         }
+        if lanes.enterAtOnce(place) { return Seat(place, lanes) { asker.priority } }
         claim?.step(aside: true)
         defer { claim?.step(aside: false) }
         guard await lanes.enter(place, asker.priority, in: passage.scope(in: activity)) else { throw .cancelled }
-        return Seat(place, lanes) { asker.priority }
+        return Seat(place, lanes, wasAwaited: true) { asker.priority }
+    }
+
+    /// What is asked, with the secrets of now where its place was waited for: those of before may have ended meanwhile.
+    private func current(
+        _ question: Question,
+        _ request: TransportRequest,
+        _ seat: borrowing Seat
+    ) async throws(ConnectionError) -> (Question, TransportRequest) {
+        guard seat.wasAwaited, question.passage.hasNamedSecrets else { return (question, request) }
+        let question = dated(question)
+        return (question, try await self.request(for: question))
     }
 
     /// The question with the age of its credentials, known before they are filled in.

@@ -121,6 +121,36 @@ import Testing
         #expect(login.refreshes == 1)
     }
 
+    /// Has a newer one by itself, and makes none anew when it is asked to.
+    private final class Rotating: CredentialProvider {
+        let token = Guarded("t1")
+
+        func secret(_ name: String, for identity: String?) async throws -> String? { token.withLock { $0 } }
+        func identity(for request: Request) async throws -> String? { "user" }
+    }
+
+    @Test(arguments: [HTTPRequest.Method.get, .post])
+    func `that has ended in the line for the wire goes out as it is then`(method: HTTPRequest.Method) async throws {
+        let (provider, transport) = (Rotating(), transport(taking: "t2"))
+        var configuration = Engine.Configuration(store: temporary.store)
+        (configuration.transport, configuration.credentials) = (transport, provider)
+        configuration.clock = TestClock()
+        let engine = Engine(configuration)
+        engine.lanes.pauseAll()
+        var request = request(1)
+        request.method = method
+        // One that waits without a task, and one in its own.
+        let connection = engine.enqueue(request)
+        request.url = "http://h/2"
+        let task = Task { [request] in try await engine.send(request) }
+        await untilTrue { engine.lanes.waiting == 2 }
+        provider.token.withLock { $0 = "t2" }
+        engine.lanes.resumeAll()
+        #expect(try await connection.response.status == .ok)
+        #expect(try await task.value.status == .ok)
+        #expect(transport.requests.map { $0.headers[.authorization] } == ["t2", "t2"])
+    }
+
     @Test func `keeps no runner busy while it is made anew, which takes a request of the same engine`() async throws {
         let (login, answered) = (Login(gate: gate), Guarded(0))
         let transport = StubTransport { request throws(TransportError) in
