@@ -70,6 +70,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     var knownNode: DependencyNode?
     /// Whether a queue may know it, which a gate tells what it waits for. Touched by ``DependencyGraph`` alone.
     var isWatched = Connection.isWatchedUnasked
+    /// Whether an operation that is no connection waits for it, itself or through others, and a connection for that; or has,
+    /// once. Touched by ``DependencyGraph`` alone.
+    var isAwaitedAbroad = false
 
     /// Makes a connection without an engine; it gets one when it is enqueued.
     public required init(_ request: Request) {
@@ -105,9 +108,11 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
             count()
         }
         // Not whether it is canceled: a cancel that is under way says so before the outcome is known.
-        if !isSettled, DependencyGraph.mustWait(self) {
+        if !isSettled, let foreign = DependencyGraph.wait(self) {
             // Canceled just before it waited, it has not been started by that.
-            guard core.withLock({ $0.life.isSettled }), DependencyGraph.stopWaiting(self) else { return }
+            guard core.withLock({ $0.life.isSettled }), DependencyGraph.stopWaiting(self) else {
+                return breakCycle(over: foreign)
+            }
         }
         perform(announcing: true) { $0.start() }
     }
@@ -201,6 +206,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// What another connection's failure means, ``failedDependencies`` says. Where this would close a cycle, the order of
     /// serial lanes included, nothing is added, and the connection fails with `dependencyCycle` when it is run. Without effect
     /// once it has started. An operation that is no connection is kept until it finishes.
+    ///
+    /// Operations that are no connections are asked for their `dependencies`, where no lock is held: here, and once more when
+    /// a connection that depends on one is enqueued. A cycle that their own `addDependency` closes later, when all have been
+    /// enqueued, cannot be seen, and waits for ever.
     public final override func addDependency(_ operation: Operation) { depend(on: operation) }
 
     /// Waits until the edge that is returned is ended.
@@ -213,11 +222,15 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var addition = DependencyGraph.add(edge, of: self, gate: nil)
         if case .needsGate = addition { addition = DependencyGraph.add(edge, of: self, gate: gate()) }
         switch addition {
-        case .added:
-            if let operation, !(operation is Connection) { DependencyGraph.watch(operation, for: edge) }
-        case .cycle(let cycle):
-            let fault = ConnectionError(dependencyCycle: cycle)
-            core.withLock { $0.fault = .some(fault) }
+        case .added(let suspects):
+            // Looked for when the edge is there: of two that close a cycle together, the later one finds the other's.
+            if let cycle = CycleSearch.cycle(of: self, over: suspects) {
+                fail(with: cycle)
+                DependencyGraph.remove([edge], from: self)
+            } else if let operation, !(operation is Connection) {
+                DependencyGraph.watch(operation, for: edge)
+            }
+        case .cycle(let cycle): fail(with: cycle.map(\.description))
         case .needsGate: break
         }
         return edge
@@ -238,7 +251,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     /// Whether a queue may start it: one of your own asks when the connection is put on it, an engine does not.
     public final override var isReady: Bool {
-        if !isCancelled, DependencyGraph.needsGate(self) { DependencyGraph.take(gate(), of: self) }
+        if !isCancelled, DependencyGraph.needsGate(self) {
+            DependencyGraph.take(gate(), of: self)
+            breakCycle(over: DependencyGraph.foreign(of: self))
+        }
         // Canceled meanwhile, it may be started: a queue that has just taken it would not ask again.
         return super.isReady && (isCancelled || !DependencyGraph.isHeld(self))
     }

@@ -58,6 +58,19 @@ extension Connection {
         return request
     }
 
+    /// Waits for operations that are no connections no longer where one of them waits for the connection, which fails then.
+    func breakCycle(over foreign: [Dependency.Foreign]) {
+        guard let cycle = CycleSearch.cycle(of: self, over: foreign.map(\.operation)) else { return }
+        fail(with: cycle)
+        DependencyGraph.remove(foreign.map(\.edge), from: self)
+    }
+
+    /// Fails with the cycle when it is run.
+    func fail(with cycle: [String]) {
+        let fault = ConnectionError(dependencyCycle: cycle)
+        core.withLock { $0.fault = .some(fault) }
+    }
+
     var outcome: ConnectionLife.Outcome? { core.withLock { $0.life.outcome } }
 }
 
@@ -79,8 +92,8 @@ extension ConnectionError {
         self.init(.dependencyFailed, "\(dependency.request), which it depends on, failed: see the cause", cause: error)
     }
 
-    init(dependencyCycle cycle: [Request]) {
-        let names = cycle.map(\.description).joined(separator: " → ")
+    init(dependencyCycle cycle: [String]) {
+        let names = cycle.joined(separator: " → ")
         let advice = "remove one of these dependencies; standing behind another in a serial lane is one, too"
         self.init(.dependencyCycle, "it would wait for itself: \(names): \(advice)")
     }

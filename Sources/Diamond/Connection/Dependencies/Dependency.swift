@@ -14,7 +14,12 @@ final class Dependency: @unchecked Sendable {
         var hand: Hand?
 
         var connection: Connection? { operation as? Connection }
+        /// What is waited for, where it is no connection.
+        var foreign: Operation? { connection == nil ? operation : nil }
     }
+
+    /// An edge to what is no connection, and that.
+    typealias Foreign = (edge: Dependency, operation: Operation)
 
     /// None once the edge was let go of.
     private(set) var ties: Ties

@@ -31,7 +31,8 @@ enum DependencyGraph {
 
     /// What adding an edge has come to.
     enum Addition {
-        case added
+        /// - Parameter suspects: where to look for a cycle that it may have closed through what is no connection.
+        case added(suspects: [Operation])
         /// Nothing was added: it would have closed this cycle, from the dependent to the dependent.
         case cycle([Request])
         /// Nothing was added: Foundation has to be given a gate first.
@@ -66,16 +67,39 @@ enum DependencyGraph {
             return (.cycle(cycle.compactMap(\.connection?.request)), false)
         }
         node.enter(edge)
-        guard !edge.isOver else { return (.added, false) }
+        guard !edge.isOver else { return (.added(suspects: []), false) }
         target?.node.add(edge, &met)
-        guard let gate, node.gate == nil else { return (.added, false) }
+        let suspects = suspects(edge.ties.operation, target, of: node, &met)
+        guard let gate, node.gate == nil else { return (.added(suspects: suspects), false) }
         node.take(gate)
-        return (.added, true)
+        return (.added(suspects: suspects), true)
+    }
+
+    private static func suspects(
+        _ operation: Operation?,
+        _ target: Connection?,
+        of node: DependencyNode,
+        _ met: inout [AnyObject]
+    ) -> [Operation] {
+        if let target { return node.follow(target.node, &met) ? [target] : [] }
+        guard let operation else { return [] }
+        node.leadAbroad(&met)
+        return [operation]
     }
 
     /// Takes out the edges to an operation, and starts the connection where it waited for nothing else.
     static func remove(_ operation: Operation, from dependent: Connection) {
-        let edges = state.withLock { _ in dependent.knownNode?.removeDependencies(on: operation) ?? [] }
+        remove(from: dependent) { $0.ties.operation === operation }
+    }
+
+    /// Takes out edges, and starts the connection where it waited for nothing else.
+    static func remove(_ edges: [Dependency], from dependent: Connection) {
+        let known = Set(edges.map(ObjectIdentifier.init))
+        remove(from: dependent) { known.contains(ObjectIdentifier($0)) }
+    }
+
+    private static func remove(from dependent: Connection, where isMeant: (Dependency) -> Bool) {
+        let edges = state.withLock { _ in dependent.knownNode?.removeDependencies(where: isMeant) ?? [] }
         end { edges }
         let ties = state.withLock { _ in edges.map { $0.letGo() } }
         withExtendedLifetime(ties) {}
@@ -115,6 +139,34 @@ enum DependencyGraph {
 
     static func isHeld(_ connection: Connection) -> Bool { state.withLock { _ in connection.isHeld } }
 
+    // MARK: Cycles through what is no connection
+
+    /// What a connection waits for that is none.
+    static func foreign(of connection: Connection) -> [Dependency.Foreign] {
+        state.withLock { _ in connection.knownNode?.foreign ?? [] }
+    }
+
+    /// Those that a search goes on from; what it comes by is awaited from abroad. Connections only where they wait for
+    /// something.
+    static func waiting(among operations: [Operation]) -> [Operation] {
+        state.withLock { _ in operations.filter(waits) }
+    }
+
+    /// The same of what a connection waits for.
+    static func waiting(inFrontOf connection: Connection) -> [Operation] {
+        state.withLock { _ in
+            guard let node = connection.knownNode else { return [] }
+            let awaited = node.dependencies.compactMap { $0.isOver ? nil : $0.ties.operation }
+            return (awaited + [node.inFront].compactMap(\.self)).filter(waits)
+        }
+    }
+
+    private static func waits(_ operation: Operation) -> Bool {
+        guard let connection = operation as? Connection else { return true }
+        connection.isAwaitedAbroad = true
+        return connection.isHeld && !connection.isOver
+    }
+
     // MARK: Lines
 
     /// Puts a connection behind the last of a line, whose turn it waits for until ``leaveLine(_:_:)``.
@@ -125,7 +177,10 @@ enum DependencyGraph {
         state.withLock { state in
             let (node, end) = (connection.node, last.node)
             let isBehind = state.order.put(node, behind: end) == nil
-            if isBehind { (node.predecessor, end.follower) = (end, node) }
+            if isBehind {
+                (node.predecessor, end.follower) = (end, node)
+                _ = node.follow(end, &met)
+            }
             met += state.order.takeMet()
             return isBehind
         }
@@ -147,12 +202,14 @@ enum DependencyGraph {
 
     // MARK: Waiting
 
-    /// Whether the connection has to wait; then it is started when it need no longer.
-    static func mustWait(_ connection: Connection) -> Bool {
+    /// Lets the connection wait where it has to; then it is started when it need no longer.
+    ///
+    /// - Returns: what it waits for that is no connection; `nil` where it need not wait.
+    static func wait(_ connection: Connection) -> [Dependency.Foreign]? {
         state.withLock { _ in
-            guard connection.isHeld else { return false }
+            guard connection.isHeld else { return nil }
             connection.node.waiting = connection
-            return true
+            return connection.node.foreign
         }
     }
 

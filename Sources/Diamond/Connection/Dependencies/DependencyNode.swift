@@ -19,9 +19,13 @@ final class DependencyNode: @unchecked Sendable {
     var order: Int?
     /// The connection itself while it waits to be started: whoever enqueued it need not keep it.
     var waiting: Connection?
+    /// Whether it waits for what is no connection, itself or through others; or has, once.
+    private(set) var leadsAbroad = false
     /// Who stands before and behind it in a line.
     weak var predecessor: DependencyNode?
     weak var follower: DependencyNode?
+    /// Who stands before it, whom the line keeps as long as that is known here.
+    var inFront: Connection? { predecessor?.connection }
     private var dependents: [Dependency] = []
     private var compaction = 16
 
@@ -49,10 +53,10 @@ final class DependencyNode: @unchecked Sendable {
         return ((gate, gated), waiting)
     }
 
-    /// Takes out the edges to an operation.
-    func removeDependencies(on operation: Operation) -> [Dependency] {
-        let edges = dependencies.filter { $0.ties.operation === operation }
-        if !edges.isEmpty { dependencies.removeAll { $0.ties.operation === operation } }
+    /// Takes out edges.
+    func removeDependencies(where isMeant: (Dependency) -> Bool) -> [Dependency] {
+        let edges = dependencies.filter(isMeant)
+        if !edges.isEmpty { dependencies.removeAll(where: isMeant) }
         return edges
     }
 
@@ -76,6 +80,50 @@ final class DependencyNode: @unchecked Sendable {
     func awaited(_ met: inout [AnyObject]) -> [DependencyNode] {
         let nodes = dependencies.compactMap { $0.isOver ? nil : $0.ties.connection?.knownNode }
         return nodes + Self.met(predecessor, &met)
+    }
+
+    /// What it waits for that is no connection.
+    var foreign: [Dependency.Foreign] {
+        guard leadsAbroad else { return [] }
+        return dependencies.compactMap { edge in edge.isOver ? nil : edge.ties.foreign.map { (edge, $0) } }
+    }
+
+    // MARK: Abroad
+
+    /// It waits for what is no connection, and so do all that wait for it.
+    ///
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    func leadAbroad(_ met: inout [AnyObject]) {
+        guard !leadsAbroad else { return }
+        var open = [self]
+        while let node = open.popLast() {
+            guard !node.leadsAbroad else { continue }
+            node.leadsAbroad = true
+            open += node.waiters(&met)
+        }
+    }
+
+    /// What is no connection waits for it, and so for all that it waits for.
+    ///
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    private func beAwaitedAbroad(_ met: inout [AnyObject]) {
+        var open = [self]
+        while let node = open.popLast() {
+            guard let connection = node.connection, !connection.isAwaitedAbroad else { continue }
+            connection.isAwaitedAbroad = true
+            open += node.awaited(&met)
+        }
+    }
+
+    /// It has come to stand behind another.
+    ///
+    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Returns: whether that may have closed a cycle through what is no connection: of such a one only both is true.
+    func follow(_ target: DependencyNode, _ met: inout [AnyObject]) -> Bool {
+        if target.leadsAbroad { leadAbroad(&met) }
+        guard connection?.isAwaitedAbroad == true else { return false }
+        target.beAwaitedAbroad(&met)
+        return target.leadsAbroad
     }
 
     // MARK: What waits for it

@@ -1,0 +1,332 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A cycle through what is no connection` {
+    private let transport = StubTransport { request throws(TransportError) in .stub(body: request.url) }
+
+    private func engine() -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.retry = .never
+        configuration.transport = transport
+        return Engine(configuration)
+    }
+
+    private func connections(_ count: Int, of engine: Engine) -> [Connection] {
+        (0..<count).map { engine.connection(for: Request("http://h/\($0)")) }
+    }
+
+    // MARK: Where it is seen
+
+    /// What is done, one after another, with connections that are known by their numbers and one operation.
+    enum Step: Sendable {
+        case connection(Int, dependsOn: Int)
+        case connectionDependsOnOperation(Int)
+        case operationDependsOn(Int)
+        case enqueue(Int)
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let steps: [Step]
+        /// Which connection fails.
+        let victim: Int
+        let cycle: String
+    }
+
+    static let cases = [
+        Case(
+            testDescription: "the edge to the operation is the last",
+            steps: [.operationDependsOn(0), .connectionDependsOnOperation(0)],
+            victim: 0,
+            cycle: "GET 0 → sync → GET 0"
+        ),
+        Case(
+            testDescription: "the edge to the operation is the last, over another connection",
+            steps: [.operationDependsOn(1), .connection(1, dependsOn: 0), .connectionDependsOnOperation(0)],
+            victim: 0,
+            cycle: "GET 0 → sync → GET 1 → GET 0"
+        ),
+        Case(
+            testDescription: "the edge between connections is the last",
+            steps: [.operationDependsOn(1), .connectionDependsOnOperation(0), .connection(1, dependsOn: 0)],
+            victim: 1,
+            cycle: "GET 1 → GET 0 → sync → GET 1"
+        ),
+        Case(
+            testDescription: "the operation's own edge is the last before anything is enqueued",
+            steps: [.connectionDependsOnOperation(0), .connection(1, dependsOn: 0), .operationDependsOn(1)],
+            victim: 0,
+            cycle: "GET 0 → sync → GET 1 → GET 0"
+        ),
+        Case(
+            testDescription: "the operation's own edge is the last before the one that waits for it is enqueued",
+            steps: [
+                .connectionDependsOnOperation(0), .connection(1, dependsOn: 0), .enqueue(1), .operationDependsOn(1),
+            ],
+            victim: 0,
+            cycle: "GET 0 → sync → GET 1 → GET 0"
+        ),
+        Case(
+            testDescription: "the edge between connections comes when one of them waits already",
+            steps: [
+                .connectionDependsOnOperation(0), .operationDependsOn(1), .enqueue(0), .connection(1, dependsOn: 0),
+            ],
+            victim: 1,
+            cycle: "GET 1 → GET 0 → sync → GET 1"
+        ),
+        Case(
+            testDescription: "what leads to the operation has done so only later",
+            steps: [
+                .connection(1, dependsOn: 0), .operationDependsOn(2), .connectionDependsOnOperation(0),
+                .connection(2, dependsOn: 1),
+            ],
+            victim: 2,
+            cycle: "GET 2 → GET 1 → GET 0 → sync → GET 2"
+        ),
+        Case(
+            testDescription: "what the operation waits for has come to wait only later",
+            steps: [
+                .operationDependsOn(1), .connectionDependsOnOperation(0), .connection(1, dependsOn: 2),
+                .connection(2, dependsOn: 0),
+            ],
+            victim: 2,
+            cycle: "GET 2 → GET 0 → sync → GET 1 → GET 2"
+        ),
+    ]
+
+    @Test(arguments: cases, [nil, "sync"])
+    func `is an error that names it, whatever comes last`(_ one: Case, name: String?) async throws {
+        let (engine, queue, operation) = (engine(), OperationQueue(), BlockOperation {})
+        if let name { operation.name = name }
+        let connections = connections(3, of: engine)
+        for step in one.steps {
+            switch step {
+            case .connection(let index, let other): connections[index].addDependency(connections[other])
+            case .connectionDependsOnOperation(let index): connections[index].addDependency(operation)
+            case .operationDependsOn(let index): operation.addDependency(connections[index])
+            case .enqueue(let index): engine.enqueue(connections[index])
+            }
+        }
+        for connection in connections { engine.enqueue(connection) }
+        queue.addOperation(operation)
+        let error = await #expect(throws: ConnectionError.self) { try await connections[one.victim].response }
+        #expect(error?.code == .dependencyCycle)
+        let cycle = one.cycle.replacing("GET ", with: "GET http://h/").replacing("sync", with: name ?? "BlockOperation")
+        #expect(error?.message.contains(": \(cycle): ") == true, "\(error?.message ?? "")")
+        await untilTrue { operation.isFinished && connections.allSatisfy(\.isFinished) }
+        #expect(connections.allSatisfy { $0 === connections[one.victim] || $0.outcome?.isCycle == false })
+    }
+
+    #if !canImport(Darwin)
+    // Nobody asks there.
+    @Test func `is an error also where the connection is put on a queue of the user's own`() async throws {
+        let (engine, queue, operation) = (engine(), OperationQueue(), BlockOperation {})
+        let connection = engine.connection(for: Request("http://h/"))
+        connection.addDependency(operation)
+        operation.addDependency(connection)
+        queue.addOperation(connection)
+        queue.addOperation(operation)
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .dependencyCycle)
+        await untilTrue { operation.isFinished }
+    }
+    #endif
+
+    @Test func `lets the connection wait for no other operation, and for no such dependency`() {
+        let engine = engine()
+        let (operations, connection) = ([Foreign(), Foreign()], engine.connection(for: Request("http://h/")))
+        for operation in operations { connection.addDependency(operation) }
+        operations[1].awaited = [connection]
+        connection.addDependency(operations[1])
+        #expect(connection.dependencies == operations)
+        connection.start()
+        #expect(connection.dependencies.isEmpty)
+        for operation in operations { operation.end() }
+    }
+
+    // MARK: Where there is none
+
+    /// How an operation stands that has dependencies, and waits for none of them.
+    enum Standing: CaseIterable { case executing, canceled, finished, endsWhenAsked }
+
+    @Test(arguments: Standing.allCases)
+    func `is none where the operation waits for nothing any more`(standing: Standing) async throws {
+        let engine = engine()
+        let (operation, connection) = (Foreign(), engine.connection(for: Request("http://h/")))
+        operation.awaited = [connection]
+        switch standing {
+        case .executing: operation.begin()
+        case .canceled: operation.cancel()
+        case .finished: operation.end()
+        case .endsWhenAsked: operation.whenAsked { $0.end() }
+        }
+        connection.addDependency(operation)
+        engine.enqueue(connection)
+        operation.end()
+        #expect(try await connection.response.status == .ok)
+    }
+
+    @Test func `is none where its middle is canceled`() async throws {
+        let engine = engine()
+        let (operation, connections) = (Foreign(), connections(2, of: engine))
+        operation.awaited = [connections[1]]
+        connections[1].addDependency(connections[0])
+        connections[1].cancel()
+        connections[0].addDependency(operation)
+        engine.enqueue(connections[0])
+        operation.end()
+        #expect(try await connections[0].response.status == .ok)
+    }
+
+    // MARK: How it is looked for
+
+    @Test func `is looked for without a lock: an operation that is asked may use connections`() {
+        let (operation, connections) = (Foreign(), connections(3, of: engine()))
+        operation.awaited = [connections[0]]
+        operation.whenAsked { _ in
+            connections[1].addDependency(connections[2])
+            connections[0].queuePriority = .high
+            connections[0].onResult { _ in }
+        }
+        connections[0].addDependency(operation)
+        #expect(operation.timesAsked == 1 && connections[1].dependencies == [connections[2]])
+        operation.end()
+    }
+
+    @Test func `is looked for along chains of many thousands, and asks everyone once`() throws {
+        let count = Effort.rounds(20_000, soaking: 100_000)
+        let connections = connections(count, of: engine())
+        for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
+        // Two of each, which both wait for both of the next: there are more ways than can be gone.
+        let operations = (0..<count).map { _ in Foreign() }
+        for index in stride(from: 0, to: count - 2, by: 2) {
+            for operation in operations[index...(index + 1)] {
+                operation.awaited = Array(operations[(index + 2)...(index + 3)])
+            }
+        }
+        operations[count - 1].awaited = [try #require(connections.last)]
+        connections[0].addDependency(operations[0])
+        #expect(connections[0].fault?.code == .dependencyCycle && connections[0].dependencies.isEmpty)
+        #expect(operations.allSatisfy { $0.timesAsked <= 1 })
+        for operation in operations { operation.awaited = [] }
+    }
+
+    @Test func `is looked for only where there may be one`() {
+        let engine = engine()
+        let (operation, connections) = (Foreign(), connections(1000, of: engine))
+        connections[0].addDependency(operation)
+        for (one, next) in zip(connections, connections.dropFirst()) { next.addDependency(one) }
+        for connection in connections.reversed() { engine.enqueue(connection) }
+        #expect(operation.timesAsked == 2)
+        for connection in connections { connection.cancel() }
+        operation.end()
+    }
+
+    /// Against who can be reached from whom, asked anew for every edge.
+    @Test func `is found where a search finds one, and nowhere else`() {
+        var random = SplitMix(state: Effort.seed)
+        for _ in 0..<Effort.rounds(100, soaking: 5000) {
+            let connections = (0..<8).map { Connection(Request("http://h/\($0)")) }
+            let operations = (0..<4).map { _ in Foreign() }
+            let all: [Operation] = connections + operations
+            var edges: [Set<Int>] = Array(repeating: [], count: all.count)
+            func awaits(_ one: Int, _ other: Int) -> Bool {
+                var (known, open): (Set<Int>, [Int]) = ([], [one])
+                while let next = open.popLast() {
+                    guard next != other else { return true }
+                    if known.insert(next).inserted { open += edges[next] }
+                }
+                return false
+            }
+            for index in 8..<12 {
+                for _ in 0..<2 { edges[index].insert(Int.random(in: 0..<12, using: &random)) }
+                operations[index - 8].awaited = edges[index].map { all[$0] }
+            }
+            for _ in 0..<40 {
+                let one = Int.random(in: 0..<8, using: &random), two = Int.random(in: 0..<12, using: &random)
+                guard Int.random(in: 0..<6, using: &random) > 0 else {
+                    connections[one].removeDependency(all[two])
+                    edges[one].remove(two)
+                    continue
+                }
+                let isCycle = awaits(two, one)
+                connections[one].addDependency(all[two])
+                let fault = connections[one].takeFault()
+                #expect((fault?.code == .dependencyCycle) == isCycle, "DIAMOND_SEED=\(Effort.seed)")
+                if !isCycle { edges[one].insert(two) }
+            }
+            for operation in operations {
+                operation.awaited = []
+                operation.end()
+            }
+        }
+    }
+}
+
+extension Connection {
+    fileprivate var fault: ConnectionError? { core.withLock { $0.fault.value } }
+
+    fileprivate func takeFault() -> ConnectionError? {
+        core.withLock { core in
+            defer { core.fault = .none }
+            return core.fault.value
+        }
+    }
+}
+
+extension ConnectionLife.Outcome {
+    fileprivate var isCycle: Bool {
+        if case .failure(let error) = self { error.code == .dependencyCycle } else { false }
+    }
+}
+
+/// An operation that stands as it is told, and says what it is told to wait for.
+///
+/// `@unchecked Sendable`: its state is behind a lock; `Operation` guards its own.
+private final class Foreign: Operation, @unchecked Sendable {
+    private struct State {
+        var awaited: [Operation] = []
+        var timesAsked = 0
+        var whenAsked: (@Sendable (Foreign) -> Void)?
+        var hasBegun = false
+        var hasEnded = false
+    }
+
+    private let state = Guarded(State())
+
+    var awaited: [Operation] {
+        get { state.withLock { $0.awaited } }
+        set { state.withLock { $0.awaited = newValue } }
+    }
+
+    var timesAsked: Int { state.withLock { $0.timesAsked } }
+
+    override var dependencies: [Operation] {
+        let (awaited, whenAsked) = state.withLock { state in
+            state.timesAsked += 1
+            return (state.awaited, state.whenAsked)
+        }
+        whenAsked?(self)
+        return awaited
+    }
+
+    func whenAsked(_ call: @escaping @Sendable (Foreign) -> Void) { state.withLock { $0.whenAsked = call } }
+
+    override var isAsynchronous: Bool { true }
+    override var isExecuting: Bool { state.withLock { $0.hasBegun && !$0.hasEnded } }
+    override var isFinished: Bool { state.withLock { $0.hasEnded } }
+
+    func begin() { state.withLock { $0.hasBegun = true } }
+
+    func end() {
+        willChangeValue(forKey: "isFinished")
+        state.withLock { ($0.hasEnded, $0.whenAsked) = (true, nil) }
+        didChangeValue(forKey: "isFinished")
+    }
+}
