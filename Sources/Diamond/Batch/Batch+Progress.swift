@@ -17,6 +17,7 @@ extension Batch {
 
     /// An operation that finishes when the batch is over, for other operations and connections to depend on: they run
     /// whatever has become of the items. It is on no queue, and is not to be put on one; canceling it cancels the batch.
+    /// Its `dependencies` are the connections: one that depends on its own batch fails with `dependencyCycle`.
     public var operation: Operation { ledger.operation() }
 }
 

@@ -98,6 +98,8 @@ final class BatchLedger: Sendable {
 
     // MARK: All of them
 
+    var connections: [Connection] { items.compactMap(\.connection) }
+
     func cancel() { for item in items { item.connection?.cancel() } }
 
     func pause() {

@@ -13,6 +13,9 @@ final class BatchOperation: Operation, @unchecked Sendable {
     override var isAsynchronous: Bool { true }
     override var isFinished: Bool { hasEnded.withLock { $0 } }
 
+    /// The items, whatever was added: it waits for nothing else.
+    override var dependencies: [Operation] { isFinished ? [] : ledger?.connections ?? [] }
+
     override func start() {}
 
     override func cancel() {

@@ -150,6 +150,35 @@ import Testing
         for operation in operations { operation.end() }
     }
 
+    // MARK: Batches
+
+    /// In which order a cycle over a batch comes about.
+    enum Order: CaseIterable { case itself, overAnother, overAnotherAdded }
+
+    @Test(arguments: [
+        (Order.itself, 0, "GET http://h/0 → BatchOperation → GET http://h/0"),
+        (.overAnother, 0, "GET http://h/0 → GET http://h/2 → BatchOperation → GET http://h/0"),
+        (.overAnotherAdded, 2, "GET http://h/2 → BatchOperation → GET http://h/0 → GET http://h/2"),
+    ]) func `may be one of a batch and its own item`(order: Order, victim: Int, cycle: String) async throws {
+        let engine = engine()
+        let connections = connections(3, of: engine)
+        let batch = Batch(Array(connections.prefix(2)))
+        switch order {
+        case .itself: connections[0].addDependency(batch.operation)
+        case .overAnother:
+            connections[2].addDependency(batch.operation)
+            connections[0].addDependency(connections[2])
+        case .overAnotherAdded:
+            connections[0].addDependency(connections[2])
+            connections[2].addDependency(batch.operation)
+        }
+        for connection in connections { engine.enqueue(connection) }
+        let error = await #expect(throws: ConnectionError.self) { try await connections[victim].response }
+        #expect(error?.code == .dependencyCycle)
+        #expect(error?.message.contains(": \(cycle): ") == true, "\(error?.message ?? "")")
+        #expect(try await batch.results[1].get().status == .ok)
+    }
+
     // MARK: Where there is none
 
     /// How an operation stands that has dependencies, and waits for none of them.
