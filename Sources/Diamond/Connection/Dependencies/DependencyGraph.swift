@@ -146,6 +146,14 @@ enum DependencyGraph {
         state.withLock { _ in connection.knownNode?.foreign ?? [] }
     }
 
+    /// Where to look for a cycle that a connection may have closed by standing in line.
+    static func suspects(inFrontOf connection: Connection) -> [Operation] {
+        state.withLock { _ in
+            guard connection.isAwaitedAbroad, let last = connection.knownNode?.inFront else { return [] }
+            return last.node.leadsAbroad ? [last] : []
+        }
+    }
+
     /// Those that a search goes on from; what it comes by is awaited from abroad. Connections only where they wait for
     /// something.
     static func waiting(among operations: [Operation]) -> [Operation] {

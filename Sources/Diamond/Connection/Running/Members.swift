@@ -53,6 +53,7 @@ final class Members: Sendable {
         if isInLine {
             let number = ObjectIdentifier(connection)
             connection.afterCallbacks { [self] _ in leaveLine(number, lane) }
+            stepOutOfCycle(connection, lane)
         }
         if isNew { cancelIfAbandoned(connection) }
         return isNew
@@ -62,6 +63,17 @@ final class Members: Sendable {
     func take(_ connection: Connection) {
         let isMember = state.withLock { state in connection.become(memberOf: self) { state.add(connection) } }
         if isMember { cancelIfAbandoned(connection) }
+    }
+
+    /// Takes a connection out of its line where that waits for it through what is no connection: which is asked here, and
+    /// not as it enters the line, because that is behind a lock.
+    private func stepOutOfCycle(_ connection: Connection, _ lane: Lane) {
+        let suspects = DependencyGraph.suspects(inFrontOf: connection)
+        guard CycleSearch.cycle(of: connection, over: suspects) != nil else { return }
+        let number = ObjectIdentifier(connection)
+        let hold = state.withLock { $0.lines[lane]?.hold(of: number) }
+        leaveLine(number, lane)
+        if let hold { DependencyGraph.end(hold) }
     }
 
     private func leaveLine(_ number: ObjectIdentifier, _ lane: Lane) {

@@ -31,6 +31,9 @@ struct SerialLine {
         return true
     }
 
+    /// What lets a connection wait for its turn; `nil` where it does not.
+    func hold(of number: ObjectIdentifier) -> Dependency? { places[number]?.hold }
+
     /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
     /// - Returns: the hold of the one whose turn it is now, where that has changed.
     mutating func remove(_ number: ObjectIdentifier, _ met: inout [AnyObject]) -> Dependency? {

@@ -10,10 +10,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A cycle through what is no connection` {
     private let transport = StubTransport { request throws(TransportError) in .stub(body: request.url) }
 
-    private func engine() -> Engine {
+    private func engine(_ lanes: [Lane: LaneLimits] = [:]) -> Engine {
         var configuration = Engine.Configuration(store: nil)
         configuration.retry = .never
         configuration.transport = transport
+        configuration.lanes = lanes
         return Engine(configuration)
     }
 
@@ -150,7 +151,7 @@ import Testing
         for operation in operations { operation.end() }
     }
 
-    // MARK: Batches
+    // MARK: Batches and lines
 
     /// In which order a cycle over a batch comes about.
     enum Order: CaseIterable { case itself, overAnother, overAnotherAdded }
@@ -177,6 +178,16 @@ import Testing
         #expect(error?.code == .dependencyCycle)
         #expect(error?.message.contains(": \(cycle): ") == true, "\(error?.message ?? "")")
         #expect(try await batch.results[1].get().status == .ok)
+    }
+
+    @Test func `is none where an item would stand in line behind what waits for its batch: it need not`() async throws {
+        let engine = engine(["api": .serial])
+        let connections = (0..<5).map { engine.connection(for: Request("http://h/\($0)", "api")) }
+        let batch = Batch(Array(connections.suffix(3)))
+        connections[0].addDependency(batch.operation)
+        for connection in connections { engine.enqueue(connection) }
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+        #expect(transport.requests.map(\.url).suffix(2) == ["http://h/0", "http://h/1"])
     }
 
     // MARK: Where there is none
