@@ -6,7 +6,9 @@ struct FlightQueue<Who> {
     /// Flights at the same time.
     var width: Int
     /// Flights to one origin at the same time.
-    var originWidth: Int
+    var originWidth: Int {
+        didSet { if originWidth > oldValue { for index in lanes.indices { lanes[index].reopenAll() } } }
+    }
     var limits: [Lane: LaneLimits]
     /// By the app's word to the engine.
     var paused = LanePauses() { didSet { addUp() } }
@@ -22,8 +24,9 @@ struct FlightQueue<Who> {
     private var runningByOrigin = FlightTally<String>()
     private var runningByPlace = FlightTally<FlightPlace>()
     private var waiters = SlotMap<Waiter>()
-    /// The priorities of one place, the lowest first.
-    private var lines: [FlightPlace: [FlightLine]] = [:]
+    /// Those in which somebody waits.
+    private var lanes: [LaneQueue] = []
+    private var indices: [Lane: Int] = [:]
     private var arrived = 0
     private var begun = 0
     /// Who has waited for long for its lane, in which others fly elsewhere: one place at its origin is kept for it, because
@@ -66,8 +69,14 @@ struct FlightQueue<Who> {
     }
 
     private mutating func append(_ number: SlotNumber, _ place: FlightPlace, _ priority: FlightPriority) {
-        let none = Array(repeating: FlightLine(), count: FlightPriority.allCases.count)
-        lines[place, default: none][priority.rawValue].append(number)
+        let index = indices[place.lane] ?? open(place.lane)
+        lanes[index].append(number, to: place.origin, priority, in: waiters)
+    }
+
+    private mutating func open(_ lane: Lane) -> Int {
+        lanes.append(LaneQueue(lane))
+        indices[lane] = lanes.count - 1
+        return lanes.count - 1
     }
 
     /// Takes back one that waits; `nil` where it does not.
@@ -83,8 +92,16 @@ struct FlightQueue<Who> {
     func isFavored(_ number: SlotNumber) -> Bool { favored?.number == number }
 
     private mutating func leaveLine(_ number: SlotNumber, _ waiter: Waiter) {
-        lines[waiter.place]?[waiter.priority.rawValue].remove(number)
-        if lines[waiter.place]?.allSatisfy(\.isEmpty) == true { lines[waiter.place] = nil }
+        guard let index = indices[waiter.place.lane] else { return }
+        lanes[index].remove(number, from: waiter.place.origin, waiter.priority, in: waiters)
+        if lanes[index].isEmpty { close(index) }
+    }
+
+    private mutating func close(_ index: Int) {
+        indices[lanes[index].lane] = nil
+        lanes.swapAt(index, lanes.count - 1)
+        lanes.removeLast()
+        if index < lanes.count { indices[lanes[index].lane] = index }
     }
 
     /// Gives one that waits another priority; it keeps its age, and comes after the equals that were there.
@@ -101,9 +118,11 @@ struct FlightQueue<Who> {
         runningByLane.subtract(place.lane)
         runningByOrigin.subtract(place.origin)
         runningByPlace.subtract(place)
+        for index in lanes.indices { lanes[index].reopen(place.origin) }
     }
 
-    /// Who begins now. Costs a look at every place in which somebody waits, where there is room for anybody.
+    /// Who begins now. Each, and whoever ends or comes, costs a look at every lane in which somebody waits, and the
+    /// logarithm of the number of their origins.
     mutating func admit() -> [(number: SlotNumber, waiter: Waiter)] {
         var admitted: [(SlotNumber, Waiter)] = []
         while !waiters.isEmpty, running < width, !pauses.isWhole, let next = next(), let waiter = remove(next) {
@@ -116,41 +135,42 @@ struct FlightQueue<Who> {
     private mutating func next() -> SlotNumber? {
         favored = nil
         // Who waits in no narrow lane waits for its origin alone, and gets what is free there.
-        if !limits.isEmpty {
-            favored = best { !pauses.contains($0.lane) && !hasRoomInLane($0) && flyElsewhere($0) }
-                .flatMap { $0.rank > Waiter.highestRank ? ($0.number, $0.place) : nil }
+        if !limits.isEmpty { favored = mostPatient() }
+        let kept = favored.flatMap { hasRoomAtOrigin($0.place) ? nil : $0.place.origin }
+        let (flying, most) = (runningByOrigin, originWidth)
+        var next: FlightHead?
+        for index in lanes.indices where isOpen(lanes[index].lane) {
+            guard let head = lanes[index].firstWithRoom(but: kept, isFull: { flying[$0] >= most }) else { continue }
+            next = next.map { max($0, head) } ?? head
         }
-        return best(where: hasRoom)?.number
+        return next?.number
     }
 
-    private typealias Best = (number: SlotNumber, place: FlightPlace, rank: Int, arrival: Int)
-
-    /// The most urgent of those who wait at some places, and of equals who came first.
-    private func best(where isChosen: (FlightPlace) -> Bool) -> Best? {
-        var best: Best?
-        for (place, lines) in lines where isChosen(place) {
-            for number in lines.lazy.compactMap(\.first) {
-                guard let waiter = waiters[number] else { continue }
-                let (rank, arrival) = (waiter.rank(begun: begun), waiter.arrival)
-                if let best, (best.rank, arrival) > (rank, best.arrival) { continue }
-                best = (number, place, rank, arrival)
-            }
+    /// The most urgent of those whose lane is full, and for whom not each that ends in it makes room at their origin.
+    private func mostPatient() -> (number: SlotNumber, place: FlightPlace)? {
+        let heads = lanes.lazy.filter { !pauses.contains($0.lane) && !hasRoom(in: $0.lane) }.compactMap { lane in
+            lane.first { flyElsewhere(FlightPlace(lane: lane.lane, origin: $0)) }
         }
-        return best
+        guard let number = heads.max()?.number, let waiter = waiters[number] else { return nil }
+        return waiter.hasWaitedLong(begun: begun) ? (number, waiter.place) : nil
     }
+
+    private func hasRoom(_ place: FlightPlace) -> Bool { isOpen(place.lane) && hasRoomAtOrigin(place) }
 
     /// But for what is kept for one who waits.
-    private func hasRoom(_ place: FlightPlace) -> Bool {
+    private func hasRoomAtOrigin(_ place: FlightPlace) -> Bool {
         let kept = favored?.place.origin == place.origin ? 1 : 0
-        return !pauses.contains(place.lane) && hasRoomInLane(place)
-            && runningByOrigin[place.origin] + kept < originWidth
+        return runningByOrigin[place.origin] + kept < originWidth
     }
 
+    private func isOpen(_ lane: Lane) -> Bool { !pauses.contains(lane) && hasRoom(in: lane) }
+
+    private func hasRoom(in lane: Lane) -> Bool {
+        limits.isEmpty || runningByLane[lane] < limits[lane]?.width ?? width
+    }
+
+    /// Of a full lane, in which this is so for all origins but one at the most.
     private func flyElsewhere(_ place: FlightPlace) -> Bool { runningByPlace[place] < runningByLane[place.lane] }
-
-    private func hasRoomInLane(_ place: FlightPlace) -> Bool {
-        limits.isEmpty || runningByLane[place.lane] < limits[place.lane]?.width ?? width
-    }
 
     private mutating func begin(_ place: FlightPlace) {
         running += 1

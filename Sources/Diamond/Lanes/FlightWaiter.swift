@@ -8,12 +8,14 @@ struct FlightWaiter<Who> {
     var begun: Int
     var who: Who
 
-    /// After so many others have begun before it, a waiter counts as one priority higher: nothing starves.
+    /// After so many others have begun before it, a waiter counts as much as one that comes then with one priority
+    /// higher: nothing starves.
     static var ageing: Int { 64 }
 
-    /// What nobody has who has not waited for long.
-    static var highestRank: Int { FlightPriority.veryHigh.rawValue }
+    var urgency: FlightUrgency { FlightUrgency(level: priority.rawValue * Self.ageing - begun, arrival: arrival) }
 
-    /// What it counts as now.
-    func rank(begun now: Int) -> Int { priority.rawValue + (now - begun) / Self.ageing }
+    /// Whether it counts for more than the highest priority of one that comes now: only who has waited for long does.
+    func hasWaitedLong(begun now: Int) -> Bool {
+        urgency.level + now >= (FlightPriority.veryHigh.rawValue + 1) * Self.ageing
+    }
 }

@@ -3,8 +3,9 @@ import DiamondSQLite
 /// What limits the exchanges of an engine: how many at the same time in all, to one origin, and in one lane.
 ///
 /// Only exchanges count: an answer from the cache needs no place, and what waits holds none. Of those that wait, the more
-/// urgent begins first, and among equals who came first; after 64 others have begun before it, one counts as one priority
-/// higher, so that nothing starves. All may be changed at any time; what is on the wire goes on.
+/// urgent begins first, and among equals who came first; after 64 others have begun before it, one counts as much as one
+/// that comes then with one priority higher, so that nothing starves. All may be changed at any time; what is on the wire
+/// goes on.
 public final class Lanes: Sendable {
     struct State {
         var queue: FlightQueue<Waiting>

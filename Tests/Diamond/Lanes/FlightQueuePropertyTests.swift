@@ -1,0 +1,126 @@
+import DiamondTestSupport
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The queue of flights, beside a plain one` {
+    @Test func `lets the same begin, and keeps a place for the same, whatever happens`() {
+        var pair = Pair(seed: Effort.seed)
+        var (differs, isKept) = (false, false)
+        for step in 0..<Effort.rounds(12_000, soaking: 1_000_000) where !differs {
+            let difference = pair.step(step)
+            isKept = isKept || pair.plain.favored != nil
+            differs = difference != nil
+            #expect(difference == nil, "step \(step), DIAMOND_SEED=\(Effort.seed)")
+        }
+        #expect(isKept, "No place was ever kept: DIAMOND_SEED=\(Effort.seed)")
+    }
+}
+
+/// Both queues, to which the same happens.
+private struct Pair {
+    private static let lanes: [Lane] = [.default, "images", "api", "files"]
+
+    private(set) var plain = PlainFlightQueue(width: 6, originWidth: 2, limits: [:])
+    private var queue = FlightQueue<Int>(width: 6, originWidth: 2, limits: [:])
+    private var numbers: [Int: SlotNumber] = [:]
+    private var come = 0
+    private var random: SplitMix
+
+    init(seed: UInt64) { random = SplitMix(state: seed) }
+
+    /// - Returns: what differs after something has happened.
+    mutating func step(_ step: Int) -> String? {
+        if step % 1_000 == 0 { changeLimits() }
+        tellPlain()
+        let begins = happen()
+        let (admitted, expected) = (queue.admit().map(\.waiter.who), plain.admit())
+        for number in expected { numbers[number] = nil }
+        let favored = numbers.first { queue.isFavored($0.value) }?.key
+        return begins == nil && admitted == expected && favored == plain.favored && queue.running == plain.flying.count
+            && queue.waiting == numbers.count
+            ? nil : "\(begins ?? "") \(admitted), not \(expected); kept for \(favored ?? 0), not \(plain.favored ?? 0)"
+    }
+
+    /// - Returns: what differs at once.
+    private mutating func happen() -> String? {
+        switch random.below(numbers.count > 60 ? 200 : 300) {
+        case 0..<90: end()
+        case 90..<105: remove()
+        case 105..<130: change()
+        case 130: queue.originWidth = 1 + random.below(3)
+        case 131: queue.width = random.below(8)
+        case 132: queue.limits["images"] = LaneLimits(width: 1 + random.below(3))
+        case 133: queue.paused = pauses()
+        case 134: queue.held = pauses()
+        case 135: queue.isOpen.toggle()
+        // Ageing needs that others begin, and what is paused ends some day.
+        case 136..<145: (queue.paused, queue.held, queue.isOpen) = (LanePauses(), LanePauses(), false)
+        case 145..<150: queue.width = 6
+        case 150..<160: return begin()
+        default: add()
+        }
+        tellPlain()
+        return nil
+    }
+
+    private mutating func tellPlain() {
+        (plain.width, plain.originWidth, plain.limits) = (queue.width, queue.originWidth, queue.limits)
+        plain.pauses = queue.isOpen ? LanePauses() : queue.paused.union(queue.held)
+    }
+
+    private mutating func changeLimits() {
+        queue.limits = [:]
+        for lane in Self.lanes.dropFirst() where random.below(3) > 0 {
+            queue.limits[lane] = LaneLimits(width: random.below(4) == 0 ? nil : 1 + random.below(2))
+        }
+    }
+
+    private mutating func pauses() -> LanePauses {
+        LanePauses(lanes: Set(Self.lanes.filter { _ in random.below(4) == 0 }), isWhole: random.below(4) == 0)
+    }
+
+    private mutating func place() -> FlightPlace {
+        FlightPlace(lane: Self.lanes[random.below(Self.lanes.count)], origin: "\(random.below(5))")
+    }
+
+    private mutating func priority() -> FlightPriority {
+        FlightPriority.allCases.randomElement(using: &random) ?? .normal
+    }
+
+    private mutating func begin() -> String? {
+        let place = place()
+        let (begins, expected) = (queue.begins(place), plain.begins(place))
+        return begins == expected ? nil : "\(place) begins: \(begins)."
+    }
+
+    private mutating func add() {
+        let (place, priority) = (place(), priority())
+        come += 1
+        numbers[come] = queue.add(place, priority, come)
+        plain.add(come, place, priority)
+    }
+
+    /// Those of narrow lanes end seldom: many wait for them, and for long.
+    private mutating func end() {
+        guard let index = plain.flying.indices.randomElement(using: &random) else { return }
+        let place = plain.flying[index]
+        if queue.limits[place.lane]?.width != nil, random.below(8) > 0 { return }
+        queue.end(place)
+        plain.end(index)
+    }
+
+    private mutating func remove() {
+        guard let number = plain.waiting.randomElement(using: &random), let other = numbers.removeValue(forKey: number)
+        else { return }
+        queue.remove(other)
+        plain.remove(number)
+    }
+
+    private mutating func change() {
+        guard let number = plain.waiting.randomElement(using: &random), let other = numbers[number] else { return }
+        let priority = priority()
+        queue.change(other, to: priority)
+        plain.change(number, to: priority)
+    }
+}
