@@ -7,7 +7,7 @@ import Testing
     @Test func `lets the same begin, and keeps a place for the same, whatever happens`() {
         var pair = Pair(seed: Effort.seed)
         var (differs, isKept) = (false, false)
-        for step in 0..<Effort.rounds(12_000, soaking: 1_000_000) where !differs {
+        for step in 0..<Effort.rounds(12_000, soaking: 300_000) where !differs {
             let difference = pair.step(step)
             isKept = isKept || pair.plain.favored != nil
             differs = difference != nil
