@@ -48,6 +48,12 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         message = error.summary
     }
 
+    /// Whether another change might be written where this failed. Where the file cannot be had at all, each would wait for as
+    /// long again.
+    var mayBeOfOneChange: Bool {
+        ![.cannotOpen, .noStore, .newerStore, .foreignFile, .readOnly, .busy, .forked].contains(code)
+    }
+
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
         .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt,

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -109,5 +110,26 @@ import Testing
         changes = PendingChanges()
         entry.stored.body = Data(count: 4 << 20)
         #expect(changes.add(.store(entry)) == .now)
+    }
+    @Test func `are held within a bound that counts those without a body`() throws {
+        var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
+        entry.stored.body = Data()
+        _ = changes.add(.store(entry))
+        let store = changes.cost
+        _ = changes.add(.confirm(entry, replacing: entry.stored))
+        let confirmation = changes.cost - store
+        _ = changes.add(.delete(entry.key))
+        #expect(store > entry.stored.headerBlock.count && confirmation > entry.stored.headerBlock.count)
+        #expect(changes.cost == store + confirmation)
+        changes.finish(changes.nextGroup())
+        #expect(changes.cost == 0)
+    }
+
+    @Test(arguments: [
+        (SQLiteError.Code.full, true), (.ioError, true), (.constraint, true), (.corrupt, true), (.busy, false),
+        (.readOnly, false), (.cannotOpen, false), (.newerSchema, false), (.forked, false),
+    ])
+    func `are tried one by one only where another might be written`(code: SQLiteError.Code, isTried: Bool) {
+        #expect(CacheError(SQLiteError(code, "", path: "")).mayBeOfOneChange == isTried)
     }
 }

@@ -17,20 +17,25 @@ struct CacheChange: Sendable {
     /// About the most that the file grows by.
     let diskBytes: Int64
 
+    /// What one takes beside its bytes, about: many without a body are much, too.
+    private static let overhead = 512
+
     private init(_ key: RequestKey, _ action: Action, cost: Int = 0, diskBytes: Int64 = 0) {
         (self.key, self.action, self.cost, self.diskBytes) = (key, action, cost, diskBytes)
     }
 
     static func store(_ entry: CacheEntry) -> CacheChange {
-        let bodySize = entry.stored.body.count
-        let size = bodySize + entry.stored.headerBlock.count + 2 * entry.request.count
-        return CacheChange(entry.key, .store(entry), cost: bodySize, diskBytes: Int64(size) + 4096)
+        let size = entry.stored.body.count + entry.stored.headerBlock.count + 2 * entry.request.count
+        return CacheChange(entry.key, .store(entry), cost: size + overhead, diskBytes: Int64(size) + 4096)
     }
 
+    // The body stays where it is; of what was confirmed, the headers are kept as well.
     static func confirm(_ entry: CacheEntry, replacing old: StoredResponse) -> CacheChange {
-        CacheChange(entry.key, .confirm(entry, replacing: old))
+        let size = entry.stored.headerBlock.count + old.headerBlock.count + entry.request.count
+        return CacheChange(entry.key, .confirm(entry, replacing: old), cost: size + overhead)
     }
 
+    /// Costs nothing, because it is never refused: what it erases would come back.
     static func delete(_ key: RequestKey, everywhere: Bool = false) -> CacheChange {
         CacheChange(key, .delete(everywhere: everywhere))
     }

@@ -8,7 +8,7 @@ import Synchronization
 /// Changes keep their order. The death of the process loses at most those not yet written: stores wait a moment for
 /// others to come (``WriterAlarm``).
 final class CacheWriter: Sendable {
-    /// Bytes of bodies that may wait. When the disk is slower than the network, what comes beyond is not stored.
+    /// Bytes that may wait. When the disk is slower than the network, what comes beyond is not stored.
     private static let backlog = 64 << 20
 
     private let file: CacheFile
@@ -215,7 +215,9 @@ final class CacheWriter: Sendable {
         } catch {
             // Behind all of the group: it may be they that cannot be written.
             defer { putBack(facts) }
-            guard group.count == 1 else { return group.map { write([$0], looks: looks) }.last.flatMap(\.self) }
+            if group.count > 1, error.mayBeOfOneChange {
+                return group.map { write([$0], looks: looks) }.last.flatMap(\.self)
+            }
             activity.report(.cacheFailed(reason: error.message))
             state.withLock { $0.failed.formUnion(group.map(\.key)) }
             return nil

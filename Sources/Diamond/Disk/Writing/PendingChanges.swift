@@ -1,7 +1,7 @@
 /// What waits to be written, and what of it is not on disk yet.
 struct PendingChanges {
     private static let groupSize = 64
-    /// Bytes of bodies that one transaction writes, but for one larger body: the log grows by as much.
+    /// Bytes that one transaction writes, but for one larger body: the log grows by as much.
     private static let groupCost = 4 << 20
     /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
     private static let mostVisits = 4096
