@@ -77,7 +77,6 @@ extension CacheTable {
         try statement.bind(entry.method, at: 5)
         try statement.bind(entry.identity, at: 6)
         try bind(entry.stored, to: statement, from: 7)
-        try statement.bind(entry.stored.duration, at: 13)
         try statement.bind(row.bodySize, at: 14)
         try statement.bind(row.digest, at: 15)
         try statement.bind(row.checksum, at: 16)
@@ -101,7 +100,8 @@ extension CacheTable {
             key: entry.key, request: entry.request, stored: entry.stored, bodySize: size, digest: digest)
     }
 
-    /// Binds status, headers, times and flags to six places in the order of the columns.
+    /// Binds status, headers, times, flags and duration to seven places in the order of the columns: all of a response but
+    /// its body that the row's checksum covers, so that whoever writes a new checksum writes what it is over.
     static func bind(
         _ stored: StoredResponse,
         to statement: borrowing SQLiteStatement,
@@ -113,6 +113,7 @@ extension CacheTable {
         try statement.bind(stored.initialAge, at: first + 3)
         try statement.bind(stored.lifetime, at: first + 4)
         try statement.bind(stored.flags.rawValue, at: first + 5)
+        try statement.bind(stored.duration, at: first + 6)
     }
 
     static func deleteBody(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
@@ -160,12 +161,12 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             UPDATE entry SET status = ?, headers = ?, stored_at = ?, initial_age = ?, lifetime = ?,
-                flags = ? | (flags & 16), checksum = ? WHERE id = ?
+                flags = ? | (flags & 16), duration = ?, checksum = ? WHERE id = ?
             """
         )
         try bind(stored, to: statement, from: 1)
-        try statement.bind(checksum, at: 7)
-        try statement.bind(id, at: 8)
+        try statement.bind(checksum, at: 8)
+        try statement.bind(id, at: 9)
         try statement.run()
     }
 

@@ -23,7 +23,6 @@ extension CacheTable {
             """
         )
         try bind(stored, to: statement, from: 1)
-        try statement.bind(stored.duration, at: 7)
         try statement.bind(row.bodySize, at: 8)
         try statement.bind(row.digest.value, at: 9)
         try statement.bind(row.checksum, at: 10)
