@@ -20,7 +20,8 @@ extension Cache {
                 let parts = try file.parts(of: selection)
                 try Self.forgetAccesses(of: parts, file)
                 let names = selection.names(by: file.number)
-                let count = try Self.erase(parts, names, in: file)
+                var count = 0
+                for part in parts { count += try file.erase(part, names) }
                 if selection == .all { try Self.eraseOrphans(in: file) }
                 // Also where nothing was there: one before may have erased it, and got no further.
                 try eviction.giveBackAll()
@@ -163,26 +164,6 @@ extension Cache {
         } else {
             memory.removeAll()
         }
-    }
-
-    private static func erase(
-        _ parts: [CacheSelection],
-        _ names: CacheNames?,
-        in file: CacheFile
-    ) throws(CacheError) -> Int {
-        var count = 0
-        for part in parts {
-            var isLast = false
-            while !isLast {
-                let done = try file.write { (connection) throws(SQLiteError) in
-                    try CacheTable.addChanges(of: names, on: connection)
-                    return try CacheTable.deleteSlice(part, on: connection)
-                }
-                count += done.count
-                isLast = done.isLast
-            }
-        }
-        return count
     }
 
     /// In one transaction at least, also where nothing is to be marked: what it names may lie in others' memories.

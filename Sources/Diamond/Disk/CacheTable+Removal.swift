@@ -20,6 +20,14 @@ extension CacheTable {
         if everywhere || connection.changes > 0 { try addChange(of: key.prefix, on: connection) }
     }
 
+    /// Whether there is anything under a key.
+    static func has(_ key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM entry WHERE key_prefix = ? AND key = ?")
+        try statement.bind(key.prefix, at: 1)
+        try statement.bind(key.bytes, at: 2)
+        return try statement.step()
+    }
+
     /// Erases some of the entries, no more than the log has room for.
     static func deleteSlice(
         _ selection: CacheSelection,

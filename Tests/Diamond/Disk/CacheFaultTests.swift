@@ -161,4 +161,45 @@ import Testing
         await cache.flush()
         #expect(try Cache(store, memoryCapacity: 0).find(old.key, request: old.request) == nil)
     }
+
+    /// A store on a disk, with nothing in memory.
+    private func open(_ temporary: TemporaryStore, _ disk: FaultDisk) throws -> Cache {
+        var store = temporary.store
+        store.vfs = disk.vfs
+        return try Cache(store, memoryCapacity: 0)
+    }
+
+    @Test func `answers nothing old after more could not be written than is remembered`() async throws {
+        let temporary = TemporaryStore()
+        let disk = FaultDisk(directory: temporary.directory)
+        let cache = try open(temporary, disk)
+        let old = try (0...PendingChanges.mostFailed).map { try FaultEntries.entry($0, size: 10) }
+        for entry in old { cache.store(entry) }
+        await cache.flush()
+        #expect(try cache.totals().entries == old.count)
+        disk.fail(.full, atCall: 1, lasting: true)
+        for number in old.indices { cache.store(try FaultEntries.entry(number, size: 10, version: 2)) }
+        await cache.flush()
+        #expect(old.allSatisfy { cache.find($0.key, request: $0.request) == nil })
+        disk.heal()
+        let new = try FaultEntries.entry(9999, size: 10)
+        cache.store(new)
+        await cache.flush()
+        #expect(cache.find(new.key, request: new.request) == new.stored)
+        #expect(try open(temporary, disk).list(limit: 9).map(\.key) == [new.key])
+    }
+
+    @Test func `goes on to answer what it has while much else cannot be written`() async throws {
+        let temporary = TemporaryStore()
+        let disk = FaultDisk(directory: temporary.directory)
+        let cache = try open(temporary, disk)
+        let kept = try FaultEntries.entry(0, size: 10)
+        cache.store(kept)
+        await cache.flush()
+        disk.fail(.full, atCall: 1, lasting: true)
+        for number in 0...PendingChanges.mostFailed { cache.store(try FaultEntries.entry(number + 1, size: 10)) }
+        await cache.flush()
+        #expect(disk.failures > 0)
+        #expect(cache.find(kept.key, request: kept.request) == kept.stored)
+    }
 }

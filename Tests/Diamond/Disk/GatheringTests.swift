@@ -125,6 +125,19 @@ import Testing
         #expect(changes.cost == 0)
     }
 
+    @Test func `that cannot be written are remembered one by one up to a bound`() throws {
+        var changes = PendingChanges()
+        let (keys, other) = (try (0..<PendingChanges.mostFailed).map { try CacheEntry.stub("\($0)").key }, "other")
+        let entry = try CacheEntry.stub(other)
+        changes.fail(keys)
+        #expect(keys.allSatisfy(changes.isOutdated) && !changes.isOutdated(entry.key))
+        #expect(!changes.outdated.contains(.all))
+        changes.fail([entry.key])
+        #expect(changes.isOutdated(try CacheEntry.stub("another").key) && changes.outdated == [.all])
+        changes.forgetFailures()
+        #expect(!changes.isOutdated(entry.key) && changes.outdated.isEmpty)
+    }
+
     @Test(arguments: [
         (SQLiteError.Code.full, true), (.ioError, true), (.constraint, true), (.corrupt, true), (.busy, false),
         (.readOnly, false), (.cannotOpen, false), (.newerSchema, false), (.forked, false),

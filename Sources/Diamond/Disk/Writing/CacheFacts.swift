@@ -5,8 +5,6 @@ struct CacheFacts: Sendable {
     /// Of each hour that something happened in, the newest last.
     var counts: [CacheCounts] = []
     var accesses: [CacheAccess] = []
-    /// Keys whose last change could not be written, to be erased.
-    var failed: Set<RequestKey> = []
 
-    var isEmpty: Bool { visited.isEmpty && counts.isEmpty && accesses.isEmpty && failed.isEmpty }
+    var isEmpty: Bool { visited.isEmpty && counts.isEmpty && accesses.isEmpty }
 }

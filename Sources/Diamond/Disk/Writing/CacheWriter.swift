@@ -87,7 +87,7 @@ final class CacheWriter: Sendable {
 
     /// The last change of a key that is not on disk yet: what a look-up has to believe before the disk.
     func pending(_ key: RequestKey) -> CacheChange? {
-        state.withLock { $0.latest[key]?.change ?? ($0.failed.contains(key) ? .delete(key) : nil) }
+        state.withLock { $0.latest[key]?.change ?? ($0.isOutdated(key) ? .delete(key) : nil) }
     }
 
     /// Returns when everything added before is on disk, or has failed, and what was too much is evicted.
@@ -124,7 +124,7 @@ final class CacheWriter: Sendable {
     }
 
     /// What the disk has under a key was written beside the changes, and is right.
-    func clearFailure(of key: RequestKey) { _ = state.withLock { $0.failed.remove(key) } }
+    func clearFailure(of key: RequestKey) { state.withLock { $0.forgetFailure(of: key) } }
 
     private func refuseFork() throws(CacheError) {
         guard getpid() != process else { return }
@@ -209,6 +209,8 @@ final class CacheWriter: Sendable {
     // One change that cannot be written (a body too large for the disk) must not take the others along.
     /// - Returns: the pages of the file afterwards, where they are asked for and known.
     private func write(_ group: [CacheChange], looks: Bool) -> CachePages? {
+        // Before anything is written: that may be a newer answer under one of the keys. Where it fails, so would each.
+        do throws(CacheError) { try eraseOutdated() } catch { return giveUp(group, error) }
         let facts = takeFacts()
         do throws(CacheError) {
             return try write(facts, with: group, looks: looks)
@@ -218,10 +220,34 @@ final class CacheWriter: Sendable {
             if group.count > 1, error.mayBeOfOneChange {
                 return group.map { write([$0], looks: looks) }.last.flatMap(\.self)
             }
-            activity.report(.cacheFailed(reason: error.message))
-            state.withLock { $0.failed.formUnion(group.map(\.key)) }
-            return nil
+            return giveUp(group, error)
         }
+    }
+
+    private func giveUp(_ group: [CacheChange], _ error: CacheError) -> CachePages? {
+        activity.report(.cacheFailed(reason: error.message))
+        let outdated = outdated(group.map(\.key))
+        state.withLock { $0.fail(outdated) }
+        return nil
+    }
+
+    /// Those of some keys that the disk has something under; where that cannot be read, all of them.
+    private func outdated(_ keys: [RequestKey]) -> [RequestKey] {
+        // There is nothing to remember then.
+        guard !state.withLock({ $0.isAllOutdated }) else { return [] }
+        let known = try? file.read { (connection) throws(SQLiteError) in
+            var known: [RequestKey] = []
+            for key in keys where try CacheTable.has(key, on: connection) { known.append(key) }
+            return known
+        }
+        return known ?? keys
+    }
+
+    private func eraseOutdated() throws(CacheError) {
+        let outdated = state.withLock { $0.outdated }
+        guard !outdated.isEmpty else { return }
+        for selection in outdated { try file.erase(selection, selection.names(by: file.number)) }
+        state.withLock { $0.forgetFailures() }
     }
 
     /// - Returns: whether what was to be confirmed is gone.
@@ -251,8 +277,9 @@ final class CacheWriter: Sendable {
 
     // Not put back where that fails: they would be tried again and again.
     private func write(_ facts: CacheFacts) {
-        guard !facts.isEmpty else { return }
+        guard !facts.isEmpty || state.withLock({ !$0.outdated.isEmpty }) else { return }
         do throws(CacheError) {
+            try eraseOutdated()
             _ = try write(facts, with: [], looks: false)
         } catch {
             activity.report(.cacheFailed(reason: error.message))
@@ -262,8 +289,6 @@ final class CacheWriter: Sendable {
     private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
         let capacity = eviction.capacity
         let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
-            // First, because the group may hold a newer answer under one of them.
-            for key in facts.failed { try CacheTable.delete(key, on: connection) }
             var gone: [RequestKey] = []
             for change in group where try write(change, on: connection) { gone.append(change.key) }
             let sampling = try Self.write(facts, capacity, on: connection)
@@ -271,7 +296,6 @@ final class CacheWriter: Sendable {
             return (sampling, looks ? try CacheTable.pages(on: connection) : nil, gone)
         }
         for key in gone { whenGone(key) }
-        state.withLock { $0.failed.subtract(facts.failed) }
         if let sampling { recorder.sample(sampling) }
         return pages
     }

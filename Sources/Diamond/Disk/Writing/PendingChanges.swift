@@ -5,6 +5,8 @@ struct PendingChanges {
     private static let groupCost = 4 << 20
     /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
     private static let mostVisits = 4096
+    /// Keys that are remembered one by one when their changes could not be written.
+    static let mostFailed = 4096
 
     var waiting: [CacheChange] = []
     /// What is not on disk yet, by key: the number of the change, and the change.
@@ -17,9 +19,16 @@ struct PendingChanges {
     var visited: Set<Int64> = []
     /// Of what goes with changes, and what could not be written; hits are counted apart.
     var counts: [CacheCounts] = []
-    /// Keys whose last change could not be written: what the disk has under them is older than it, and is erased
-    /// with the next change that can be.
-    var failed: Set<RequestKey> = []
+    private var failures = Failures()
+}
+
+/// Keys whose last change could not be written, as far as the disk has something under them: that is older, hidden from
+/// every look-up, and erased before anything else is written.
+private struct Failures {
+    var keys: Set<RequestKey> = []
+    /// Whether there were too many to be remembered: then anything on disk may be older than what was answered, and all of
+    /// it has to go.
+    var areTooMany = false
 }
 
 extension PendingChanges {
@@ -42,7 +51,7 @@ extension PendingChanges {
         case .store(let waiting): return waiting.stored.isUnchanged(since: old) ? .store(entry) : nil
         case .confirm(let waiting, _): return waiting.stored.isUnchanged(since: old) ? change : nil
         case .delete: return nil
-        case nil: return failed.contains(change.key) ? nil : change
+        case nil: return isOutdated(change.key) ? nil : change
         }
     }
 
@@ -61,8 +70,7 @@ extension PendingChanges {
     /// What goes along with the next transaction.
     mutating func takeFacts() -> CacheFacts {
         defer { (visited, counts) = ([], []) }
-        // The failed ones stay until they are erased: a look-up beside this must not find them.
-        return CacheFacts(visited: visited, counts: counts, failed: failed)
+        return CacheFacts(visited: visited, counts: counts)
     }
 
     /// Takes back what was not written, for the next transaction.
@@ -103,4 +111,32 @@ extension PendingChanges {
             if let number = latest[change.key]?.number, number <= written { latest[change.key] = nil }
         }
     }
+}
+
+// MARK: What could not be written
+
+extension PendingChanges {
+    /// Whether what the disk has under a key may be older than a change that could not be written.
+    func isOutdated(_ key: RequestKey) -> Bool { failures.areTooMany || failures.keys.contains(key) }
+
+    /// Whether nothing on disk is to be believed.
+    var isAllOutdated: Bool { failures.areTooMany }
+
+    /// What has to be erased before anything is written.
+    var outdated: [CacheSelection] {
+        failures.areTooMany ? [.all] : CacheSelection.groups(of: Array(failures.keys))
+    }
+
+    /// The last changes of some keys could not be written, and the disk has something older under them.
+    mutating func fail(_ keys: [RequestKey]) {
+        guard !failures.areTooMany else { return }
+        failures.keys.formUnion(keys)
+        if failures.keys.count > Self.mostFailed { failures = Failures(areTooMany: true) }
+    }
+
+    /// What was outdated is erased. It stays hidden until then: a look-up beside the erasing must not find it.
+    mutating func forgetFailures() { failures = Failures() }
+
+    /// What the disk has under a key is right.
+    mutating func forgetFailure(of key: RequestKey) { failures.keys.remove(key) }
 }
