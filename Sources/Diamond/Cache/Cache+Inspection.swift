@@ -60,7 +60,7 @@ extension Cache {
     /// What happened in every hour of the last days, by all processes of the store, the oldest first. What this process
     /// did since its last write is among it after ``flush()``.
     ///
-    /// - Parameter days: 30 by default; hours are kept for 400 days, and no older ones asked for.
+    /// - Parameter days: 30 by default, 400 at most. Of the hours in which something happened, the last 9,600 are kept.
     public func statistics(days: Int = 30) throws(CacheError) -> [CacheCounts] {
         let first = CacheCounts.hour(of: now()) - Int64(max(0, min(days, 400))) * 24
         return try file.read { (connection) throws(SQLiteError) in try CacheTable.hours(from: first, on: connection) }

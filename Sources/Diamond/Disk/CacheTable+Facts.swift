@@ -87,16 +87,18 @@ extension CacheTable {
 
     // MARK: Hours
 
-    /// 400 days.
-    private static let keptHours: Int64 = 400 * 24
+    /// As many as 400 days have.
+    static let keptHours: Int64 = 400 * 24
     private static let lastHour = CacheCounts.hour(of: times.upperBound)
 
     static func add(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        // A sum that is no integer any more would take the transaction along, and so each of the whole hour.
         let statement = try connection.statement(
             """
-            UPDATE hour SET hits = hits + ?, stale_hits = stale_hits + ?, revalidations = revalidations + ?,
-                misses = misses + ?, stores = stores + ?, evictions = evictions + ?, bytes_served = bytes_served + ?,
-                time_saved = time_saved + ?
+            UPDATE hour SET hits = min(hits, 1 << 53) + ?, stale_hits = min(stale_hits, 1 << 53) + ?,
+                revalidations = min(revalidations, 1 << 53) + ?, misses = min(misses, 1 << 53) + ?,
+                stores = min(stores, 1 << 53) + ?, evictions = min(evictions, 1 << 53) + ?,
+                bytes_served = min(bytes_served, 1 << 53) + ?, time_saved = min(time_saved, 1 << 53) + ?
             WHERE hour = ?
             """
         )
@@ -105,7 +107,7 @@ extension CacheTable {
         try statement.run()
         guard connection.changes == 0 else { return }
         try insert(counts, on: connection)
-        try deleteHours(before: counts.hour - keptHours, on: connection)
+        try deleteOldestHours(on: connection)
     }
 
     private static func insert(_ counts: CacheCounts, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
@@ -141,9 +143,11 @@ extension CacheTable {
         return hours
     }
 
-    private static func deleteHours(before hour: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        let statement = try connection.statement("DELETE FROM hour WHERE hour < ?")
-        try statement.bind(hour, at: 1)
+    // By their number, not by their age: on the word of a clock that is far ahead, no more than one is deleted.
+    private static func deleteOldestHours(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")
+        try statement.bind(keptHours, at: 1)
         try statement.run()
     }
 }

@@ -347,4 +347,51 @@ import Testing
         #expect(try cache.statistics(days: .max).map(\.misses) == [1])
         #expect(try cache.statistics(days: .min).map(\.misses) == [1])
     }
+
+    @Test func `is counted by hours that no reading of the clock deletes`() async throws {
+        let clock = ManualClock()
+        let cache = try Cache(temporary.store, now: { clock.milliseconds })
+        let century = 36_525.0 * 86_400
+        for jump in [0, 3600, century, 3600, 3600 - century] {
+            clock.advance(by: jump)
+            cache.countMiss()
+            await cache.flush()
+        }
+        #expect(try cache.statistics(days: 1).map(\.misses) == [1, 1, 1, 1, 1])
+    }
+
+    @Test func `is counted by as many hours as 400 days have, the oldest of which go`() async throws {
+        let cache = try Cache(temporary.store)
+        try temporary.execute(
+            """
+            WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 9600)
+            INSERT INTO hour SELECT n, 1, 0, 0, 0, 0, 0, 0, 0 FROM number
+            """
+        )
+        cache.countMiss()
+        await cache.flush()
+        #expect(try temporary.rows("hour") == 9600)
+        #expect(try temporary.rows("hour WHERE hour = 1") == 0)
+    }
+
+    @Test func `is counted and stored in an hour whose row holds what nobody has written`() async throws {
+        let clock = ManualClock()
+        let cache = try Cache(temporary.store, memoryCapacity: 0, now: { clock.milliseconds })
+        let entry = try CacheEntry.stub("a")
+        cache.countMiss()
+        await cache.flush()
+        try temporary.execute(
+            """
+            UPDATE hour SET hits = ~(1 << 63), stale_hits = ~(1 << 63), revalidations = ~(1 << 63), misses = ~(1 << 63),
+                stores = ~(1 << 63), evictions = ~(1 << 63), bytes_served = ~(1 << 63), time_saved = ~(1 << 63)
+            """
+        )
+        for source in [Response.Source.cache, .stale, .revalidated] {
+            cache.count(source, of: entry.stored, under: entry.key)
+        }
+        cache.countMiss()
+        cache.store(entry)
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
+    }
 }
