@@ -98,6 +98,20 @@ import Testing
         }
     }
 
+    @Test func `sums up the largest hours there can be`() async throws {
+        _ = try Cache(cachectl.temporary.store)
+        let today = Int64(Date().timeIntervalSince1970) / 86_400
+        for hour in 0..<24 {
+            let values = Array(repeating: "1 << 53", count: 8).joined(separator: ", ")
+            try cachectl.temporary.write("INSERT INTO hour VALUES (\(today * 24 + Int64(hour)), \(values))")
+        }
+        let table = try await cachectl("stats", "--days", "2")
+        #expect(table.status == 0, "\(table.errors)")
+        let cells = table.text.split(separator: "\n").last?.split(separator: " ").map(String.init) ?? []
+        #expect(cells.dropFirst().first == "\(Int64(24) << 53)")
+        #expect(cells.suffix(2) == ["75", "%"], "\(table.text)")
+    }
+
     @Test func `sums the hours up by day`() async throws {
         try await fill()
         for _ in 0..<2 {
