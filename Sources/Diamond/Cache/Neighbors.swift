@@ -56,7 +56,7 @@ final class Neighbors: Sendable {
 
     private func look(_ known: State) -> News? {
         do throws(CacheError) {
-            try file.reopenIfReplaced()
+            try file.reopenIfReplaced(patience: CacheFile.moment)
             let generation = file.generation
             let (names, newest) = try file.read { (connection) throws(SQLiteError) in
                 try CacheTable.changes(after: known.lastChange, on: connection)

@@ -77,9 +77,9 @@ extension CacheFile {
     /// `nil` where it cannot be had for a file that is there: in a directory that cannot be written, it stays the one.
     private static func openingLock(of store: Store) throws(SQLiteError) -> FileLock? {
         do {
-            return try FileLock(store.lockPath)
+            return try FileLock(store.lockPath, patience: store.lockPatience)
         } catch {
-            guard FileNumber(store.cachePath) != nil else { throw error }
+            guard error.code != .busy, FileNumber(store.cachePath) != nil else { throw error }
             return nil
         }
     }
@@ -127,7 +127,7 @@ extension CacheFile {
     }
 
     private static func lock(of store: Store) throws(CacheError) -> FileLock {
-        do { return try FileLock(store.lockPath) } catch { throw CacheError(error) }
+        do { return try FileLock(store.lockPath, patience: store.lockPatience) } catch { throw CacheError(error) }
     }
 
     /// One damaged file is enough to look into.

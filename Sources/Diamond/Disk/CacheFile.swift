@@ -14,6 +14,9 @@ final class CacheFile: Sendable {
         var generation = 0
     }
 
+    /// What a look-up may wait for another process.
+    static let moment: Duration = .milliseconds(100)
+
     let store: Store
     /// Of its file.
     private let path: String
@@ -89,28 +92,33 @@ final class CacheFile: Sendable {
     // MARK: Another file
 
     /// Opens the file anew where it is no longer the one that was opened: removed, or set aside by another process.
-    func reopenIfReplaced() throws(CacheError) {
+    ///
+    /// - Parameter patience: how long it waits at most for another process that does so: the next time it is tried again.
+    func reopenIfReplaced(patience: Duration = .seconds(1)) throws(CacheError) {
         let now = FileNumber(path)
         let (database, known) = state.withLock { ($0.database, $0.number) }
         // Where there is none, it may have gone before its number was taken.
         guard mends, now == nil || now != known else { return }
-        try reopen(database)
+        try reopen(database, store.waiting(atMost: patience))
     }
 
+    // Whoever has read waits for its answer meanwhile.
     private func mend(_ damaged: SQLiteDatabase) {
         guard mends, state.withLock({ $0.database === damaged }) else { return }
+        let store = store.waiting(atMost: Self.moment)
         do throws(CacheError) {
             let number = state.withLock { $0.number }
             if let place = try Self.setAside(store, unlessOtherThan: number) {
                 activity.report(.cacheSetAside(file: place))
             }
-            try reopen(damaged)
+            try reopen(damaged, store)
         } catch {
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    private func reopen(_ old: SQLiteDatabase) throws(CacheError) {
+    /// - Parameter store: with the patience for this once.
+    private func reopen(_ old: SQLiteDatabase, _ store: Store) throws(CacheError) {
         try store.create()
         let (database, kept, number) = try Self.open(store, seal, secret: secret, mends: true, activity)
         let sealing = seal.map { Sealing($0, secret: kept) }

@@ -3,20 +3,38 @@ import Foundation
 
 /// A lock between processes, held until it is dropped or its process ends.
 final class FileLock {
+    /// Between two looks: the system knows no waiting that comes to an end.
+    private static let pause: Duration = .milliseconds(10)
+
     private let descriptor: Int32
 
-    /// Waits for whoever has it.
-    init(_ path: String) throws(SQLiteError) {
+    /// Waits for whoever has it, but not for ever: who has been stopped keeps it.
+    ///
+    /// - Parameters:
+    ///   - patience: how long at most, about; then that is the error `busy`.
+    ///   - sleep: lets some time go by.
+    init(
+        _ path: String,
+        patience: Duration,
+        sleep: (Duration) -> Void = { usleep(useconds_t($0.milliseconds * 1000)) }
+    ) throws(SQLiteError) {
         descriptor = open(path, O_CREAT | O_CLOEXEC | O_RDWR, 0o600)
-        guard descriptor >= 0, Self.wait(for: descriptor) else {
-            throw SQLiteError(errno: errno, "cannot be locked", path: path)
+        guard descriptor >= 0 else { throw SQLiteError(errno: errno, "cannot be locked", path: path) }
+        var rest = patience
+        while try !Self.take(descriptor, path) {
+            guard rest > .zero else { throw SQLiteError(.busy, "is locked", path: path) }
+            sleep(Self.pause)
+            rest -= Self.pause
         }
     }
 
-    // A signal is no answer.
-    private static func wait(for descriptor: Int32) -> Bool {
-        while flock(descriptor, LOCK_EX) != 0 { if errno != EINTR { return false } }
-        return true
+    /// - Returns: whether nobody else has it.
+    private static func take(_ descriptor: Int32, _ path: String) throws(SQLiteError) -> Bool {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return true }
+        let reason = errno
+        // A signal is no answer.
+        guard reason != EWOULDBLOCK, reason != EINTR else { return false }
+        throw SQLiteError(errno: reason, "cannot be locked", path: path)
     }
 
     deinit {

@@ -10,6 +10,9 @@ public struct Store: Hashable, Sendable {
     public var replayDirectory: URL
     /// The SQLite VFS of its files, by name; `nil` is the default.
     package var vfs: String?
+    /// How long opening the cache waits for another process that opens, makes or sets aside its file: as long as SQLite
+    /// waits for one that writes.
+    package var lockPatience: Duration = .seconds(30)
 
     public init(directory: URL) { (self.directory, replayDirectory) = (directory, directory) }
 
@@ -53,16 +56,27 @@ public struct Store: Hashable, Sendable {
     /// Locked while the file is opened, made or set aside.
     var lockPath: String { Self.path("cache.lock", in: directory) }
 
-    /// Refuses a directory that holds no cache yet, and one that cannot be looked into: of that nobody knows.
+    /// The same, with less patience.
+    func waiting(atMost patience: Duration) -> Store {
+        var store = self
+        store.lockPatience = min(lockPatience, patience)
+        return store
+    }
+
+    /// Refuses a directory that holds no cache yet, and one that cannot be looked into.
     func requireCache() throws(CacheError) {
-        guard FileNumber(cachePath) == nil else { return }
-        let reason = errno
-        guard [ENOENT, ENOTDIR].contains(reason) else {
-            let text = String(cString: strerror(reason))
-            throw CacheError(
-                .cannotOpen, "cannot look into \(directory.path) (\(text)): do so as its owner, or name another store")
-        }
+        guard try !Self.isThere(cachePath, in: directory) else { return }
         throw CacheError(.noStore, "there is no store in \(directory.path): send a request with it, or name another")
+    }
+
+    /// Whether a directory has a file. Refuses one that cannot be looked into: of that nobody knows.
+    static func isThere(_ path: String, in directory: URL) throws(CacheError) -> Bool {
+        guard FileNumber(path) == nil else { return true }
+        let reason = errno
+        if [ENOENT, ENOTDIR].contains(reason) { return false }
+        let text = String(cString: strerror(reason))
+        throw CacheError(
+            .cannotOpen, "cannot look into \(directory.path) (\(text)): do so as its owner, or name another store")
     }
 
     /// Makes the directory, for its owner only, where it is missing.

@@ -1,0 +1,93 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Who opens the file anew has it open for itself: to the system, that is another one, as another process is.
+@Suite(.timeLimit(.minutes(5))) struct `The lock of a store` {
+    let temporary = TemporaryStore()
+
+    /// One that somebody has, and never lets go of.
+    private func held() throws -> FileLock {
+        try temporary.store.create()
+        return try FileLock(temporary.store.lockPath, patience: .zero)
+    }
+
+    /// The store of somebody who does not wait.
+    private var hasty: Store {
+        var store = temporary.store
+        store.lockPatience = .zero
+        return store
+    }
+
+    @Test func `is waited for`() throws {
+        var lock: FileLock? = try held()
+        var waits = 0
+        let other = try FileLock(temporary.store.lockPath, patience: .seconds(30)) { _ in
+            waits += 1
+            if waits == 3 { lock = nil }
+        }
+        #expect(waits == 3 && lock == nil)
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `is not waited for longer than is said`() throws {
+        let lock = try held()
+        var waited = Duration.zero
+        let error = #expect(throws: SQLiteError.self) {
+            try FileLock(temporary.store.lockPath, patience: .seconds(30)) { waited += $0 }
+        }
+        #expect(error?.code == .busy && waited == .seconds(30))
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func `is waited for as long as a file that is written`() {
+        let patience = Duration.milliseconds(SQLiteConfiguration(applicationID: 0, migrations: []).busyTimeout)
+        #expect(temporary.store.lockPatience == patience)
+        #expect(temporary.store.waiting(atMost: .seconds(1)).lockPatience == .seconds(1))
+        #expect(hasty.waiting(atMost: .seconds(1)).lockPatience == .zero)
+    }
+
+    @Test(arguments: [false, true])
+    func `that nobody lets go of turns a cache off, and lets requests through`(isThere: Bool) async throws {
+        if isThere { _ = try Cache(temporary.store) }
+        let lock = try held()
+        var configuration = Engine.Configuration(store: hasty)
+        configuration.transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        let engine = Engine(configuration)
+        #expect(engine.cache == nil && engine.cacheFailure?.code == .busy)
+        #expect(engine.cacheFailure?.message.contains("another process holds the file; try again") == true)
+        for _ in 0..<2 { #expect(try await engine.send(Request("http://h/")).source == .network) }
+        withExtendedLifetime(lock) {}
+        #expect(FileManager.default.fileExists(atPath: temporary.store.cachePath) == isThere)
+    }
+
+    @Test func `that nobody lets go of keeps no look-up, and is tried again`() async throws {
+        let (uptime, failures, activity) = (Guarded<UInt64>(0), Guarded(0), Activity())
+        let observation = activity.observe { event in
+            if case .cacheFailed = event { failures.withLock { $0 += 1 } }
+        }
+        let cache = try Cache(hasty, activity: activity, memoryCapacity: 0, uptime: { uptime.withLock { $0 } })
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        await cache.flush()
+        var lock: FileLock? = try held()
+        try FileManager.default.removeItem(atPath: temporary.store.cachePath)
+        uptime.withLock { $0 += Neighbors.interval }
+        _ = cache.find(entry.key, request: entry.request)
+        #expect(failures.withLock { $0 } == 1)
+        withExtendedLifetime(lock) {}
+        lock = nil
+        uptime.withLock { $0 += Neighbors.interval }
+        #expect(cache.find(entry.key, request: entry.request) == nil)
+        cache.store(entry)
+        await cache.flush()
+        #expect(try Cache(temporary.store, memoryCapacity: 0).findOnDisk(entry.key, request: entry.request) != nil)
+        #expect(failures.withLock { $0 } == 1)
+        withExtendedLifetime(observation) {}
+    }
+}
