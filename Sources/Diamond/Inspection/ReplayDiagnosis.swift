@@ -39,12 +39,20 @@ package struct ReplayDiagnosis: Sendable {
 
     /// `nil` where the store has no queue.
     package init?(of store: Store) {
-        guard FileManager.default.fileExists(atPath: store.replayPath) else { return nil }
         self.store = store
         files = ["", "-wal", "-shm"].compactMap {
             CacheDiagnosis.File(store.replayPath + $0, name: "replay.sqlite\($0)")
         }
-        do throws(SQLiteError) { try read() } catch { failure = ReplayError(error) }
+        do throws(ReplayError) {
+            guard try store.hasQueue() else { return nil }
+            try look()
+        } catch {
+            failure = error
+        }
+    }
+
+    private mutating func look() throws(ReplayError) {
+        do throws(SQLiteError) { try read() } catch { throw ReplayError(error) }
     }
 
     private mutating func read() throws(SQLiteError) {

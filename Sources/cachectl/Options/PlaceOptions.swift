@@ -23,12 +23,16 @@ struct PlaceOptions: ParsableArguments {
 
     /// `nil` where there is a store, and nothing was ever queued in it: nothing to list, and nothing amiss.
     func findQueue() throws -> ReplayQueue? {
-        let location = location
-        let isThere = [location.directory, location.replayDirectory].contains {
-            FileManager.default.fileExists(atPath: $0.path)
+        do throws(ReplayError) {
+            return try ReplayQueue(existing: location)
+        } catch {
+            guard error.code == .noStore, isThere else { throw Failure.report(error) }
+            return nil
         }
-        guard isThere, !FileManager.default.fileExists(atPath: location.replayPath) else { return try openQueue() }
-        return nil
+    }
+
+    private var isThere: Bool {
+        [location.directory, location.replayDirectory].contains { FileManager.default.fileExists(atPath: $0.path) }
     }
 }
 #endif

@@ -68,6 +68,16 @@ import Testing
         #expect(complaints.first?.contains(ill.what) == true && complaints.first?.contains(ill.remedy) == true)
     }
 
+    // As that of a directory that nobody lets it read, also to root.
+    @Test func `ends with 4 where nobody can look whether there is one`() async throws {
+        try await cachectl.store([StoredEntry(url: "https://a.example/")])
+        let path = cachectl.temporary.store.replayPath
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+        let outcome = try await cachectl("doctor")
+        #expect(outcome.status == 4, "\(outcome.text)")
+        #expect(outcome.text.contains("! the queue cannot be used: cannot look into "), "\(outcome.text)")
+    }
+
     @Test(arguments: [
         ("PRAGMA user_version = 99", "update this program"), ("PRAGMA application_id = 1", "another program"),
     ])

@@ -214,6 +214,29 @@ import Testing
         #expect(cachectl.files().isEmpty)
     }
 
+    /// Why nobody knows what is in it; root may look where it likes, but not along a link to itself.
+    enum Veil: CaseIterable { case link, mode }
+
+    @Test(
+        arguments: ["list", "keys", "history", "export", "show 1", "retry 1", "replay --dry-run"],
+        Veil.allCases.filter { geteuid() != 0 || $0 == .link })
+    func `says that it cannot look into a store, and not that nothing is queued`(
+        command: String,
+        veil: Veil
+    ) async throws {
+        let (directory, path) = (cachectl.temporary.directory, cachectl.temporary.store.replayPath)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        switch veil {
+        case .link: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+        case .mode: try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: directory.path)
+        }
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path) }
+        let outcome = try await cachectl(["queue"] + command.split(separator: " ").map(String.init))
+        #expect(outcome.status == 4 && outcome.text.isEmpty, "\(outcome.text)")
+        #expect(outcome.errors.contains("cannot look into \(directory.path) ("), "\(outcome.errors)")
+        #expect(outcome.errors.contains(": do so as its owner, or name another store"))
+    }
+
     @Test(arguments: [
         "list", "show 1", "retry 1", "hold --queue", "release --all", "discard 1 --dry-run", "redrive 1", "edit 1",
         "keys",

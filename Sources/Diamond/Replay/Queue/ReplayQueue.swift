@@ -43,7 +43,7 @@ public final class ReplayQueue: Sendable {
     ///
     /// - Throws: ``ReplayError``: `noStore` where there is none.
     package convenience init(existing store: Store) throws(ReplayError) {
-        guard FileManager.default.fileExists(atPath: store.replayPath) else {
+        guard try store.hasQueue() else {
             let place = store.replayDirectory.path
             throw ReplayError(.noStore, "there is no queue in \(place): add a request to it, or name another store")
         }
@@ -166,6 +166,15 @@ extension Store {
         var configuration = DiamondSchema.replay
         configuration.vfs = vfs
         return configuration
+    }
+
+    /// Whether anything was ever queued. Refuses a directory that cannot be looked into: of that nobody knows.
+    func hasQueue() throws(ReplayError) -> Bool {
+        do throws(CacheError) {
+            return try Self.isThere(replayPath, in: replayDirectory)
+        } catch {
+            throw ReplayError(.cannotOpen, error.message)
+        }
     }
 }
 
