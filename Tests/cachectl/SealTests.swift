@@ -156,6 +156,22 @@ import Testing
         #expect(try Cache(store, seal: seal).rules.digest(of: [1]) == digest)
     }
 
+    @Test func `ends with 1, and tells what is left, where verifying mends not all`() async throws {
+        _ = try await fill(id: "2026")
+        try cachectl.temporary.run(
+            "DELETE FROM fact WHERE name LIKE 'secret%'; INSERT INTO tag VALUES (9, 'x')")
+        let repaired = try await cachectl("verify", "--repair")
+        #expect(repaired.status == 1)
+        #expect(repaired.text.contains("left to the next program with the key"), "\(repaired.text)")
+        #expect(repaired.text.hasSuffix(": 2 findings, 1 left\n"), "\(repaired.text)")
+        #expect(repaired.errors.contains("cachectl: not mended: secret: is missing\n"), "\(repaired.errors)")
+        let report = try #require(try await cachectl.object("verify", "--repair"))
+        #expect((report["left"] as? [[String: String]])?.map { $0["kind"] } == ["secret"])
+        _ = try Cache(cachectl.temporary.store, seal: AESGCMSeal(key: Self.key, id: "2026"))
+        let mended = try #require(try await cachectl.object("verify", "--repair"))
+        #expect(mended["left"] == nil && (mended["findings"] as? [Any])?.isEmpty == true)
+    }
+
     @Test func `takes no key as an argument`() async throws {
         #expect(try await cachectl("list", "--key", Self.hexadecimal).status == 64)
     }

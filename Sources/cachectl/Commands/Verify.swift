@@ -8,8 +8,9 @@ struct Verify: ParsableCommand {
         discussion: """
             Programs may use it meanwhile. Ends with 1 when something is wrong and not mended. --repair drops what is \
             damaged, and makes indexes, triggers and tables that are missing; a file that SQLite finds malformed, or whose \
-            tables have other columns, is set aside, and begins anew. Entries of a sealed store are held \
-            against their seals, too, where the key is given.
+            tables have other columns, is set aside, and begins anew. Where it has found something it reads the store once \
+            more, and tells what is left. Entries of a sealed store are held against their seals, too, where the key is \
+            given.
             """
     )
 
@@ -20,15 +21,30 @@ struct Verify: ParsableCommand {
 
     func run() throws {
         let seal = try store.sealing.seal()
-        let isMended: Bool
+        let isSound: Bool
         do throws(CacheError) {
             let inspection = try CacheInspection(of: store.location, seal: seal)
             tellLocked(inspection)
-            isMended = repair ? show(inspection, try inspection.repair()) : show(inspection)
+            isSound = try repair ? mend(inspection, seal) : show(inspection)
         } catch {
             throw Failure.report(error)
         }
-        if !isMended { throw Failure.damaged }
+        if !isSound { throw Failure.damaged }
+    }
+
+    private func mend(_ inspection: CacheInspection, _ seal: AESGCMSeal?) throws(CacheError) -> Bool {
+        let repairs = try inspection.repair()
+        return show(inspection, repairs, left: repairs.isEmpty ? [] : try left(seal))
+    }
+
+    /// What is wrong still. A file that was set aside may have no other in its place, with nothing to be wrong.
+    private func left(_ seal: AESGCMSeal?) throws(CacheError) -> [CacheFinding] {
+        do throws(CacheError) {
+            return try CacheInspection(of: store.location, seal: seal).findings
+        } catch {
+            guard error.code == .noStore else { throw error }
+            return []
+        }
     }
 
     private func tellLocked(_ inspection: CacheInspection) {
@@ -50,15 +66,22 @@ struct Verify: ParsableCommand {
         return findings.isEmpty
     }
 
-    private func show(_ inspection: CacheInspection, _ repairs: [CacheRepair]) -> Bool {
-        let rows = repairs.map { FindingRow($0.finding, done: $0.done ?? "gone meanwhile") }
+    /// - Returns: whether all is well.
+    private func show(_ inspection: CacheInspection, _ repairs: [CacheRepair], left: [CacheFinding]) -> Bool {
+        let rows = repairs.map { repair in
+            let isLeft = left.contains(repair.finding)
+            return FindingRow(repair.finding, done: repair.done ?? (isLeft ? "still there" : "gone meanwhile"))
+        }
         if store.json {
-            Output.json(VerificationReport(inspection, rows))
+            Output.json(VerificationReport(inspection, rows, left: left.map { FindingRow($0) }))
         } else {
             show(rows)
-            Output.line(Self.summary(inspection) + (rows.isEmpty ? "" : ", mended"))
+            let outcome = left.isEmpty ? "mended" : "\(left.count) left"
+            Output.line(Self.summary(inspection) + (rows.isEmpty ? "" : ", \(outcome)"))
         }
-        return true
+        for finding in left { Output.note("cachectl: not mended: \(FindingRow(finding).title)") }
+        if !left.isEmpty { Output.note("'cachectl purge --all' erases what cannot be mended, and all the rest") }
+        return left.isEmpty
     }
 
     private func show(_ rows: [FindingRow]) {
@@ -86,8 +109,11 @@ private struct VerificationReport: Encodable {
     /// Entries whose seals were not opened; absent where there are none.
     var locked: Int?
     var findings: [FindingRow]
+    /// With `--repair`: what is wrong still; absent where nothing is.
+    var left: [FindingRow]?
 
-    init(_ inspection: CacheInspection, _ findings: [FindingRow]) {
+    init(_ inspection: CacheInspection, _ findings: [FindingRow], left: [FindingRow] = []) {
+        self.left = left.isEmpty ? nil : left
         entries = inspection.entries
         bodyBytes = inspection.bodyBytes
         locked = inspection.locked > 0 ? inspection.locked : nil
@@ -111,6 +137,9 @@ private struct FindingRow: Encodable {
         what = finding.what
         self.done = done
     }
+
+    /// In few words.
+    var title: String { "\(kind.rawValue)\(key.map { " \($0.prefix(12))" } ?? ""): \(what)" }
 
     var cells: [String] {
         [kind.rawValue, key.map { String($0.prefix(12)) } ?? "-", what] + (done.map { [$0] } ?? []) + [url ?? "-"]
