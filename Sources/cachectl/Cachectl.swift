@@ -12,7 +12,8 @@ struct Cachectl: AsyncParsableCommand {
 
             The key of a sealed store is read from --key-file, a file that only its owner may read, or from the variable \
             DIAMOND_CACHE_KEY; its name, where it has one, is --key-id or DIAMOND_CACHE_KEY_ID. Without it, what is sealed \
-            is shown as •••.
+            is shown as •••. Older keys open what they have sealed: give each with a --key-file and --key-id of its own, or \
+            behind a space in the variables; the first key is the one that seals.
 
             EXIT CODES
               0   done

@@ -172,6 +172,59 @@ import Testing
         #expect(mended["left"] == nil && (mended["findings"] as? [Any])?.isEmpty == true)
     }
 
+    // MARK: Several keys
+
+    /// A store with one answer of an older key and one of the key that has taken its place.
+    private func rotate() async throws {
+        _ = try await fill(id: "2025")
+        let cache = try Cache(
+            cachectl.temporary.store,
+            seal: AESGCMSeal(key: Self.newKey, id: "2026", olderKeys: ["2025": Self.key]), memoryCapacity: 0)
+        cache.store(try StoredEntry(url: "http://h/newer-path").cacheEntry(storedAt: 1, cache.rules))
+        await cache.flush()
+    }
+
+    private static let newKey = Data((0..<32).map { UInt8($0 * 3 + 5) })
+
+    private func keyFiles() throws -> [String] {
+        let older = try cachectl.file("older", Self.hexadecimal)
+        let files = [try keyFile(Self.newKey), older]
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: older)
+        return files
+    }
+
+    @Test func `reads with several keys what each has sealed, and names the one that is missing`() async throws {
+        try await rotate()
+        let files = try keyFiles()
+        let both = ["--key-file", files[0], "--key-file", files[1], "--key-id", "2026", "--key-id", "2025"]
+        let listed = try await cachectl(["list"] + both)
+        #expect(listed.status == 0 && listed.errors.isEmpty, "\(listed.errors)")
+        #expect(listed.text.contains("/secret-path\n") && listed.text.contains("/newer-path\n"), "\(listed.text)")
+        let environment = [
+            "DIAMOND_CACHE_KEY": "\(Hex.text(of: Self.newKey)) \(Self.hexadecimal)",
+            "DIAMOND_CACHE_KEY_ID": "2026 2025",
+        ]
+        let named = try await cachectl("list", environment: environment)
+        #expect(named.text.contains("/secret-path\n") && named.text.contains("/newer-path\n"), "\(named.text)")
+        let newer = try await cachectl("list", "--key-file", files[0], "--key-id", "2026")
+        #expect(newer.status == 5)
+        #expect(newer.text.contains("/newer-path\n") && newer.text.contains("•••\n"), "\(newer.text)")
+        let complaint = "cachectl: the store has entries sealed with the key '2025': give it, too"
+        #expect(newer.errors.hasPrefix(complaint), "\(newer.errors)")
+    }
+
+    @Test func `refuses names without keys, and any key that is none`() async throws {
+        try await rotate()
+        let files = try keyFiles()
+        let names = ["--key-id", "2026", "--key-id", "2025"]
+        let nameless = try await cachectl(["list", "--key-file", files[0]] + names)
+        #expect(nameless.status == 64 && nameless.errors.contains("more names of keys than keys"), "\(nameless.errors)")
+        let empty = try cachectl.file("empty", "")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: empty)
+        let bad = try await cachectl("list", "--key-file", files[0], "--key-file", empty)
+        #expect(bad.status == 64 && bad.errors.contains("there is no key in \(empty)"), "\(bad.errors)")
+    }
+
     @Test func `takes no key as an argument`() async throws {
         #expect(try await cachectl("list", "--key", Self.hexadecimal).status == 64)
     }

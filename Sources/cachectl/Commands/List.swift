@@ -68,7 +68,7 @@ struct List: ParsableCommand {
         if isMore, !store.json, let last = listings.last {
             Output.note("there is more: --after \(CacheCursor(behind: last, by: by))")
         }
-        if listings.contains(where: \.isLocked) { try store.refuseLocked(cache) }
+        if listings.contains(where: \.isLocked) { try store.refuseLockedEntries(in: cache) }
     }
 
     private func selections(_ now: Int64) -> [CacheSelection] {

@@ -20,7 +20,8 @@ struct Show: ParsableCommand {
         let listing = try KeyArgument(key).find(in: cache)
         if listing.isLocked {
             if !body { showClear(EntryRow(listing, now: Date().milliseconds)) }
-            throw Failure.report(Failure.sealed, try store.sealing.complaint(of: cache) ?? "the entry cannot be opened")
+            let complaint = try store.sealing.complaintOfEntries(in: cache)
+            throw Failure.report(Failure.sealed, complaint ?? "the entry cannot be opened")
         }
         do throws(CacheError) {
             let form = try cache.canonicalForm(of: listing.key) ?? ""

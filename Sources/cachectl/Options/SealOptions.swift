@@ -3,50 +3,91 @@ import ArgumentParser
 import Diamond
 import Foundation
 
-/// The key of a sealed store: from a file or the environment, never an argument, which all processes of a machine can
-/// read.
+/// The keys of a sealed store: from files or the environment, never an argument, which all processes of a machine can read.
 struct SealOptions: ParsableArguments {
     static let variable = "DIAMOND_CACHE_KEY"
     static let idVariable = "DIAMOND_CACHE_KEY_ID"
 
     @Option(
+        name: .customLong("key-file"),
         help: ArgumentHelp(
-            "A file, readable by its owner only, with the key of a sealed store: hexadecimal, base64 or raw.",
+            "A file, readable by its owner only, with the key of a sealed store: hexadecimal, base64 or raw. Again for each "
+                + "older key, behind the one that seals.",
             valueName: "FILE"))
-    var keyFile: String?
+    var keyFiles: [String] = []
 
     @Option(
         name: .customLong("key-id"),
-        help: ArgumentHelp("The key's name, where the store's programs give it one.", valueName: "ID"))
-    var keyID: String?
+        help: ArgumentHelp(
+            "The key's name, where the store's programs give it one. Again for each older key, in the same order.",
+            valueName: "ID"))
+    var keyIDs: [String] = []
 
-    /// `nil` where no key is given.
+    /// With the first key, and the others as older ones; `nil` where none is given.
     func seal() throws -> AESGCMSeal? {
-        let environment = ProcessInfo.processInfo.environment
-        let id = keyID ?? environment[Self.idVariable].flatMap { $0.isEmpty ? nil : $0 }
-        if let keyFile {
-            let bytes = try contents(of: keyFile)
-            return try seal(Self.key(in: bytes) ?? bytes, id, from: "in \(keyFile)")
+        let keys = try keys()
+        guard let first = keys.first else { return nil }
+        let older = Dictionary(keys.dropFirst().map { ($0.id, $0.bytes) }) { first, _ in first }
+        do throws(CacheSealError) {
+            return try AESGCMSeal(key: first.bytes, id: first.id, olderKeys: older)
+        } catch {
+            throw Failure.report(Failure.usage, error.message)
         }
-        guard let text = environment[Self.variable], !text.isEmpty else { return nil }
-        return try seal(Self.key(in: Data(text.utf8)) ?? Data(), id, from: "in \(Self.variable)")
     }
 
-    private func seal(_ key: Data, _ id: String?, from place: String) throws -> AESGCMSeal {
-        do throws(CacheSealError) {
-            return try AESGCMSeal(key: key, id: id)
-        } catch {
+    private func keys() throws -> [(id: String, bytes: Data)] {
+        let keys = try unnamedKeys()
+        let names = names(of: keys.count)
+        guard names.count <= max(1, keys.count) else {
+            throw Failure.report(Failure.usage, "there are more names of keys than keys: give each key one at most")
+        }
+        return keys.enumerated().map { number, key in
+            (number < names.count ? names[number] : AESGCMSeal.id(of: key), key)
+        }
+    }
+
+    private func unnamedKeys() throws -> [Data] {
+        guard keyFiles.isEmpty else {
+            return try keyFiles.map { file in
+                let bytes = try contents(of: file)
+                return try checked(Self.key(in: bytes) ?? bytes, from: "in \(file)")
+            }
+        }
+        let text = environment(Self.variable)
+        guard !text.isEmpty else { return [] }
+        let words = text.split(whereSeparator: \.isWhitespace)
+        return try (words.isEmpty ? [""] : words).map { word in
+            try checked(Self.key(in: Data(word.utf8)) ?? Data(), from: "in \(Self.variable)")
+        }
+    }
+
+    /// In the variable, names of several keys are words; that of one may be anything.
+    private func names(of count: Int) -> [String] {
+        guard keyIDs.isEmpty else { return keyIDs }
+        let text = environment(Self.idVariable)
+        guard count > 1 else { return text.isEmpty ? [] : [text] }
+        return text.split(whereSeparator: \.isWhitespace).map(String.init)
+    }
+
+    private func environment(_ name: String) -> String { ProcessInfo.processInfo.environment[name] ?? "" }
+
+    private func checked(_ key: Data, from place: String) throws -> Data {
+        guard Self.sizes.contains(key.count) else {
             let forms = "write 16, 24 or 32 random bytes in hexadecimal digits or base64"
             throw Failure.report(Failure.usage, "there is no key \(place): \(forms)")
         }
+        return key
     }
+
+    /// Bytes of a key.
+    private static let sizes = [16, 24, 32]
 
     /// What a text writes: hexadecimal digits, or base64. Digits first: they could be base64, too.
     private static func key(in bytes: Data) -> Data? {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
         let readings = [Data(hexadecimal: word), Data(base64Encoded: word)]
-        return readings.compactMap { $0 }.first { [16, 24, 32].contains($0.count) }
+        return readings.compactMap { $0 }.first { sizes.contains($0.count) }
     }
 
     private func contents(of path: String) throws -> Data {
@@ -71,18 +112,33 @@ struct SealOptions: ParsableArguments {
 }
 
 extension SealOptions {
-    /// Why entries stay closed, and what to do; `nil` where the key given, or none, opens them.
+    /// Why the store stays closed, and what to do; `nil` where one of the keys given, or none, opens it.
     func complaint(of cache: Cache) throws -> String? {
-        let given = try seal()?.keyID
+        let given = try keys().map(\.id)
         let ids: [String]
         do throws(CacheError) { ids = try cache.keyIDs() } catch { throw Failure.report(error) }
-        guard !ids.isEmpty, given.map(ids.contains) != true else { return nil }
-        let names = ids.map { "'\($0)'" }.joined(separator: ", ")
+        guard !ids.isEmpty, !given.contains(where: ids.contains) else { return nil }
+        let names = Self.quoted(ids)
         let remedy = "with --key-file or in \(Self.variable)"
-        guard let given else { return "the store is sealed with the key \(names): give it \(remedy)" }
-        let sealed = "the store is sealed with the key \(names), not '\(given)'"
+        guard !given.isEmpty else { return "the store is sealed with the key \(names): give it \(remedy)" }
+        let sealed = "the store is sealed with the key \(names), not \(Self.quoted(given))"
         return "\(sealed): give that \(remedy), or its name with --key-id"
     }
+
+    /// The same, or why entries of an open store stay closed: an older key has sealed them.
+    func complaintOfEntries(in cache: Cache) throws -> String? {
+        if let complaint = try complaint(of: cache) { return complaint }
+        let given = try keys().map(\.id)
+        let ids: [String]
+        do throws(CacheError) { ids = try cache.seals().keys.filter { !given.contains($0) } } catch {
+            throw Failure.report(error)
+        }
+        guard !ids.isEmpty else { return nil }
+        let sealed = "the store has entries sealed with the key \(Self.quoted(ids.sorted()))"
+        return "\(sealed): give it, too, behind the one that seals now"
+    }
+
+    private static func quoted(_ ids: [String]) -> String { ids.map { "'\($0)'" }.joined(separator: ", ") }
 }
 
 extension Data {

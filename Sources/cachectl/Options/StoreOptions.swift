@@ -34,6 +34,11 @@ struct StoreOptions: ParsableArguments {
     func refuseLocked(_ cache: Cache) throws {
         if let complaint = try sealing.complaint(of: cache) { throw Failure.report(Failure.sealed, complaint) }
     }
+
+    /// The same, also where it opens the store, and not what was looked at.
+    func refuseLockedEntries(in cache: Cache) throws {
+        if let complaint = try sealing.complaintOfEntries(in: cache) { throw Failure.report(Failure.sealed, complaint) }
+    }
 }
 
 extension Engine.Configuration {
