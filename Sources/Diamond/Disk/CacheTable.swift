@@ -144,7 +144,7 @@ enum CacheTable {
 extension StoredResponse {
     /// From columns 2 to 8 of a look-up, without the body; `nil` for values that nobody has written.
     init?(row: borrowing SQLiteStatement) {
-        let isSensible = (4...6).allSatisfy { CacheTable.times.contains(row.int64($0)) }
+        let isSensible = [4, 5, 6, 8].allSatisfy { CacheTable.times.contains(row.int64($0)) }
         guard (100...999).contains(row.int64(2)), isSensible else { return nil }
         self.init(
             status: Int(row.int64(2)),

@@ -122,6 +122,7 @@ import Testing
         ("UPDATE entry SET body_size = 9223372036854775807", "makes no sense"),
         ("PRAGMA ignore_check_constraints = 1; UPDATE entry SET status = 5000", "makes no sense"),
         ("UPDATE entry SET initial_age = -9223372036854775808", "makes no sense"),
+        ("UPDATE entry SET duration = 9223372036854775807", "makes no sense"),
         ("UPDATE entry SET lifetime = 9223372036854775807", "makes no sense"),
     ]) func `drops a damaged entry, says so, and counts it as a miss`(damage: String, reason: String) async throws {
         let activity = Activity()

@@ -55,6 +55,7 @@ extension ReplayQueue {
     }
 
     /// How often each verb was used in each hour since then, the oldest first; hours in which nothing happened are left out.
+    /// The last 9,600 are kept, as many as 400 days have.
     public func history(since date: Date) throws(ReplayError) -> [(hour: Date, verb: String, count: Int)] {
         let hour = date.milliseconds / 3_600_000
         return try read { (connection) throws(SQLiteError) in try ReplayTable.hours(since: hour, on: connection) }

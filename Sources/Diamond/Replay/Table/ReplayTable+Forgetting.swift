@@ -2,8 +2,8 @@ import DiamondSQLite
 
 /// Forgetting what ended long ago.
 extension ReplayTable {
-    /// A year of counts.
-    private static let keptHours: Int64 = 366 * 24
+    /// As many as 400 days have.
+    private static let keptHours: Int64 = 400 * 24
 
     /// Forgets what ended long ago: what is done, and what is dead or in review.
     ///
@@ -14,9 +14,7 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         var isMore = false
-        let hours = try connection.statement("DELETE FROM hour WHERE hour < ?")
-        try hours.bind(ledger.hour - keptHours, at: 1)
-        try hours.run()
+        try deleteOldestHours(on: connection)
         let counts = try census(on: connection)
         for state in [ReplayState.done, .dead] {
             let limit = retention.limit(of: state)
@@ -32,6 +30,15 @@ extension ReplayTable {
             isMore = isMore || oldest.count >= slice
         }
         return isMore
+    }
+
+    // By their number, not by their age: on the word of a clock that is far ahead, no more than one is deleted. Grouped, because
+    // SQLite 3.40 forgets the OFFSET of a subquery that is DISTINCT.
+    private static func deleteOldestHours(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour GROUP BY hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")
+        try statement.bind(keptHours, at: 1)
+        try statement.run()
     }
 
     // Not the heads of lines: a strict one that is dead blocks until somebody has decided.

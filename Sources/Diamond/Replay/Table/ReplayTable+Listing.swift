@@ -79,13 +79,13 @@ extension ReplayTable {
         return lines
     }
 
-    /// What happened in each hour since then, in order.
+    /// What happened in each hour since then, in order. A row that nobody has written is cut to what can be added up.
     static func hours(
         since hour: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [(hour: Int64, verb: String, count: Int)] {
         let statement = try connection.statement(
-            "SELECT hour, verb, count FROM hour WHERE hour >= ? ORDER BY hour, verb")
+            "SELECT hour, verb, max(0, min(count, 1 << 53)) FROM hour WHERE hour >= ? ORDER BY hour, verb")
         try statement.bind(hour, at: 1)
         var hours: [(Int64, String, Int)] = []
         while try statement.step() { hours.append((statement.int64(0), statement.text(1), Int(statement.int64(2)))) }

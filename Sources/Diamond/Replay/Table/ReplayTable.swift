@@ -150,10 +150,11 @@ package enum ReplayTable {
     // MARK: Counting
 
     static func count(_ ledger: ReplayLedger, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        // A sum that is no integer any more would take the transaction along, and so each of the whole hour.
         let statement = try connection.statement(
             """
             INSERT INTO hour (hour, verb, count) VALUES (?, ?, ?)
-            ON CONFLICT (hour, verb) DO UPDATE SET count = count + excluded.count
+            ON CONFLICT (hour, verb) DO UPDATE SET count = min(count, 1 << 53) + excluded.count
             """
         )
         for (verb, count) in ledger.counts {

@@ -1,0 +1,75 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The history of a replay queue` {
+    let temporary = TemporaryStore()
+    let time = ManualClock()
+
+    /// By a wall clock that is moved; by the other an hour goes by at each look, so that it is always time to tidy.
+    private func queue() throws -> ReplayQueue {
+        var clock = ReplayClock.system
+        let upSince = Guarded<Int64>(0)
+        clock.now = { [time] in time.milliseconds }
+        clock.uptime = {
+            upSince.withLock { time in
+                time += 3_600_000
+                return time
+            }
+        }
+        return try ReplayQueue(temporary.store, clock: clock)
+    }
+
+    private func enqueue(in queue: ReplayQueue) async throws {
+        try await queue.enqueue([Request("https://a.example/notes", method: .put)])
+    }
+
+    private func run(_ sql: String, in queue: ReplayQueue) throws {
+        try queue.database.write { (connection) throws(SQLiteError) in try connection.execute(sql) }
+    }
+
+    private func counts(of queue: ReplayQueue) throws -> [Int] {
+        try queue.history(since: .distantPast).filter { $0.verb == "enqueue" }.map(\.count)
+    }
+
+    @Test func `loses no hour to a clock that is far ahead for a while`() async throws {
+        let queue = try queue()
+        let century = 36_525.0 * 86_400
+        for jump in [0, 3600, century, 3600, 3600 - century] {
+            time.advance(by: jump)
+            try await enqueue(in: queue)
+            try await queue.tidySometimes()
+        }
+        let counts = try counts(of: queue)
+        #expect(counts == [1, 1, 1, 1, 1])
+    }
+
+    @Test func `has as many hours as 400 days have, however many verbs each has, and the oldest go`() async throws {
+        let queue = try queue()
+        try run(
+            """
+            WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 9600)
+            INSERT INTO hour SELECT n, verb, 1 FROM number, (SELECT 'enqueue' AS verb UNION SELECT 'claim')
+            """, in: queue)
+        try await enqueue(in: queue)
+        try await queue.tidySometimes()
+        let history = try queue.history(since: .distantPast)
+        #expect(history.count == 2 * 9599 + 1)
+        #expect(history.first?.hour == Date(timeIntervalSince1970: 2 * 3600))
+    }
+
+    @Test(arguments: ["~(1 << 63)", "1 << 63"]) func `goes on in an hour whose row holds what nobody has written`(
+        count: String
+    ) async throws {
+        let queue = try queue()
+        try await enqueue(in: queue)
+        try run("UPDATE hour SET count = \(count)", in: queue)
+        try await enqueue(in: queue)
+        #expect(try queue.jobs().count == 2)
+        #expect(try counts(of: queue).allSatisfy { 0...(1 << 53) ~= $0 })
+    }
+}
