@@ -59,7 +59,7 @@ public final class Activity: Sendable {
     ///   short, and call nothing of the engine.
     public func observe(_ observer: @escaping @Sendable (ActivityEvent) -> Void) -> ActivityObservation {
         let number = state.withLock { $0.observe(observer) }
-        return ActivityObservation { [weak self] in self?.state.withLock { $0.removeObserver(number) } }
+        return ActivityObservation { [weak self] in _ = self?.state.withLock { $0.removeObserver(number) } }
     }
 
     /// The same for an observer of a type of its own.
@@ -73,7 +73,7 @@ public final class Activity: Sendable {
     /// - Parameter observer: called when something is on the wire and nothing was, and the other way round.
     func observeWire(_ observer: @escaping @Sendable () -> Void) -> ActivityObservation {
         let number = state.withLock { $0.observeWire(observer) }
-        return ActivityObservation { [weak self] in self?.state.withLock { $0.removeObserver(number) } }
+        return ActivityObservation { [weak self] in _ = self?.state.withLock { $0.removeObserver(number) } }
     }
 
     package func report(_ event: @autoclosure () -> ActivityEvent) {

@@ -90,6 +90,27 @@ import Testing
         #expect(events.withLock { $0 } == 0)
     }
 
+    @Test func `lets go of an observer where no lock is held`() {
+        let activity = Activity()
+        let counts = Guarded<[Int]>([])
+        do {
+            _ = activity.observe { [asker = Asker(activity, counts)] _ in withExtendedLifetime(asker) {} }
+        }
+        #expect(counts.withLock { $0 } == [0])
+    }
+
+    /// Asks for a count when it is let go of.
+    private final class Asker: Sendable {
+        private let count: @Sendable () -> Int?
+        private let counts: Guarded<[Int]>
+
+        init(_ activity: Activity, _ counts: Guarded<[Int]>) {
+            (count, self.counts) = ({ [weak activity] in activity?.inFlight }, counts)
+        }
+
+        deinit { if let count = count() { counts.withLock { $0.append(count) } } }
+    }
+
     @Test func `tells the end with what was noted, unless the end says something else`() {
         let activity = Activity()
         let outcomes = Guarded<[ActivityOutcome]>([])

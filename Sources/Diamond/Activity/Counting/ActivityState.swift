@@ -62,10 +62,12 @@ struct ActivityState {
         return number
     }
 
-    mutating func removeObserver(_ number: Int) {
+    /// - Returns: what is to be freed where no lock is held: what it keeps is the app's.
+    mutating func removeObserver(_ number: Int) -> ActivityReport? {
         wireObservers[number] = nil
-        guard observersByNumber.removeValue(forKey: number) != nil else { return }
+        guard let observer = observersByNumber.removeValue(forKey: number) else { return nil }
         observers = observersByNumber.sorted { $0.key < $1.key }.map(\.value)
+        return observer
     }
 
     // MARK: Waiting
