@@ -40,9 +40,14 @@ public final class CookieJar: Sendable {
         state.withLock { $0.shelves[identity, default: CookieShelf()].set(cookie, isTrusted: true, at: now) }
     }
 
-    /// Takes out those of an identity that a predicate picks.
+    /// Takes out those of an identity that a predicate picks; one that is set anew meanwhile stays.
+    ///
+    /// - Parameter isGone: may ask the jar.
     public func remove(of identity: String? = nil, where isGone: (Cookie) -> Bool) {
-        state.withLock { $0.shelves[identity]?.remove(where: isGone) }
+        // It is the app's, and not called where the lock is held.
+        let gone = Set(cookies(of: identity).filter(isGone))
+        guard !gone.isEmpty else { return }
+        state.withLock { $0.shelves[identity]?.remove { gone.contains($0) } }
     }
 
     /// Takes out all of an identity; what a server sets in answer to what was sent before is not kept. An engine does so when

@@ -106,4 +106,13 @@ import Testing
         jar.remove(of: "anna") { $0.domain == "example.com" }
         #expect(jar.cookies(of: "anna").isEmpty)
     }
+
+    @Test func `may be asked by who picks what goes, and keeps what is set anew meanwhile`() {
+        receive("a=1", "b=1", "c=1")
+        jar.remove { cookie in
+            if cookie.name == "b" { receive("b=2") }
+            return jar.cookies().contains { $0.name == cookie.name && $0.name != "c" }
+        }
+        #expect(jar.cookies().map(\.pair) == ["b=2", "c=1"])
+    }
 }
