@@ -26,7 +26,7 @@ public struct ActivityInterval: Identifiable, Sendable {
         public var description: String { name.rawValue }
     }
 
-    /// Tells this interval from all others of its engine.
+    /// Tells this interval from all others of the process, those of other engines included.
     public struct ID: Hashable, Sendable {
         let number: Int
     }

@@ -90,6 +90,17 @@ import Testing
         #expect(events.withLock { $0 } == 0)
     }
 
+    @Test func `gives no number twice, whoever counts`() {
+        let ids = Guarded<[ActivityInterval.ID]>([])
+        let activities = (0..<2).map { _ in Activity() }
+        let observations = activities.map {
+            $0.observe { event in if case .began(let began) = event { ids.withLock { $0.append(began.id) } } }
+        }
+        for _ in 0..<3000 { for activity in activities { activity.begin().end() } }
+        #expect(ids.withLock { $0.count } == 6000 && Set(ids.withLock { $0 }).count == 6000)
+        withExtendedLifetime(observations) {}
+    }
+
     @Test func `lets go of an observer where no lock is held`() {
         let activity = Activity()
         let counts = Guarded<[Int]>([])

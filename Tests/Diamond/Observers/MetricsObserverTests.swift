@@ -63,6 +63,17 @@ import Testing
         #expect(metrics.counterTotal(label: "diamond.retries") == 1)
     }
 
+    @Test func `times what goes on in several engines at the same time`() throws {
+        let observer = MetricsObserver(factory: metrics)
+        let activities = (0..<3).map { _ in Activity(observers: [observer]) }
+        for activity in activities + activities {
+            let tokens = activities.map { $0.begin() } + [activity.begin()]
+            for token in tokens { token.end() }
+        }
+        let timer = try #require(metrics.timers(label: "http.client.request.duration").first)
+        #expect(timer.values.count == 24)
+    }
+
     @Test func `makes no more labels than a hundred, whatever is asked`() {
         let activity = Activity(observers: [MetricsObserver(factory: metrics)])
         for number in 0..<500 { activity.begin(.attempt, Lane("\(number)"), "http://h\(number):80").end() }

@@ -56,6 +56,13 @@ import Tracing
         #expect(requests.count == 2 && requests.allSatisfy { $0.parentSpanID == mine.spanID })
     }
 
+    @Test func `ends every span of several engines`() {
+        let observer = TracingObserver(tracer: tracer)
+        let tokens = (0..<3).map { _ in Activity(observers: [observer]).begin() }
+        for token in tokens { token.end() }
+        #expect(tracer.finishedSpans.count == 3 && tracer.activeSpans.isEmpty)
+    }
+
     @Test func `tells errors by their codes, and methods of which there could be any number by one name`() throws {
         let activity = Activity(observers: [TracingObserver(tracer: tracer)])
         let method = try #require(HTTPRequest.Method("BREW"))

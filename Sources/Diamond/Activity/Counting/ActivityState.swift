@@ -14,9 +14,21 @@ struct ActivityState {
     /// Whether nothing will change any more.
     private var isClosed = false
 
+    /// Numbers are taken in blocks, which no other activity of the process gets: one observer may be told of several.
+    private static let blocks = Guarded(0)
+    private static let blockSize = 1024
+
     private mutating func number() -> Int {
+        if lastNumber % Self.blockSize == 0 { lastNumber = Self.nextBlock() }
         lastNumber += 1
         return lastNumber
+    }
+
+    private static func nextBlock() -> Int {
+        blocks.withLock { count in
+            defer { count += 1 }
+            return count * blockSize
+        }
     }
 
     // MARK: Counting
