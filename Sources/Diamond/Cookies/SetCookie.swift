@@ -4,8 +4,9 @@ import Foundation
 struct SetCookie {
     let name: String
     let value: String
-    private(set) var expires: String?
-    private(set) var maxAge: String?
+    private(set) var expires: Date?
+    /// Seconds.
+    private(set) var maxAge: Double?
     private(set) var domain = ""
     private(set) var path = ""
     private(set) var isSecure = false
@@ -32,14 +33,14 @@ struct SetCookie {
         return (parts[0], parts.count > 1 ? parts[1] : nil)
     }
 
-    // Of two attributes of one name the last counts.
+    // Of two attributes of one name the last counts, but for a time that is none: such are passed over.
     private mutating func read(_ attribute: Substring) {
         let (name, text) = Self.pair(attribute)
         let value = text ?? ""
         guard value.utf8.count <= Self.longestAttribute else { return }
         switch name.lowercased() {
-        case "expires": expires = value
-        case "max-age": maxAge = value
+        case "expires": expires = CookieDate.date(value) ?? expires
+        case "max-age": maxAge = Self.seconds(value) ?? maxAge
         case "domain": domain = (value.first == "." ? String(value.dropFirst()) : value).lowercased()
         case "path": path = value
         case "secure": isSecure = true
@@ -80,12 +81,11 @@ struct SetCookie {
     /// `Max-Age` counts before `Expires`; neither more than 400 days (RFC 6265bis sections 5.6.1 and 5.6.2).
     private func expiry(at now: Date) -> Date? {
         let latest = now.addingTimeInterval(400 * 86400)
-        if let seconds = seconds { return seconds <= 0 ? .distantPast : min(latest, now.addingTimeInterval(seconds)) }
-        return expires.flatMap(CookieDate.date).map { min(latest, $0) }
+        if let maxAge { return maxAge <= 0 ? .distantPast : min(latest, now.addingTimeInterval(maxAge)) }
+        return expires.map { min(latest, $0) }
     }
 
-    private var seconds: Double? {
-        guard let maxAge, maxAge.wholeMatch(of: #/-?[0-9]+/#) != nil else { return nil }
-        return Double(maxAge)
+    private static func seconds(_ text: String) -> Double? {
+        text.wholeMatch(of: #/-?[0-9]+/#) == nil ? nil : Double(text)
     }
 }

@@ -65,7 +65,9 @@ import Testing
             ("Expires=Thu, 01 Jan 2026 00:01:00 GMT", 60), ("Expires=Thu, 01 Jan 2026 00:01:00 GMT; Max-Age=5", 5),
             ("Max-Age=5; Expires=Thu, 01 Jan 2026 00:01:00 GMT", 5),
             ("Expires=Thu, 01 Jan 2099 00:00:00 GMT", 400 * 86400),
-            ("Expires=never", nil),
+            ("Expires=never", nil), ("Max-Age=60; Max-Age=5", 5), ("Max-Age=60; Max-Age=soon", 60),
+            ("Max-Age=60; Max-Age=", 60), ("Max-Age=0; Max-Age=x", -1),
+            ("Expires=Thu, 01 Jan 2026 00:01:00 GMT; Expires=0", 60),
         ] as [(String, Double?)]) func `ends by Max-Age, else by Expires`(attributes: String, seconds: Double?) throws
     {
         let cookie = try #require(try cookie("a=1; \(attributes)"))
