@@ -65,12 +65,15 @@ import Testing
     @Test(arguments: [
         ("application/json", #"{"user":"a","password": "s3cret","id":12345678901234567890}"#),
         ("application/json", #"[{"access_token" : "s3cret\"s3cret"},{"token":123}]"#),
+        ("application/json", #"{"tags":["a",":"],"token":"s3cret"}"#),
         ("application/x-www-form-urlencoded", "user=a&password=s3cret"),
+        ("Application/X-WWW-Form-URLEncoded; charset=utf-8", "user=a&password=s3cret"),
     ])
     func `holds no secret that says so by its name`(type: String, body: String) async throws {
         let stub = StubTransport(
             headers: [
                 .setCookie: "sid=s3cret", .contentType: type, .location: "/cb?access_token=s3cret&page=1#s3cret",
+                .contentLocation: "https://ann:s3cret@h/@?page=1",
             ],
             body: body)
         let recorder = RecordingTransport(stub)
@@ -80,6 +83,7 @@ import Testing
         #expect(try await response(recorder, request).1 == body)
         let text = "\(recorder.recording)"
         #expect(!text.contains("s3cret") && !text.contains("123}") && text.contains("page=1"))
+        #expect(text.contains("Content-Location: https://h/@?page=1"))
         #expect(!body.contains("123}") || text.contains(#"token\":0"#) || text.contains(#"token":0"#))
         #expect(body.contains("12345678901234567890") == text.contains("12345678901234567890"))
         _ = try await ReplayingTransport(recorder.recording).send(request)
