@@ -9,8 +9,9 @@ import HTTPTypes
 /// ``TransportError/Code-swift.struct/cannotConnect``.
 public final class ReplayingTransport: Transport {
     private struct State {
-        var exchanges: [Recording.Question: [Recording.Exchange]]
-        var asked: Set<Recording.Exchange> = []
+        /// By their places in the recording: two may be the same.
+        var exchanges: [Recording.Question: [Int]]
+        var asked: Set<Int> = []
     }
 
     private let state: Guarded<State>
@@ -18,24 +19,26 @@ public final class ReplayingTransport: Transport {
 
     public init(_ recording: Recording) {
         self.recording = recording
-        state = Guarded(State(exchanges: Dictionary(grouping: recording.exchanges, by: Recording.Question.init)))
+        let exchanges = recording.exchanges
+        state = Guarded(
+            State(exchanges: Dictionary(grouping: exchanges.indices) { Recording.Question(exchanges[$0]) }))
     }
 
     /// What nobody has asked for so far.
     public var unused: [Recording.Exchange] {
         let asked = state.withLock { $0.asked }
-        return recording.exchanges.filter { !asked.contains($0) }
+        return recording.exchanges.indices.filter { !asked.contains($0) }.map { recording.exchanges[$0] }
     }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
         let question = Recording.Question(request)
-        let exchange = state.withLock { state -> Recording.Exchange? in
-            guard let exchange = state.exchanges[question]?.first else { return nil }
+        let place = state.withLock { state -> Int? in
+            guard let place = state.exchanges[question]?.first else { return nil }
             if (state.exchanges[question]?.count ?? 0) > 1 { state.exchanges[question]?.removeFirst() }
-            state.asked.insert(exchange)
-            return exchange
+            state.asked.insert(place)
+            return place
         }
-        if let exchange { return TransportResponse(exchange) }
+        if let place { return try TransportResponse(recording.exchanges[place]) }
         let message = "nothing was recorded for \(question.method) \(question.url): record it, with the same body"
         throw TransportError(.cannotConnect, message)
     }
@@ -44,10 +47,14 @@ public final class ReplayingTransport: Transport {
 }
 
 extension TransportResponse {
-    fileprivate init(_ exchange: Recording.Exchange) {
+    fileprivate init(_ exchange: Recording.Exchange) throws(TransportError) {
+        guard (0...999).contains(exchange.status) else {
+            let message = "\(exchange.status) was recorded for \(exchange.url), and is no status: give it three digits"
+            throw TransportError(.badResponse, message)
+        }
         var headers: HTTPFields = [:]
         for line in exchange.headers {
-            let parts = line.split(separator: ":", maxSplits: 1)
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let name = HTTPField.Name(String(parts[0])) else { continue }
             headers.append(HTTPField(name: name, value: String(parts[1].drop { $0 == " " })))
         }

@@ -34,6 +34,32 @@ import Testing
         #expect(replayer.unused.isEmpty)
     }
 
+    @Test func `tells how often nobody has asked for what was answered twice with the same`() async throws {
+        let recorder = RecordingTransport(StubTransport())
+        for _ in 0..<3 { _ = try await recorder.send(cities) }
+        let replayer = ReplayingTransport(recorder.recording)
+        for rest in [2, 1, 0, 0] {
+            _ = try await replayer.send(cities)
+            #expect(replayer.unused.count == rest)
+        }
+    }
+
+    @Test func `takes headers without a value, and no status that is none`() async throws {
+        let recorder = RecordingTransport(StubTransport())
+        _ = try await recorder.send(cities)
+        var recording = recorder.recording
+        recording.exchanges[0].headers = ["Allow:", "ETag: \"a:b\""]
+        let response = try await ReplayingTransport(recording).send(cities)
+        #expect(response.headers == [.allow: "", .eTag: "\"a:b\""])
+        for status in [-1, 1000, Int.max] {
+            recording.exchanges[0].status = status
+            let error = await #expect(throws: TransportError.self) {
+                try await ReplayingTransport(recording).send(cities)
+            }
+            #expect(error?.code == .badResponse && error?.message.contains("\(status)") == true)
+        }
+    }
+
     @Test(arguments: [
         TransportRequest(url: "http://h/towns"), TransportRequest(method: .post, url: "http://h/cities?b=2&a=1"),
         TransportRequest(url: "http://h/cities?b=2&a=1", body: .bytes(Data("1".utf8))),
