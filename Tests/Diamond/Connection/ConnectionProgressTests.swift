@@ -108,6 +108,21 @@ import Testing
         Issue.record("it never came so far")
     }
 
+    @Test func `goes on with an attempt that began while somebody came to watch the one before`() async {
+        let (watch, request) = (TransferWatch(), TransportRequest(url: "http://h/"))
+        let (first, second) = (TransferMeter(request), TransferMeter(request))
+        first.receive(9)
+        watch.follow(second)
+        watch.follow(first, isLate: true)
+        second.receive(3)
+        var progress = watch.observe().makeAsyncIterator()
+        #expect(await progress.next()?.received == 3)
+        let other = TransferWatch()
+        other.follow(first, isLate: true)
+        progress = other.observe().makeAsyncIterator()
+        #expect(await progress.next()?.received == 9)
+    }
+
     @Test func `begins anew with the next attempt`() async throws {
         let clock = TestClock()
         var configuration = Engine.Configuration(store: nil)

@@ -24,7 +24,7 @@ extension Connection {
             defer { core.watch = watch }
             return (watch, core.watch == nil ? core.meter : nil, core.life.isFinished)
         }
-        if let meter { watch.follow(meter) }
+        if let meter { watch.follow(meter, isLate: true) }
         if isOver { watch.close() }
         return watch
     }

@@ -23,8 +23,15 @@ final class TransferWatch: Sendable {
     // MARK: The transfer
 
     /// The next attempt.
-    func follow(_ meter: TransferMeter) {
-        state.withLock { $0.meter = meter }
+    ///
+    /// - Parameter isLate: whether it began before anybody watched: one that has begun since counts.
+    func follow(_ meter: TransferMeter, isLate: Bool = false) {
+        let isFollowed = state.withLock { state in
+            guard !isLate || state.meter == nil else { return false }
+            state.meter = meter
+            return true
+        }
+        guard isFollowed else { return }
         meter.listen { [weak self] in self?.look() }
         look()
     }
