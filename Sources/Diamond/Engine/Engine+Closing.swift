@@ -1,6 +1,7 @@
 /// Coming to an end.
 extension Engine {
-    /// Returns when every refresh behind a stale answer has ended (`staleWhileRevalidate`).
+    /// Returns when every refresh behind a stale answer has ended (`staleWhileRevalidate`), or the calling task is canceled:
+    /// in a lane that is paused a refresh waits as long as that.
     public func settle() async { await pipeline.refreshes.settle() }
 
     /// Ends what is under way, closes every socket and brings to disk what is stored. Later sends that need the network

@@ -32,9 +32,13 @@ final class RunningTasks: Sendable {
         for task in state.withLock({ Array($0.running.values) }) { task.cancel() }
     }
 
-    /// Returns when all that was begun before has ended.
+    /// Returns when all that was begun before has ended, or the waiting task is canceled.
     func settle() async {
         let tasks = state.withLock { Array($0.running.values) }
-        for task in tasks { await task.value }
+        for task in tasks where !Task.isCancelled {
+            let end = Awaited<Void>()
+            Task { end.tell(await task.value) }
+            await end.value {}
+        }
     }
 }

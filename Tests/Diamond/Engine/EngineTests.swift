@@ -225,6 +225,22 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).text == "2")
     }
 
+    @Test func `waits no longer for what it brings up to date when the waiting task is canceled`() async throws {
+        let engine = temporary.engine(StubTransport(headers: [.cacheControl: "max-age=1"]), clock: clock)
+        let request = Request("http://h/", cache: .staleWhileRevalidate)
+        _ = try await engine.send(request)
+        clock.advance(by: 5)
+        engine.lanes.pauseAll()
+        #expect(try await engine.send(request).source == .stale)
+        let settling = Task { await engine.settle() }
+        settling.cancel()
+        await settling.value
+        #expect(engine.activity.counts.refreshing == 1)
+        engine.lanes.resumeAll()
+        await engine.settle()
+        #expect(engine.activity.counts.refreshing == 0)
+    }
+
     @Test func `keeps users apart, in memory and on disk`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             .stub(headers: [.cacheControl: "max-age=60"], body: request.headers[.authorization] ?? request.url)
