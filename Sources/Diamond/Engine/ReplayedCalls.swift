@@ -9,7 +9,10 @@ final class ReplayedCalls: Sendable {
 
     static func name(of type: Any.Type) -> String { String(describing: type) }
 
-    func add(_ name: String, _ handler: @escaping Handler) { handlers.withLock { $0[name] = handler } }
+    func add(_ name: String, _ handler: @escaping Handler) {
+        // The one in whose place it comes is freed where no lock is held: what it keeps is the app's.
+        _ = handlers.withLock { $0.updateValue(handler, forKey: name) }
+    }
 
     func tell(
         _ name: String?,

@@ -371,6 +371,29 @@ import Testing
         #expect(told.withLock { $0 } == [id: Note(id: 7, text: "a")])
     }
 
+    @Test func `who was to be handed it before is let go of where no lock is held`() {
+        let (calls, count) = (ReplayedCalls(), Guarded(0))
+        for _ in 0..<2 {
+            calls.add("CreateNote") { [adder = Adder(calls, count)] _, _ in withExtendedLifetime(adder) {} }
+        }
+        #expect(count.withLock { $0 } == 1)
+    }
+
+    /// Wants to know of other calls when it is let go of.
+    private final class Adder: Sendable {
+        private let add: @Sendable () -> Void
+
+        init(_ calls: ReplayedCalls, _ count: Guarded<Int>) {
+            add = { [weak calls] in
+                guard let calls else { return }
+                calls.add("DeleteNote") { _, _ in }
+                count.withLock { $0 += 1 }
+            }
+        }
+
+        deinit { add() }
+    }
+
     @Test func `whoever waits for a job is told its end`() async throws {
         serve(Self.refused)
         let engine = engine()
