@@ -16,8 +16,9 @@ extension Connection {
 
     /// What ``copied()`` takes along of its own accord.
     func takeSettings(of other: Connection) {
-        let maker = other.core.withLock { $0.maker }
+        let (maker, file) = other.core.withLock { ($0.maker, $0.file?.url) }
         if let maker { belong(to: maker) }
+        if let file { write(to: file) }
         failedDependencies = other.failedDependencies
         (name, qualityOfService) = (other.name, other.qualityOfService)
         queuePriority = other.queuePriority

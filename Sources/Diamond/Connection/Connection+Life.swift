@@ -60,16 +60,17 @@ extension Connection {
 
     /// Tells those who wait for the response of a finished connection, and breaks its every tie.
     private func letGo() {
-        let (outcome, waiters, home, membership, token, rest) = core.withLock { core in
+        let (outcome, waiters, home, membership, token, file, rest) = core.withLock { core in
             defer {
                 (core.handed, core.home) = (.none, nil)
                 (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
             }
             let rest = (core.handed, core.runner, core.claim, core.box)
-            return (core.life.outcome, core.takeWaiters(), core.home, core.membership, core.token, rest)
+            return (core.life.outcome, core.takeWaiters(), core.home, core.membership, core.token, core.file, rest)
         }
         // Freed where no lock is held.
         withExtendedLifetime(rest) {}
+        file?.close()
         if let outcome { for waiter in waiters { waiter.resume(returning: outcome) } }
         token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
         if let membership { home?.remove(membership) }

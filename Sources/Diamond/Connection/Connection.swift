@@ -60,6 +60,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var handed = Boxed<Request>.none
         /// The job of a request that is kept, until the connection has finished.
         var ticket: ReplayTicket?
+        /// Where the body goes; `nil` where it is collected.
+        var file: ConnectionFile?
     }
 
     /// What was asked. Sending does not change it.
@@ -160,7 +162,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Says whether a response is what was asked for: by status, type or content. Takes every one here.
     ///
     /// Called for each response that the connection may end with, not for redirects that are followed, with what
-    /// interceptors have made of it, whether it comes from a server or from the cache. What a server has answered is looked
+    /// interceptors have made of it, whether it comes from a server or from the cache; of a download (``init(_:to:)``) for
+    /// a success, without body, before the file has its name. What a server has answered is looked
     /// at before it is stored: what is refused is not, and what was stored before stays. Of those who share an exchange,
     /// each looks for itself; whether the answer is stored, the one decides that has opened it. On any thread; be quick.
     ///
@@ -186,6 +189,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// | ``request``, as it was given: not what dependencies have changed in it | dependencies, and what they have brought |
     /// | the engine, for ``retry()`` and for queues of your own | the response or the error, and the attempts |
     /// | `name`, `queuePriority`, `qualityOfService` | pauses, a cancel, and whether it was enqueued |
+    /// | ``file``, where the connection has one | what is in it |
     /// | ``failedDependencies`` | callbacks, `completionBlock`, observers, and the batches that it is in |
     ///
     /// A dependency that is added to the copy hands its response over also when it has finished. A subclass that has more to

@@ -8,6 +8,7 @@ import Foundation
 /// | ready, paused | – | settle | – | – | – |
 /// | ready, canceled | finish | – | – | – | – |
 /// | executing | – | interrupt | suspend, or – | – | finish |
+/// | executing, and at its end | – | interrupt | – | – | finish |
 /// | executing, canceled | – | – | – | – | finish |
 /// | paused | – | end | – | run | – |
 /// | paused, and not to be repeated | – | interrupt | – | – | – |
@@ -42,6 +43,8 @@ struct ConnectionLife {
     private(set) var isUnderWay = false
     /// Whether the run is about to be taken up.
     private var awaitsRunner = false
+    /// Whether the run does what cannot be taken back, and is let come to its end.
+    private var isConcluding = false
     /// What arrived while it was paused.
     private var held = Boxed<Outcome>.none
     private var settled = Boxed<Outcome>.none
@@ -93,7 +96,7 @@ struct ConnectionLife {
 
     private mutating func begin() -> Action {
         run += 1
-        (isUnderWay, awaitsRunner) = (true, true)
+        (isUnderWay, awaitsRunner, isConcluding) = (true, true, false)
         (attempt, waitsUntil) = (1, nil)
         return .run
     }
@@ -119,7 +122,7 @@ struct ConnectionLife {
     mutating func pause(isRepeatable: Bool, isWithdrawn: Bool = false) -> Action {
         guard outcome == nil, phase != .finished else { return .nothing }
         pauses += 1
-        guard isUnderWay, isWithdrawn || (isRepeatable && pauses == 1) else { return .nothing }
+        guard isUnderWay, isWithdrawn || (isRepeatable && !isConcluding && pauses == 1) else { return .nothing }
         giveUpRun()
         return .suspend
     }
@@ -157,6 +160,13 @@ struct ConnectionLife {
     /// Lets a run that has sent nothing yet go on to the wire; `false` where it is paused, or does not count any more.
     mutating func begins(_ number: Int) -> Bool {
         phase == .started && number == run && isUnderWay && !isHeldBack()
+    }
+
+    /// Lets a run do what cannot be taken back: from then on no pause gives it up. `false` where it is not wanted any more.
+    mutating func concludes(_ number: Int) -> Bool {
+        guard wants(number), isUnderWay else { return false }
+        isConcluding = true
+        return true
     }
 
     /// Lets a run that has waited without a task be taken up again; `false` where it does not count any more.

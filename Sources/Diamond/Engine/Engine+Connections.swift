@@ -1,9 +1,18 @@
+public import Foundation
+
 /// Requests as operations. See <doc:RunningConnections>.
 extension Engine {
     /// Makes a connection of a request, ready to be given dependencies and enqueued.
     public func connection(for request: Request) -> Connection {
         let connection = Connection(request)
         connection.belong(to: members)
+        return connection
+    }
+
+    /// Makes a connection that writes the body of its answer into a file, as ``Connection/init(_:to:)`` does, for this engine.
+    public func connection(for request: Request, to file: URL) -> Connection {
+        let connection = connection(for: request)
+        connection.write(to: file)
         return connection
     }
 
@@ -31,6 +40,21 @@ extension Engine {
     @discardableResult
     public func enqueue(_ request: Request) -> Connection {
         let connection = connection(for: request)
+        enqueue(connection)
+        return connection
+    }
+
+    /// Runs a request as a connection that writes the body of its answer into a file, and returns it: a download that can be
+    /// paused, depended on, and called back from.
+    ///
+    /// ```swift
+    /// let connection = engine.enqueue(request, to: file).onResult { result in
+    ///     show(result)
+    /// }
+    /// ```
+    @discardableResult
+    public func enqueue(_ request: Request, to file: URL) -> Connection {
+        let connection = connection(for: request, to: file)
         enqueue(connection)
         return connection
     }

@@ -6,6 +6,8 @@ protocol FlightClaimant: AnyObject, Sendable {
     var priority: FlightPriority { get }
     /// Whether a run that has sent nothing may go on to the wire; where not, that run is given up.
     func begins(_ run: Int) -> Bool
+    /// Whether a run may do what cannot be taken back; from then on no pause gives it up.
+    func concludes(_ run: Int) -> Bool
     /// Runs it again, because there is what the run waits for; `false` where it is not to be run.
     func goOn(with run: Int) -> Bool
     /// The run is kept waiting by others than the wire, or no longer.
@@ -63,6 +65,8 @@ final class FlightClaim: Sendable {
         }
         claimant.hear(event, of: run)
     }
+
+    func concludes() -> Bool { claimant.concludes(run) }
 
     private func goOn() -> Bool { claimant.goOn(with: run) }
 

@@ -82,6 +82,7 @@ extension Pipeline {
     /// Asks for nobody else, in the task of the one who asks, when there is a place on the wire.
     func alone(_ question: Question, _ request: TransportRequest) async throws(ConnectionError) -> Response {
         var seat = try await seat(for: question.passage)
+        try question.passage.asker.sink?.open()
         countMiss(question)
         let (question, request) = try await current(question, request, seat)
         let (claim, sink) = (question.passage.asker.claim, question.passage.asker.sink)

@@ -5,11 +5,17 @@ extension Pipeline {
     ///
     /// Returns when the body is at its end; until then the request has its place on the wire.
     ///
+    /// - Parameter asker: for whom; what that one makes of the answer is not asked here.
     /// - Returns: where the sink is complete a response without body.
-    func pour(_ request: Request, into sink: any BodySink) async throws(ConnectionError) -> Response {
+    func pour(
+        _ request: Request,
+        into sink: any BodySink,
+        for asker: Asker = Asker()
+    ) async throws(ConnectionError) -> Response {
         var request = request
         if request.cache.mode != .cacheOnly { request.cache = .noStore }
-        let asker = Asker(sink: sink)
+        var asker = asker
+        (asker.sink, asker.acceptance) = (sink, nil)
         do throws(ConnectionError) {
             let response = try await untransformed(request, asker)
             // Who transforms a response looks at its body.

@@ -105,10 +105,13 @@ extension Connection {
         do throws(ConnectionError) { request = try await preparedRequest(claim) } catch {
             return .failure(await pipeline.told(error, Asker(claim: claim)))
         }
-        let asker = Asker(
-            claim: claim, acceptance: claim.acceptance, ticket: request.isKept ? ticket() : nil,
-            request: core.withLock { $0.token?.id })
-        do throws(ConnectionError) { return .success(try await pipeline.response(to: request, asker: asker)) } catch {
+        let (file, token) = core.withLock { ($0.file, $0.token?.id) }
+        let ticket = request.isKept && file == nil ? ticket() : nil
+        let asker = Asker(claim: claim, acceptance: claim.acceptance, ticket: ticket, request: token)
+        do throws(ConnectionError) {
+            if let file { return .success(try await file.response(to: request, over: pipeline, for: asker)) }
+            return .success(try await pipeline.response(to: request, asker: asker))
+        } catch {
             return .failure(error)
         }
     }
@@ -145,11 +148,12 @@ extension Connection {
 }
 
 extension Connection: FlightClaimant {
-    var box: PartialBox? { core.withLock { $0.box } }
+    var box: PartialBox? { core.withLock { $0.file?.box ?? $0.box } }
 
     /// The same for all runs.
     func makeBox() -> PartialBox {
         core.withLock { core in
+            if let file = core.file { return file.box ?? PartialBox() }
             let box = core.box ?? PartialBox()
             // Canceled, it asks for nothing any more: what comes late is dropped.
             if core.life.outcome == nil { core.box = box }
@@ -166,6 +170,8 @@ extension Connection: FlightClaimant {
             return begins
         }
     }
+
+    func concludes(_ run: Int) -> Bool { core.withLock { $0.life.concludes(run) } }
 
     func goOn(with run: Int) -> Bool {
         let crew = core.withLock { core -> Crew? in

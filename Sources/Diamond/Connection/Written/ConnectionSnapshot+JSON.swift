@@ -8,7 +8,8 @@ public import Foundation
 ///
 /// `request` is a ``Request``'s written form, `response` a ``Response``'s; in place of it there may be `error`, with `code` and
 /// `message`, and with `response` and `attempts` where there are such. `state` is `ready`, `executing` with the number of the
-/// `attempt`, `waiting` with `until`, in seconds since 1970, `paused` or `finished`. Bodies of files are written as their paths,
+/// `attempt`, `waiting` with `until`, in seconds since 1970, `paused` or `finished`. A download has `file`, the path that it goes
+/// to, and `size`, in bytes, beside its `response`. Bodies of files are written as their paths,
 /// secrets as their names; headers and parameters that were set in clear are written as they are. An unknown key is an error.
 extension ConnectionSnapshot {
     /// Reads the written form.
@@ -31,7 +32,12 @@ extension ConnectionSnapshot {
         guard let value = form.take("request") else { throw form.failure("request", "is missing: give the request") }
         let request = try Request(written: value)
         let result = try Self.result(&form)
-        self.init(request: request, state: try Self.state(&form, result), result: result)
+        let file = try form.string("file").map { URL(filePath: $0) }
+        let size = try form.integer("size", in: 0...Int.max)
+        if file != nil, size == nil, case .success = result {
+            throw form.failure("size", "is missing: write the bytes of the file")
+        }
+        self.init(request: request, state: try Self.state(&form, result), result: result, file: file, size: size)
         try form.finish()
     }
 
@@ -77,6 +83,8 @@ extension ConnectionSnapshot {
         case .failure(let error): members["error"] = error.written
         case nil: break
         }
+        if let file { members["file"] = .string(file.path) }
+        if let size { members["size"] = JSONValue(size) }
         return .object(members)
     }
 

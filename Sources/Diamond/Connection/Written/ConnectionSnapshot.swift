@@ -1,4 +1,5 @@
 import DiamondSQLite
+public import Foundation
 
 /// A connection as it stood at one moment, as a value: to be kept, shown, sent elsewhere, and made a connection of again.
 ///
@@ -13,22 +14,41 @@ public struct ConnectionSnapshot: Sendable {
     /// The response or the error, where it is known: also of a connection that is paused and was answered meanwhile, and of
     /// one that is canceled and has not finished.
     public let result: Result<Response, ConnectionError>?
+    /// Where the body goes; `nil` where it is collected. What is in it of an answer that is not whole is not in the snapshot.
+    public let file: URL?
+    /// Bytes of the file, where the connection has ended with it.
+    let size: Int?
+
+    init(
+        request: Request,
+        state: ConnectionState,
+        result: Result<Response, ConnectionError>?,
+        file: URL? = nil,
+        size: Int? = nil
+    ) {
+        (self.request, self.state, self.result, self.file, self.size) = (request, state, result, file, size)
+    }
 }
 
 extension Connection {
     /// How it stands now. Taken on any thread; the connection does not notice.
     public var snapshot: ConnectionSnapshot {
-        core.withLock { ConnectionSnapshot(request: request, state: $0.life.state, result: $0.life.known) }
+        core.withLock { core in
+            ConnectionSnapshot(
+                request: request, state: core.life.state, result: core.life.known, file: core.file?.url,
+                size: core.file?.size)
+        }
     }
 
     /// Makes a connection of what another was, without an engine.
     ///
     /// Where the snapshot has a result, the connection has finished with it, and is not enqueued. Else it is ready, or paused
-    /// where the other was: what was under way begins anew when it is enqueued, with its first attempt. Whether the server
+    /// where the other was: what was under way, a download included, begins anew when it is enqueued, with its first attempt. Whether the server
     /// has acted already, nobody knows then: before you enqueue one whose method is not idempotent (RFC 9110 section 9.2.2),
     /// look at ``ConnectionSnapshot/state``.
     public convenience init(_ snapshot: ConnectionSnapshot) {
         self.init(snapshot.request)
+        if let file = snapshot.file { write(to: file, size: snapshot.size) }
         if let outcome = snapshot.result {
             restore(outcome)
         } else if snapshot.state == .paused {

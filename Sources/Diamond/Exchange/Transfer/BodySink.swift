@@ -2,7 +2,7 @@ import Foundation
 
 /// Takes the body of an answer piece by piece, so that nobody has it whole.
 ///
-/// Called by one exchange, in this order: for each attempt whose answer is a success ``begin(_:)`` and any number of
+/// Called by one exchange, in this order: ``open()``; for each attempt whose answer is a success ``begin(_:)`` and any number of
 /// ``append(_:)``, or the latter alone for the rest of what an attempt before has begun; ``complete()`` once, where all of
 /// it is here.
 protocol BodySink: AnyObject, Sendable {
@@ -12,6 +12,10 @@ protocol BodySink: AnyObject, Sendable {
     var isCommitted: Bool { get }
     /// Whether the rest of an answer that broke may follow what has been taken of it.
     var isContinuable: Bool { get }
+
+    /// There is a place on the wire, and nothing has been sent: what is needed to take a body is made now. More than once
+    /// where a redirect is followed.
+    func open() throws(ConnectionError)
 
     /// An answer begins, and with it its body: what has been taken before is of no use.
     ///
@@ -31,6 +35,7 @@ protocol BodySink: AnyObject, Sendable {
 }
 
 extension BodySink {
+    func open() {}
     func hear(_ event: ExchangeEvent) {}
 }
 

@@ -1,7 +1,8 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// Keeps in memory what was received of an answer that no store may keep, for the connection that has asked for it.
+/// Keeps in memory what was received of an answer that no store may keep, for the connection that has asked for it; of one
+/// that is poured, how much that is.
 final class PartialBox: Sendable {
     private struct Content {
         let url: String
@@ -22,6 +23,9 @@ final class PartialBox: Sendable {
         let new = Content(incomplete, for: request, at: age)
         content.withLock { $0 = new }
     }
+
+    /// What is in it is of no use any more.
+    func empty() { content.withLock { $0 = nil } }
 
     /// Takes out what is in it, where it is of the very same request, credentials included.
     ///

@@ -143,8 +143,8 @@ final class Transfer: Sendable {
             await keeper?.begin(incomplete)
             try await receive(body, into: &incomplete)
         } catch {
-            // What is too large once is so again.
-            let isOfUse = error.code != .bodyTooLarge && incomplete.isWorthKeeping
+            // What is too large once is so again, and behind what was not taken nothing can follow.
+            let isOfUse = ![.bodyTooLarge, .notTaken].contains(error.code) && incomplete.isWorthKeeping
             if !isOfUse { await keeper?.discard() }
             return Outcome(end: .failed(error, afterHead: true), left: isOfUse ? incomplete : nil)
         }

@@ -3,7 +3,7 @@ public import HTTPTypes
 
 /// A body that is in a file, whole, and the head it came with.
 public struct Download: Sendable {
-    private let head: Response
+    let head: Response
     public let file: URL
     /// Bytes of the file.
     public let size: Int
@@ -15,9 +15,17 @@ public struct Download: Sendable {
     /// The exchanges that it took, in order, with the reasons; empty where the first was all.
     public var attempts: [Attempt] { head.attempts }
 
-    /// - Parameter response: its body is not looked at.
-    init(_ response: Response, in file: DownloadFile) {
-        head = response
-        (self.file, size) = (file.url, file.size)
+    /// - Parameter response: its body is in the file.
+    init(_ response: Response, in file: URL, size: Int) {
+        (head, self.file, self.size) = (response.head, file, size)
+    }
+}
+
+extension Response {
+    /// Without its body.
+    var head: Response {
+        var head = self
+        head.body = Data()
+        return head
     }
 }

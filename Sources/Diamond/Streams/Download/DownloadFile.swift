@@ -8,31 +8,41 @@ final class DownloadFile: BodySink {
     typealias Write = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
 
     private struct State {
+        var temporary: TemporaryFile?
         var size = 0
         var isComplete = false
     }
 
     let url: URL
     let limit: Int
-    private let temporary: TemporaryFile
     private let progress: (@Sendable (TransferProgress) -> Void)?
+    private let write: Write
+    /// What is known of the answer that is in it, where a connection is to go on with that.
+    let box = PartialBox()
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
     private let state = Guarded(State())
 
-    /// Makes the temporary file, in the same directory: only there it can take its place at one stroke.
+    /// Of which there is nothing before ``open()``: what waits for its place holds no descriptor.
+    init(
+        later url: URL,
+        limit: Int,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil,
+        write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
+    ) {
+        (self.url, self.limit, self.progress, self.write) = (url, limit, progress, write)
+    }
+
+    /// Opened at once.
     ///
     /// - Throws: `cannotWrite`.
-    init(
+    convenience init(
         _ url: URL,
         limit: Int,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         write: @escaping Write = { Foundation.write($0, $1.baseAddress, $1.count) }
     ) throws(ConnectionError) {
-        (self.url, self.limit, self.progress) = (url, limit, progress)
-        do { temporary = try TemporaryFile(for: url.path, write) } catch {
-            throw ConnectionError(TransportError(cannotWrite: url, error))
-        }
-        queue.async { [temporary] in temporary.removeAbandoned() }
+        self.init(later: url, limit: limit, progress: progress, write: write)
+        try open()
     }
 
     var size: Int { state.withLock { $0.size } }
@@ -44,7 +54,25 @@ final class DownloadFile: BodySink {
     var isCommitted: Bool { false }
     var isContinuable: Bool { true }
 
+    /// - Throws: `cannotWrite`.
+    func open() throws(ConnectionError) {
+        do { _ = try opened() } catch { throw ConnectionError(TransportError(cannotWrite: url, error)) }
+    }
+
+    /// The temporary file, made where there is none, in the same directory: only there it can take its place at one stroke.
+    private func opened() throws -> TemporaryFile {
+        let (temporary, isNew) = try state.withLock { state in
+            if let known = state.temporary { return (known, false) }
+            let new = try TemporaryFile(for: url.path, write)
+            state.temporary = new
+            return (new, true)
+        }
+        if isNew { queue.async { temporary.removeAbandoned() } }
+        return temporary
+    }
+
     func begin(_ head: Response) async throws(TransportError) {
+        box.empty()
         try await perform { try $0.empty() }
         state.withLock { $0.size = 0 }
     }
@@ -72,13 +100,13 @@ final class DownloadFile: BodySink {
     }
 
     /// Without effect where it has its name.
-    func discard() { temporary.remove() }
+    func discard() { state.withLock { $0.temporary }?.remove() }
 
     private func perform(
         _ work: @escaping @Sendable (TemporaryFile) throws -> Void
     ) async throws(TransportError) {
         let result = await withCheckedContinuation { waiter in
-            queue.async { [temporary] in waiter.resume(returning: Result { try work(temporary) }) }
+            queue.async { [self] in waiter.resume(returning: Result { try work(opened()) }) }
         }
         do { try result.get() } catch { throw TransportError(cannotWrite: url, error) }
     }

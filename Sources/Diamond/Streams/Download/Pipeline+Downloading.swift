@@ -3,23 +3,43 @@ import HTTPTypes
 /// Bodies that go into files.
 extension Pipeline {
     /// Returns when the whole body is in the file, and the file has its name. Else there is none.
-    func download(_ request: Request, into file: DownloadFile) async throws(ConnectionError) -> Download {
+    ///
+    /// - Parameter asker: a connection, which may go on with what is in the file, and throws it away itself; or nobody in
+    ///   particular.
+    func download(
+        _ request: Request,
+        into file: DownloadFile,
+        for asker: Asker = Asker()
+    ) async throws(ConnectionError) -> Download {
         do throws(ConnectionError) {
-            let response = try await pour(continuable(request), into: file)
-            do throws(ConnectionError) { try await publish(response, in: file) } catch {
-                throw await told(error, Asker())
+            let response = try await pour(continuable(request), into: file, for: asker)
+            do throws(ConnectionError) { try await publish(response, in: file, for: asker) } catch {
+                throw await told(error, asker)
             }
-            return Download(response, in: file)
+            return Download(response, in: file.url, size: file.size)
         } catch {
-            file.discard()
+            if asker.claim == nil { file.discard() }
             throw error
         }
     }
 
-    private func publish(_ response: Response, in file: DownloadFile) async throws(ConnectionError) {
+    private func publish(
+        _ response: Response,
+        in file: DownloadFile,
+        for asker: Asker
+    ) async throws(ConnectionError) {
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         if !file.isComplete { try await file.take(response) }
+        try await accept(response.head, asker)
+        // Given up here, it would be whole, and sent for again.
+        guard asker.claim?.concludes() != false else { throw .cancelled }
         try await file.publish()
+    }
+
+    /// Lets the one who asks say what is wrong before anything is there.
+    private func accept(_ head: Response, _ asker: Asker) async throws(ConnectionError) {
+        guard let acceptance = asker.acceptance else { return }
+        _ = try await aside(asker) { () async throws(ConnectionError) in try await acceptance.taken(head, by: []) }
     }
 
     /// With bytes on the wire that can be counted, and without a bound on how late the rest may be asked for: a large body

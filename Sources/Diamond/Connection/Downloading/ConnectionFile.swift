@@ -1,0 +1,89 @@
+import DiamondSQLite
+import Foundation
+
+/// The file that a connection writes, over all its runs: what one has received that a pause has ended, the next goes on with.
+final class ConnectionFile: Sendable {
+    private struct State {
+        /// What is there before all is.
+        var part: DownloadFile?
+        /// Told when the last of the runs that have come is over.
+        var end: Awaited<Void>?
+        /// Bytes of the whole.
+        var size: Int?
+    }
+
+    let url: URL
+    private let state: Guarded<State>
+
+    init(_ url: URL, size: Int? = nil) {
+        self.url = url
+        state = Guarded(State(size: size))
+    }
+
+    /// `nil` where it is not there as a whole.
+    var size: Int? { state.withLock { $0.size } }
+
+    /// What is known of the part; with it, so that neither is taken without the other.
+    var box: PartialBox? { state.withLock { $0.part?.box } }
+
+    /// Returns when the file has its name.
+    ///
+    /// - Returns: a response without body.
+    func response(
+        to request: Request,
+        over pipeline: Pipeline,
+        for asker: Asker
+    ) async throws(ConnectionError) -> Response {
+        let end = await begin(asker)
+        defer { self.end(end) }
+        let part = part(of: request)
+        do throws(ConnectionError) {
+            let download = try await pipeline.download(request, into: part, for: asker)
+            state.withLock { $0.size = download.size }
+            return download.head
+        } catch {
+            // Whole, and given up before it had its name: there is no rest to ask for.
+            if part.isComplete { close() }
+            throw error
+        }
+    }
+
+    /// Throws away what is there, as when the connection has finished.
+    func close() {
+        let part = state.withLock { state in
+            defer { state.part = nil }
+            return state.part
+        }
+        part?.discard()
+    }
+
+    private func part(of request: Request) -> DownloadFile {
+        state.withLock { state in
+            let part = state.part ?? DownloadFile(later: url, limit: request.bodyLimit ?? .max)
+            state.part = part
+            return part
+        }
+    }
+
+    // MARK: One run at a time
+
+    /// Waits for the run before, which a pause has ended, and which may be about to write what it has.
+    private func begin(_ asker: Asker) async -> Awaited<Void> {
+        let end = Awaited<Void>()
+        let before = state.withLock { state in
+            defer { state.end = end }
+            return state.end
+        }
+        guard let before else { return end }
+        asker.claim?.step(aside: true)
+        defer { asker.claim?.step(aside: false) }
+        // In a task of its own: also one that is canceled itself must not pass the one before.
+        await Task.detached { await before.value {} }.value
+        return end
+    }
+
+    private func end(_ end: Awaited<Void>) {
+        state.withLock { state in if state.end === end { state.end = nil } }
+        end.tell(())
+    }
+}
