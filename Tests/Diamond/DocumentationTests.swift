@@ -408,6 +408,22 @@ import UnixSignals
             print(progress.received, "of", progress.expectedToReceive ?? -1)
         }
         print(download.size)
+        do {
+            let request = Request("https://api.example.com/cities.zip")
+            let connection = engine.enqueue(request, to: file).onResult { result in
+                print(result)
+            }
+            connection.pause()
+            connection.resume()
+        }
+        do {
+            let login = engine.connection(for: Request("https://api.example.com/login", method: .post))
+            let download = engine.connection(for: Request("https://api.example.com/cities.zip"), to: file)
+            download.queuePriority = .low
+            download.addDependency(login)
+            engine.enqueue(download)
+            print(try await download.download.size)
+        }
     }
 
     private func events(of engine: Engine) async throws {

@@ -76,6 +76,8 @@ extension Engine {
     /// ``Request/retry``, whose ``RetryPolicy/window`` does not count. It asks for `Accept-Encoding: identity` where the
     /// request does not say else. What is in memory is a few mebibytes. The cache is neither read nor written.
     ///
+    /// One that can be paused, and depended on, is a ``Connection``: see ``enqueue(_:to:)``.
+    ///
     /// - Parameters:
     ///   - request: a GET without conditions or ranges of its own, where a broken transfer is to be gone on with.
     ///   - file: where the body goes; its directory has to be there.

@@ -9,7 +9,7 @@ import Testing
     typealias Action = ConnectionLife.Action
 
     enum Stage: CaseIterable {
-        case ready, readyPaused, readyCanceled, executing, executingCanceled
+        case ready, readyPaused, readyCanceled, executing, concluding, executingCanceled
         case paused, pausedBeforeStart, pausedUnrepeatable, pausedAnswered, finished, finishedCanceled
 
         var life: ConnectionLife {
@@ -23,11 +23,16 @@ import Testing
             let hold = { (life: inout ConnectionLife) in life.pause(isRepeatable: false) }
             let start = { (life: inout ConnectionLife) in life.start() }
             let cancel = { (life: inout ConnectionLife) in life.cancel() }
+            let conclude = { (life: inout ConnectionLife) in
+                _ = life.concludes(life.run)
+                return Action.nothing
+            }
             switch self {
             case .ready: return []
             case .readyPaused: return [pause]
             case .readyCanceled: return [cancel]
             case .executing: return [start]
+            case .concluding: return [start, conclude]
             case .executingCanceled: return [start, cancel]
             case .paused: return [start, pause]
             case .pausedBeforeStart: return [pause, start]
@@ -54,6 +59,7 @@ import Testing
         Row(stage: .readyPaused, cancel: .settle),
         Row(stage: .readyCanceled, start: .finish),
         Row(stage: .executing, cancel: .interrupt, pause: .suspend, arrive: .finish),
+        Row(stage: .concluding, cancel: .interrupt, arrive: .finish),
         Row(stage: .executingCanceled, arrive: .finish),
         Row(stage: .paused, cancel: .end, resume: .run),
         Row(stage: .pausedBeforeStart, cancel: .end, resume: .run),
@@ -130,6 +136,19 @@ import Testing
         _ = life.proceed(old, .attempt(5))
         #expect(life.arrive(.success(Response(status: .ok)), from: old) == .nothing)
         #expect(life.state == .executing(attempt: 1))
+    }
+
+    @Test func `holds what has come to its end while it is paused, and only that run`() {
+        var life = ConnectionLife()
+        _ = life.start()
+        let first = life.run
+        _ = life.pause(isRepeatable: true)
+        #expect(!life.concludes(first))
+        _ = life.resume()
+        #expect(!life.concludes(first) && life.concludes(life.run))
+        #expect(life.pause(isRepeatable: true) == .nothing)
+        #expect(Self.arrive(&life) == .nothing && life.state == .paused)
+        #expect(life.resume() == .finish)
     }
 
     @Test func `begins anew what was withdrawn from its line, however many pause it`() {

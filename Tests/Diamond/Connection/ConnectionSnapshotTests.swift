@@ -160,6 +160,20 @@ import Testing
         #expect(String(decoding: try snapshot.json(), as: UTF8.self) == text)
     }
 
+    @Test func `of a download has the file, and its size when it is whole`() throws {
+        let snapshot = ConnectionSnapshot(
+            request: Request("http://h/"), state: .finished(.success), result: .success(Response(status: .ok)),
+            file: URL(filePath: "/tmp/cities.zip"), size: 4)
+        let text = #"""
+            {"file":"/tmp/cities.zip","request":{"method":"GET","url":"http://h/","version":1},"response":{"status":200},\#
+            "size":4,"state":"finished","version":1}
+            """#
+        #expect(String(decoding: try snapshot.json(), as: UTF8.self) == text)
+        let read = try ConnectionSnapshot(json: Data(text.utf8))
+        #expect(read.file?.path == "/tmp/cities.zip" && read.size == 4)
+        #expect(ConnectionSnapshot(request: Request("http://h/"), state: .ready, result: nil).file == nil)
+    }
+
     @Test func `has secrets by their names alone`() async throws {
         var request = Request("http://h/", method: .post, body: .file(URL(filePath: "/tmp/report.pdf")))
         request.credentials = [.bearer(.secret("token"))]
@@ -189,6 +203,7 @@ import Testing
         (#"{"request":{"url":"http://h"},"state":"ready","attempt":1}"#, #"key "attempt""#),
         (#"{"request":{"url":"http://h"},"state":"executing","attempt":0}"#, "from 1 on"),
         (#"{"request":{"url":"http://h"},"state":"finished"}"#, "without response or error"),
+        (#"{"request":{"url":"http://h"},"state":"finished","file":"/f","response":{"status":200}}"#, #"key "size""#),
         (#"{"request":{"url":"http://h"},"error":{}}"#, #"key "code" of the error"#),
         (#"{"request":{"url":"http://h"},"error":{"code":"x"},"response":{"status":200}}"#, #"key "error""#),
     ]) func `that is wrong is refused with the key and the remedy`(text: String, part: String) {

@@ -1,0 +1,462 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A connection that downloads` {
+    typealias Answer = ScriptedServer.Answer
+
+    /// A directory for one test.
+    private final class Folder: Sendable {
+        let url = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
+
+        init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+
+        /// What is in it, hidden files included.
+        var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? ["?"]).sorted() }
+
+        func text(of file: URL) -> String? { try? String(contentsOf: file, encoding: .utf8) }
+    }
+
+    private let folder: Folder
+    private let temporary = TemporaryStore()
+    private var file: URL { folder.url.appending(path: "cities.zip") }
+
+    init() throws { folder = try Folder() }
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.draw = { 0 }
+        configuration.clock = TestClock()
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    /// Pauses when as many transfers stand still.
+    private func pause(_ connection: Connection, _ reservoir: Reservoir, behind count: Int = 1) async {
+        await untilTrue { reservoir.drained == count }
+        connection.pause()
+    }
+
+    private func failure(of connection: Connection) async -> ConnectionError? {
+        do throws(ConnectionError) {
+            _ = try await connection.response
+            return nil
+        } catch { return error }
+    }
+
+    // MARK: The file
+
+    @Test(arguments: TransportKind.allCases)
+    func `has the whole file, under its name, and a response without body`(kind: TransportKind) async throws {
+        try Data("old".utf8).write(to: file)
+        let server = try await SampleServer.shared
+        let engine = engine { $0.transport = kind.make() }
+        let request = Request(server.url("wire/bytes/3000000"))
+        let connection = engine.enqueue(request, to: file)
+        let download = try await connection.download
+        #expect(download.status == .ok && download.size == 3_000_000 && download.file.path == file.path)
+        #expect(download.url == request.url && download.headers[.eTag] != nil && download.attempts.isEmpty)
+        #expect(try await connection.response.body.isEmpty && connection.file == file)
+        #expect(try Data(contentsOf: file) == Pattern.bytes(count: 3_000_000))
+        #expect(folder.names == ["cities.zip"])
+        await untilTrue { connection.isFinished && engine.activity.snapshot.isIdle }
+        #expect(connection.state == .finished(.success) && engine.lanes.running == 0)
+        for await progress in connection.progress { #expect(progress.received == 3_000_000) }
+        await engine.close()
+    }
+
+    @Test func `is what others depend on, with the file there`() async throws {
+        let engine = engine { $0.transport = StubTransport() }
+        let download = Connection(Request("http://h/file"), to: file)
+        let dependent = engine.connection(for: Request("http://h/"))
+        let seen = Guarded<[String?]>([])
+        dependent.addDependency(download) { [folder, file] _, response in
+            seen.withLock { $0 = [folder.text(of: file), response.text] }
+        }
+        engine.enqueue(dependent)
+        engine.enqueue(download)
+        _ = try await dependent.response
+        #expect(seen.withLock { $0 } == ["body", ""])
+        await engine.close()
+    }
+
+    @Test func `is told by a callback, and is one of a batch, with the file there`() async throws {
+        let engine = engine { $0.transport = StubTransport() }
+        let files = ["a", "b"].map { folder.url.appending(path: $0) }
+        let seen = Guarded<[String?]>([])
+        let connections = files.map { file in
+            engine.connection(for: Request("http://h/"), to: file).onResult(on: .global) { [folder] _ in
+                seen.withLock { $0.append(folder.text(of: file)) }
+            }
+        }
+        let batch = Batch(connections)
+        engine.enqueue(batch)
+        #expect(await batch.results.allSatisfy { (try? $0.get().status) == .ok })
+        #expect(seen.withLock { $0 } == ["body", "body"] && folder.names == ["a", "b"])
+        await engine.close()
+    }
+
+    @Test func `waits for its place without a file`() async throws {
+        let airport = Airport()
+        let engine = engine {
+            $0.transport = airport.transport
+            $0.width = 1
+        }
+        let connections = ["1", "2"].map { name in
+            engine.enqueue(Request("http://h/\(name)"), to: folder.url.appending(path: name))
+        }
+        await untilTrue { airport.flying.count == 1 && engine.lanes.waiting == 1 }
+        #expect(folder.names.count == 1)
+        for _ in connections {
+            await untilTrue { airport.flying.count == 1 }
+            airport.landAll()
+        }
+        for connection in connections { #expect(try await connection.download.size == 10) }
+        #expect(folder.names == ["1", "2"])
+        await engine.close()
+    }
+
+    @Test func `is done again by its copy`() async throws {
+        let transport = StubTransport()
+        let engine = engine { $0.transport = transport }
+        let connection = engine.enqueue(Request("http://h/"), to: file)
+        _ = try await connection.download
+        try Data("changed".utf8).write(to: file)
+        let copy = connection.copied()
+        #expect(copy.file == file && copy.state == .ready)
+        #expect(try await connection.retry().download.size == 4)
+        #expect(folder.text(of: file) == "body" && transport.requests.count == 2)
+        await engine.close()
+    }
+
+    @Test func `is asked for its file in vain where it has none`() async throws {
+        let engine = engine { $0.transport = StubTransport() }
+        let connection = engine.enqueue(Request("http://h/"))
+        await #expect { _ = try await connection.download } throws: { ($0 as? ConnectionError)?.code == .badRequest }
+        #expect(try await connection.response.text == "body" && connection.file == nil)
+        await engine.close()
+    }
+
+    // MARK: The rest
+
+    private static func rest(_ range: String, _ body: String) -> Answer {
+        Answer(
+            status: 206,
+            headers: ["Content-Range: \(range)", "ETag: \"a\"", "Content-Length: \(body.count)"], body: body)
+    }
+
+    private static let other = Answer(headers: ["Content-Length: 10", "ETag: \"b\""], body: "9876543210")
+
+    /// What a server says of the rest, and what the file is then.
+    private static let rows: [([Answer], text: String)] = [
+        ([rest("bytes 5-9/10", "56789")], "0123456789"),
+        ([Answer(status: 503, headers: ["Content-Length: 0"]), rest("bytes 5-9/10", "56789")], "0123456789"),
+        ([other], "9876543210"),
+        ([rest("bytes 4-9/10", "456789"), other], "9876543210"),
+        ([Answer(status: 416, headers: ["Content-Length: 0"]), other], "9876543210"),
+    ]
+
+    @Test(arguments: rows.indices, [true, false])
+    func `asks a server for the rest when it is resumed, and has a whole file whatever that says`(
+        index: Int,
+        hasStore: Bool
+    ) async throws {
+        let (answers, text) = Self.rows[index]
+        let begin = Answer(headers: ["Content-Length: 10", "ETag: \"a\""], body: "01234", isHeld: true)
+        let server = try ScriptedServer([begin] + answers)
+        let engine = engine { [temporary] in if hasStore { $0.store = temporary.store } }
+        let connection = engine.enqueue(Request(server.url), to: file)
+        await untilTrue { connection.core.withLock { $0.meter?.progress.received == 5 } }
+        connection.pause()
+        #expect(connection.state == .paused && folder.names.count == 1 && folder.names != ["cities.zip"])
+        connection.resume()
+        let download = try await connection.download
+        #expect(download.size == 10 && download.status == .ok && folder.text(of: file) == text)
+        #expect(server.values(of: .range).prefix(2) == [nil, "bytes=5-"])
+        #expect(server.values(of: .ifRange).prefix(2) == [nil, "\"a\""])
+        #expect(server.values(of: .acceptEncoding).allSatisfy { $0 == "identity" })
+        #expect(server.count == 1 + answers.count && folder.names == ["cities.zip"])
+        await engine.close()
+    }
+
+    @Test func `goes on any number of times, pauses and breaks, with its place given up meanwhile`() async throws {
+        let reservoir = Reservoir { $0.flows = [.held(1 << 20), .broken(1 << 19), .held(1 << 19), .held(0)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        let connection = engine.enqueue(Request("http://h/"), to: file)
+        for count in 1...3 {
+            await pause(connection, reservoir, behind: count)
+            await untilTrue { engine.lanes.running == 0 }
+            connection.resume()
+        }
+        #expect(try await connection.download.size == reservoir.body.count)
+        #expect(try Data(contentsOf: file) == reservoir.body)
+        #expect(
+            reservoir.ranges == [
+                nil, "bytes=1048576-", "bytes=1572864-", "bytes=2097152-", "bytes=2097152-",
+            ])
+        await engine.close()
+    }
+
+    @Test func `begins anew where its identity was forgotten meanwhile`() async throws {
+        let reservoir = Reservoir { $0.flows = [.held(1 << 20)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        var request = Request("http://h/")
+        request.identity = "user-42"
+        let connection = engine.enqueue(request, to: file)
+        await pause(connection, reservoir)
+        try await engine.forget(identity: "user-42")
+        connection.resume()
+        #expect(try await connection.download.size == reservoir.body.count)
+        #expect(reservoir.ranges == [nil, nil])
+        #expect(try Data(contentsOf: file) == reservoir.body)
+        await engine.close()
+    }
+
+    @Test func `does not put the rest of one answer behind another`() async throws {
+        let reservoir = Reservoir { $0.flows = [.held(1 << 20), .held(1 << 20)] }
+        let secrets = KnownSecrets(["a/token": "1", "b/token": "2"], identity: "a")
+        let engine = engine {
+            $0.transport = reservoir.transport
+            $0.credentials = secrets
+        }
+        var request = Request("http://h/")
+        request.credentials = [.header(.authorization, .secret("token"))]
+        let connection = engine.enqueue(request, to: file)
+        await pause(connection, reservoir)
+        // Asked as another, it has one that cannot be gone on with, and that takes the place of what was there.
+        let (tag, body) = ("\"a\"", reservoir.body)
+        reservoir.change { ($0.tag, $0.body) = ("W/\"b\"", .noise(3 << 20, seed: 2)) }
+        secrets.signIn("b")
+        connection.resume()
+        await pause(connection, reservoir, behind: 2)
+        reservoir.change { ($0.tag, $0.body) = (tag, body) }
+        secrets.signIn("a")
+        connection.resume()
+        _ = try await connection.download
+        #expect(reservoir.ranges == [nil, nil, nil])
+        #expect(try Data(contentsOf: file) == body)
+        await engine.close()
+    }
+
+    /// Has the box of a part, as a connection has.
+    private final class Claimant: FlightClaimant {
+        let box: PartialBox?
+
+        init(_ part: DownloadFile) { box = part.box }
+
+        var priority: FlightPriority { .normal }
+        func begins(_ run: Int) -> Bool { true }
+        func concludes(_ run: Int) -> Bool { true }
+        func goOn(with run: Int) -> Bool { false }
+        func step(aside isAside: Bool, in run: Int) {}
+        func hear(_ event: ExchangeEvent, of run: Int) {}
+        func makeBox() -> PartialBox { box ?? PartialBox() }
+    }
+
+    @Test func `goes on with nothing behind what the disk has not taken`() async throws {
+        let reservoir = Reservoir()
+        let engine = engine { $0.transport = reservoir.transport }
+        let room = Guarded(1_500_000)
+        let write: DownloadFile.Write = { descriptor, bytes in
+            let count = min(bytes.count, room.withLock { $0 })
+            guard count > 0 else {
+                errno = ENOSPC
+                return -1
+            }
+            room.withLock { $0 -= count }
+            return Foundation.write(descriptor, bytes.baseAddress, count)
+        }
+        let part = DownloadFile(later: file, limit: .max, write: write)
+        let claimant = Claimant(part)
+        let askers = (1...2).map { Asker(claim: FlightClaim(of: claimant, $0)) }
+        await #expect {
+            _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: askers[0])
+        } throws: { ($0 as? ConnectionError)?.code == .cannotWrite }
+        room.withLock { $0 = .max }
+        _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: askers[1])
+        #expect(reservoir.ranges == [nil, nil])
+        #expect(try Data(contentsOf: file) == reservoir.body)
+        await engine.close()
+    }
+
+    /// Whatever is paused, resumed and broken when, each file is whole, and nothing is beside them.
+    @Test(arguments: 0..<2) func `has its file whole among many, whatever happens to them`(seed: UInt64) async throws {
+        var random = SplitMix(state: seed)
+        let reservoir = Reservoir { state in
+            state.body = .noise(1_500_000)
+            // No more of them break than a budget pays for.
+            state.flows = (0..<12).map { number in
+                number % 6 == 0 ? .broken(random.below(1_500_000)) : .held(random.below(1_500_000))
+            }
+        }
+        let engine = engine { $0.transport = reservoir.transport }
+        let files = (0..<4).map { folder.url.appending(path: "\($0)") }
+        let connections = files.map { file in
+            var request = Request("http://h/")
+            request.retry = RetryPolicy(attempts: 100)
+            return engine.enqueue(request, to: file)
+        }
+        while !connections.allSatisfy(\.isFinished) {
+            let chosen = connections.filter { _ in random.next() % 2 == 0 }
+            for connection in chosen { connection.pause() }
+            if random.next() % 2 == 0 { await Task.yield() }
+            for connection in chosen { connection.resume() }
+            for _ in 0..<random.below(10) { await Task.yield() }
+        }
+        for connection in connections { #expect(try await connection.download.size == reservoir.body.count) }
+        for file in files { #expect(try Data(contentsOf: file) == reservoir.body) }
+        #expect(folder.names == ["0", "1", "2", "3"])
+        await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
+        await engine.close()
+    }
+
+    // MARK: No file
+
+    @Test(arguments: [false, true]) func `leaves what was there where it is canceled`(isPaused: Bool) async throws {
+        try Data("old".utf8).write(to: file)
+        let reservoir = Reservoir { $0.flows = [.held(1 << 20)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        let connection = engine.enqueue(Request("http://h/"), to: file)
+        await untilTrue { reservoir.drained == 1 }
+        if isPaused { connection.pause() }
+        #expect(folder.names.count == 2)
+        connection.cancel()
+        #expect(await failure(of: connection)?.code == .cancelled)
+        await untilTrue { [folder] in connection.isFinished && folder.names == ["cities.zip"] }
+        #expect(folder.text(of: file) == "old")
+        await untilTrue { engine.activity.snapshot.isIdle && engine.lanes.running == 0 }
+        await engine.close()
+    }
+
+    @Test func `is no error's answer`() async throws {
+        let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
+        let engine = engine()
+        let connection = engine.enqueue(Request(server.url), to: file)
+        let error = await failure(of: connection)
+        #expect(error?.code == .badStatus && error?.response?.text == "no")
+        await untilTrue { [folder] in connection.isFinished && folder.names.isEmpty }
+        #expect(connection.state == .finished(.failure))
+        await engine.close()
+    }
+
+    @Test func `asks for nothing where there is no place to write`() async throws {
+        let transport = StubTransport()
+        let engine = engine { $0.transport = transport }
+        let connection = engine.enqueue(Request("http://h/"), to: folder.url.appending(path: "none/cities.zip"))
+        let error = await failure(of: connection)
+        #expect(error?.code == .cannotWrite && (error?.cause as? POSIXError)?.code == .ENOENT)
+        #expect(transport.requests.isEmpty && engine.lanes.running == 0)
+        await engine.close()
+    }
+
+    @Test func `is as large as its request allows, whatever the engine says of bodies in memory`() async throws {
+        let engine = engine {
+            $0.transport = StubTransport(body: "01234")
+            $0.bodyLimit = 1
+        }
+        var request = Request("http://h/")
+        request.bodyLimit = 4
+        #expect(await failure(of: engine.enqueue(request, to: file))?.code == .bodyTooLarge)
+        request.bodyLimit = nil
+        #expect(try await engine.enqueue(request, to: file).download.size == 5)
+        await engine.close()
+    }
+
+    // MARK: Subclasses
+
+    /// Notes what it is shown, and whether the file is there by then.
+    private final class Looking: Connection, @unchecked Sendable {
+        struct Refused: Error {}
+
+        private let calls = Guarded<[String]>([])
+        var seen: [String] { calls.withLock { $0 } }
+
+        override func validate(_ response: Response) throws {
+            note("validate", response)
+            if request.tags.contains("broken") { throw Refused() }
+        }
+
+        override func decode(_ response: Response) throws {
+            note("decode", response)
+            if request.tags.contains("paused"), seen.count == 2 { pause() }
+        }
+
+        private func note(_ call: String, _ response: Response) {
+            let isThere = file.map { FileManager.default.fileExists(atPath: $0.path) }
+            calls.withLock { $0.append("\(call) \(response.body.count) \(isThere == true)") }
+        }
+    }
+
+    private func looking(_ tag: String, by engine: Engine) -> Looking {
+        var request = Request("http://h/")
+        request.tags = [tag]
+        let connection = Looking(request, to: file)
+        engine.enqueue(connection)
+        return connection
+    }
+
+    @Test func `shows a subclass the answer before the file has its name`() async throws {
+        let engine = engine { $0.transport = StubTransport() }
+        let connection = looking("any", by: engine)
+        #expect(try await connection.download.size == 4)
+        #expect(connection.seen == ["validate 0 false", "decode 0 false"] && folder.names == ["cities.zip"])
+        await engine.close()
+    }
+
+    @Test func `has no file where a subclass refuses the answer`() async throws {
+        let engine = engine { $0.transport = StubTransport() }
+        let connection = looking("broken", by: engine)
+        let error = await failure(of: connection)
+        #expect(error?.code == .invalidResponse && error?.cause is Looking.Refused)
+        await untilTrue { [folder] in connection.isFinished && folder.names.isEmpty }
+        await engine.close()
+    }
+
+    @Test func `has no file while it is paused, though nothing was missing`() async throws {
+        let transport = StubTransport()
+        let engine = engine { $0.transport = transport }
+        let connection = looking("paused", by: engine)
+        await untilTrue { connection.isPaused }
+        connection.resume()
+        #expect(try await connection.download.size == 4)
+        // That of the second run has found none of the first's.
+        #expect(connection.seen.suffix(2) == ["validate 0 false", "decode 0 false"] && connection.seen.count == 4)
+        #expect(transport.requests.count == 2 && folder.names == ["cities.zip"])
+        await engine.close()
+    }
+
+    // MARK: Snapshots
+
+    @Test func `has its file again when it is made of a snapshot`() async throws {
+        let engine = engine { $0.transport = StubTransport() }
+        let connection = engine.enqueue(Request("http://h/"), to: file)
+        _ = try await connection.download
+        let kept = Connection(try ConnectionSnapshot(json: connection.snapshot.json()))
+        #expect(kept.isFinished && kept.file?.path == file.path)
+        #expect(try await kept.download.size == 4)
+        await engine.close()
+    }
+
+    @Test func `begins anew when it is made of a snapshot of a paused one`() async throws {
+        let reservoir = Reservoir { $0.flows = [.held(1 << 20)] }
+        let engine = engine { $0.transport = reservoir.transport }
+        let connection = engine.enqueue(Request("http://h/"), to: file)
+        await pause(connection, reservoir)
+        let again = engine.connection(from: try ConnectionSnapshot(json: connection.snapshot.json()))
+        connection.cancel()
+        engine.enqueue(again)
+        #expect(again.isPaused)
+        again.resume()
+        #expect(try await again.download.size == reservoir.body.count)
+        #expect(reservoir.ranges == [nil, nil])
+        #expect(try Data(contentsOf: file) == reservoir.body)
+        await engine.close()
+    }
+}
