@@ -11,10 +11,11 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// It goes the way of every request, but for the cache, which is neither read nor written (`cacheOnly` alone reads it).
-    /// It holds its place on the wire until the body was read to its end or is dropped. Until the head is here it is sent
-    /// again as its ``Request/retry`` says, and ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit that
-    /// time; from then on nothing is sent again, and ``Request/timeout`` limits the silence between two pieces.
+    /// It goes the way of every request: ``Request/cache`` says whether what is stored is handed out, at once or confirmed by
+    /// the server. A success that comes over the wire is not stored, and holds its place there until the body was read to
+    /// its end or is dropped. Until the head is here it is sent again as its ``Request/retry`` says, and
+    /// ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit that time; from then on nothing is sent again, and
+    /// ``Request/timeout`` limits the silence between two pieces.
     ///
     /// - Parameters:
     ///   - request: in a serial lane it waits for its place, but in no order with connections.
@@ -74,7 +75,8 @@ extension Engine {
     /// whole and on the disk: under that name there is never a part. Where the transfer breaks, the next attempt goes on
     /// with what is there if the answer has a length and a strong validator, and begins anew if not; how often says
     /// ``Request/retry``, whose ``RetryPolicy/window`` does not count. It asks for `Accept-Encoding: identity` where the
-    /// request does not say else. What is in memory is a few mebibytes. The cache is neither read nor written.
+    /// request does not say else. What is in memory is a few mebibytes. ``Request/cache`` says whether what is stored goes
+    /// into the file; what comes over the wire is not stored.
     ///
     /// One that can be paused, and depended on, is a ``Connection``: see ``enqueue(_:to:)``.
     ///
@@ -82,7 +84,7 @@ extension Engine {
     ///   - request: a GET without conditions or ranges of its own, where a broken transfer is to be gone on with.
     ///   - file: where the body goes; its directory has to be there.
     ///   - limit: bytes at most; none by default.
-    ///   - progress: called for every piece, on the thread of the transfer; be short.
+    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer; be short.
     /// - Throws: ``ConnectionError``, and then there is no file: `cannotWrite`, before anything is sent where the directory
     ///   is not there or not to be written; `badStatus` for a status other than 2xx, with the response.
     @concurrent

@@ -160,7 +160,10 @@ extension Pipeline {
             keeper?.end()
             return try await replace(question, isPersonal: arrival.isPersonal, &seat, hear)
         }
-        return confirm(stored, by: arrival, question.passage, since: asked)
+        let confirmed = confirm(stored, by: arrival, question.passage, since: asked)
+        // Whoever takes the body may take his time.
+        seat.leave()
+        return try await hand(confirmed, from: .revalidated, question.passage, after: arrival.attempts)
     }
 
     private func arrival(

@@ -29,10 +29,10 @@ extension Pipeline {
         let found = revocations
         let stored = cache?.find(identity.key, request: identity.canonicalForm, url: identity.printableURL)
         switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
-        case (.serve(let source), let stored?): return serve(stored, from: source, passage)
+        case (.serve(let source), let stored?): return try await hand(stored, from: source, passage)
         case (.serveStaleAndRefresh, let stored?):
             refresh(stored, passage, since: found)
-            return serve(stored, from: .stale, passage)
+            return try await hand(stored, from: .stale, passage)
         case (.ask(let isConditional, _), _):
             begin(&passage, &token)
             let question = Question(passage: passage, stored: stored, isConditional: isConditional, found: found)
@@ -57,14 +57,14 @@ extension Pipeline {
         }
     }
 
-    /// Obeys a policy that takes what is stored over a server that fails.
+    /// Obeys a policy that takes what is stored over a server that fails, where nobody has seen its answer begin.
     private func settle(_ outcome: Flight.Outcome, _ passage: Passage) async throws(ConnectionError) -> Response {
-        guard passage.policy.mode == .networkElseCache, await isFailure(outcome, passage), let cache,
-            let identity = passage.identity,
+        guard passage.policy.mode == .networkElseCache, passage.asker.sink?.isCommitted != true,
+            await isFailure(outcome, passage), let cache, let identity = passage.identity,
             let stored = cache.find(identity.key, request: identity.canonicalForm, url: identity.printableURL),
             case .ask(_, elseStored: true) = CacheDecision(now: now(), stored: stored, policy: passage.policy)
         else { return try outcome.get() }
-        return serve(stored, from: .stale, passage, after: outcome.attempts)
+        return try await hand(stored, from: .stale, passage, after: outcome.attempts)
     }
 
     /// Also an answer that is of no use to the one who asks.
@@ -99,6 +99,8 @@ extension Pipeline {
         passage.asker.standingPriority = passage.asker.priority
         passage.asker.claim = nil
         passage.asker.acceptance = passage.asker.acceptance?.withoutTrace
+        // It is collected, to be stored.
+        passage.asker.sink = nil
         passage.asker.request = token.id
         let isConditional = stored.flags.contains(.hasValidator)
         let question = Question(

@@ -132,12 +132,13 @@ extension Pipeline {
         if marked.stored.flags != entry.stored.flags { cache?.store(marked, replacing: true) }
     }
 
+    /// - Returns: what is served: as it is confirmed, where it may be.
     func confirm(
         _ stored: StoredResponse,
         by arrival: Arrival,
         _ passage: Passage,
         since asked: Int
-    ) -> Response {
+    ) -> StoredResponse {
         let decision = StoreDecision(
             confirming: stored,
             by: arrival.headers,
@@ -146,21 +147,19 @@ extension Pipeline {
             isSelecting: isSelecting(passage)
         )
         // What is said to a credential that an interceptor has added is said to nobody else.
-        guard !arrival.isPersonal else {
-            return serve(decision.stored ?? stored, from: .revalidated, passage, after: arrival.attempts)
-        }
+        guard !arrival.isPersonal else { return decision.stored ?? stored }
         guard let confirmed = decision.stored, let new = passage.entry(confirmed),
             !isErased(passage, since: asked)
         else {
             if let key = passage.identity?.key { cache?.forget(key) }
-            return serve(stored, from: .revalidated, passage, after: arrival.attempts)
+            return stored
         }
         let entry = marked(new, passage, since: asked)
         if !isOvertaken(new, passage, since: asked) {
             cache?.confirm(entry, replacing: stored)
             checkAgain(entry, passage, since: asked)
         }
-        return serve(confirmed, from: .revalidated, passage, after: arrival.attempts)
+        return confirmed
     }
 
     func response(from arrival: Arrival, _ passage: Passage) -> Response {

@@ -28,11 +28,11 @@ struct Question: Sendable {
     /// What others must ask to share the flight; `nil` where nobody can.
     ///
     /// Only what is safe and may be answered from the cache: `reload` and `noStore` ask for an exchange of their own, and
-    /// so do ranges and conditions of the caller, what is sent with a credential but without an identity, what is kept to be
-    /// sent later, and what a shared exchange waits for.
+    /// so do ranges and conditions of the caller, what is sent with a credential but without an identity, what goes into a
+    /// sink, what is kept to be sent later, and what a shared exchange waits for.
     func flightKey(_ request: TransportRequest, _ retry: RetryPolicy) -> FlightKey? {
         guard let identity = passage.identity, passage.policy.mode != .reload, !isOfRefresh,
-            passage.asker.gate == nil, !passage.asker.isInFlight, !passage.asksAlone
+            passage.asker.sink == nil, passage.asker.gate == nil, !passage.asker.isInFlight, !passage.asksAlone
         else { return nil }
         return FlightKey(
             identity.key,

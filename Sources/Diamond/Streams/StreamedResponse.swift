@@ -2,8 +2,8 @@ public import HTTPTypes
 
 /// An answer whose body is still on its way: its head, and the bytes as they come.
 ///
-/// It has its place on the wire until ``bytes`` were read to their end, or are dropped. An answer that is no success (a
-/// status other than 2xx) has been read already, up to 1 MiB, and comes in one piece.
+/// What comes from a server has its place on the wire until ``bytes`` were read to their end, or are dropped. An answer
+/// that is no success (a status other than 2xx) has been read already, up to 1 MiB, and comes in one piece.
 public struct StreamedResponse: Sendable {
     /// With the body, where that is here.
     let head: Response
@@ -12,7 +12,7 @@ public struct StreamedResponse: Sendable {
 
     public var status: HTTPResponse.Status { head.status }
     public var headers: HTTPFields { head.headers }
-    /// How it was obtained: from the network, unless the request is `cacheOnly`.
+    /// How it was obtained.
     public var source: Response.Source { head.source }
     /// The URL that answers, after redirects, without user info.
     public var url: String { head.url }

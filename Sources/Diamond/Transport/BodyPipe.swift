@@ -211,10 +211,7 @@ extension BodyPipe.State {
     }
 
     fileprivate mutating func takeAll(limit: Int) -> Outcome<Data>? {
-        if buffer.count > limit {
-            let message = "the response's body is larger than \(limit) bytes: raise the limit, or stream it"
-            return .failure(TransportError(.bodyTooLarge, message, requestMayHaveBeenSent: true))
-        }
+        if buffer.count > limit { return .failure(TransportError(bodyLargerThan: limit)) }
         switch end {
         case .complete:
             defer { buffer = Data() }

@@ -54,6 +54,11 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    init(bodyLargerThan limit: Int) {
+        let message = "the response's body is larger than \(limit) bytes: raise the limit, or stream it"
+        self.init(.bodyTooLarge, message, requestMayHaveBeenSent: true)
+    }
+
     static func cancelled(requestMayHaveBeenSent isSent: Bool) -> TransportError {
         TransportError(.cancelled, "the request was canceled", requestMayHaveBeenSent: isSent)
     }

@@ -17,9 +17,7 @@ extension Transfer {
 
     /// Also what is announced only: then nothing of it is read.
     func check(_ count: Int64, _ limit: Int) throws(TransportError) {
-        guard count > Int64(limit) else { return }
-        let message = "the response's body is larger than \(limit) bytes: raise the limit, or stream it"
-        throw TransportError(.bodyTooLarge, message, requestMayHaveBeenSent: true)
+        guard count <= Int64(limit) else { throw TransportError(bodyLargerThan: limit) }
     }
 
     /// The answer, its body still on the way.

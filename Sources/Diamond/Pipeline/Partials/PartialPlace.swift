@@ -16,7 +16,8 @@ struct PartialPlace: Sendable {
     /// `nil` where nobody could find what is kept.
     init?(_ question: Question, _ pipeline: Pipeline) {
         let passage = question.passage
-        guard passage.isContinuable else { return nil }
+        // A sink has what was received itself.
+        guard passage.isContinuable, passage.asker.sink == nil else { return nil }
         if let cache = pipeline.cache, let identity = passage.identity, passage.policy.mode != .reload {
             (self.cache, owner) = (cache, .request(identity.key))
         } else if let claim = passage.asker.claim {

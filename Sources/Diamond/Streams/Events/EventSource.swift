@@ -35,6 +35,8 @@ struct EventSource: Sendable {
     private func request(after lastEventID: String, _ retry: RetryPolicy) -> Request {
         var request = request
         request.retry = retry
+        // What is stored has been told already.
+        if request.cache.mode != .cacheOnly { request.cache = .noStore }
         if request.headers[.accept] == nil { request.headers[.accept] = Self.mediaType }
         if request.headers[.cacheControl] == nil { request.headers[.cacheControl] = "no-store" }
         if let name = Self.lastEventIDName, !lastEventID.isEmpty { request.headers[name] = lastEventID }
