@@ -120,7 +120,9 @@ public final class Cache: Sendable {
         do {
             guard var stored = try findOnDisk(key, request: request) else { return nil }
             // Another process may have changed what was confirmed.
-            if let confirmation { return stored.isUnchanged(since: confirmation.old) ? confirmation.new : stored }
+            if let confirmation {
+                return stored.isUnchanged(since: confirmation.old) ? confirmation.new.whole(by: stored) : stored
+            }
             stored.readHeaders()
             memory.keep(stored, under: key, request: request, url: url, since: changes)
             return stored
@@ -187,7 +189,7 @@ public final class Cache: Sendable {
     package func confirm(_ entry: CacheEntry, replacing old: StoredResponse) {
         guard memory.confirm(entry.stored, replacing: old, under: entry.key, request: entry.request),
             // What is in memory alone has no row to look at.
-            !eviction.isTooLarge(old.body.count)
+            !eviction.isTooLarge(old.bodySize)
         else { return }
         writer.add(.confirm(entry, replacing: old))
     }
@@ -206,7 +208,7 @@ public final class Cache: Sendable {
             case .revalidated: counts.revalidations += 1
             default: counts.hits += 1
             }
-            counts.bytesServed += Int64(stored.body.count)
+            counts.bytesServed += Int64(stored.bodySize)
             if source != .revalidated { counts.timeSaved += stored.duration }
         }
     }

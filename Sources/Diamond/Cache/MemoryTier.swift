@@ -79,7 +79,7 @@ final class MemoryTier: Sendable {
             guard let (slot, _) = part.slots.use(key.prefix) else { return true }
             guard slot.request == request, slot.stored.isUnchanged(since: old) else { return false }
             part.changes += 1
-            Self.keep(stored, key, request, slot.url, in: &part)
+            Self.keep(stored.whole(by: slot.stored), key, request, slot.url, in: &part)
             return true
         }
     }

@@ -185,7 +185,7 @@ extension CacheTable {
         try statement.bind(entry.key.prefix, at: 1)
         try statement.bind(entry.key.bytes, at: 2)
         try statement.bind(old.storedAt, at: 3)
-        try statement.bind(Int64(old.body.count), at: 4)
+        try statement.bind(Int64(old.bodySize), at: 4)
         try statement.bind(old.headerBlock, at: 5)
         try statement.bind(old.flags.intersection(.invalidated).rawValue, at: 6)
         guard try statement.step() else { return nil }

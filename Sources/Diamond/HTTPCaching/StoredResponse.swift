@@ -23,6 +23,8 @@ package struct StoredResponse: Sendable, Equatable {
     /// `Name: value` lines, read only when somebody asks for a header.
     package var headerBlock: Data { didSet { known = KnownHeaders() } }
     package var body: Data
+    /// Bytes of the body that are not here: all, where it is read in pieces.
+    var sizeElsewhere = 0
     /// When it arrived, or was last confirmed.
     package var storedAt: Int64
     package var initialAge: Int64
@@ -52,9 +54,29 @@ package struct StoredResponse: Sendable, Equatable {
         self.duration = duration
     }
 
+    /// Bytes of the body, wherever it is.
+    var bodySize: Int { body.count + sizeElsewhere }
+
+    var isWhole: Bool { sizeElsewhere == 0 }
+
+    /// The same, its body elsewhere.
+    var withoutBody: StoredResponse {
+        var head = self
+        (head.body, head.sizeElsewhere) = (Data(), bodySize)
+        return head
+    }
+
+    /// The same, whole: with the body of what it confirms, where its own is elsewhere.
+    func whole(by confirmed: StoredResponse) -> StoredResponse {
+        guard !isWhole else { return self }
+        var whole = self
+        (whole.body, whole.sizeElsewhere) = (confirmed.body, confirmed.sizeElsewhere)
+        return whole
+    }
+
     /// Whether it is the answer that another was read as: neither replaced nor confirmed nor marked stale since.
     func isUnchanged(since other: StoredResponse) -> Bool {
-        storedAt == other.storedAt && body.count == other.body.count && headerBlock == other.headerBlock
+        storedAt == other.storedAt && bodySize == other.bodySize && headerBlock == other.headerBlock
             && flags.intersection(.invalidated) == other.flags.intersection(.invalidated)
     }
 

@@ -59,6 +59,8 @@ struct Passage: Sendable {
     var ownEnd: Int64? { timeUp.value?.ownEnd }
     /// What that one came to.
     private(set) var timeUp = Boxed<ConnectionError>.none
+    /// Whether what is stored for it cannot be read: it is as good as nothing.
+    private(set) var isUnreadable = false
     /// Who asks.
     var asker = Asker()
 
@@ -150,6 +152,14 @@ struct Passage: Sendable {
         }
         guard ownEnd == nil, error.ownEnd != nil else { return false }
         timeUp = .some(error)
+        return true
+    }
+
+    /// Whether it failed on what is stored alone, and is looked up again: where another has taken its place meanwhile that
+    /// is found, else nothing.
+    mutating func looksAgain(after error: ConnectionError) -> Bool {
+        guard error.code == .unread else { return false }
+        if (error.cause as? CacheError)?.code != .entryGone { isUnreadable = true }
         return true
     }
 

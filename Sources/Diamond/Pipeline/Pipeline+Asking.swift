@@ -163,7 +163,8 @@ extension Pipeline {
         let confirmed = confirm(stored, by: arrival, question.passage, since: asked)
         // Whoever takes the body may take his time.
         seat.leave()
-        return try await hand(confirmed, from: .revalidated, question.passage, after: arrival.attempts)
+        return try await hand(
+            confirmed, question.reader, from: .revalidated, question.passage, after: arrival.attempts)
     }
 
     private func arrival(

@@ -14,7 +14,11 @@ extension Pipeline {
         if let brought, !passage.asksAgain(after: brought) { return try await settle(brought, passage) }
         var landings = passage.identity.map { flights.landings(of: $0.key) }
         while true {
-            if let response = try await decide(&passage, &token, since: landings) { return response }
+            do throws(ConnectionError) {
+                if let response = try await decide(&passage, &token, since: landings) { return response }
+            } catch {
+                guard passage.looksAgain(after: error) else { throw error }
+            }
             // What has landed by now is stored, or cannot be.
             landings = nil
         }
@@ -25,23 +29,40 @@ extension Pipeline {
         _ token: inout ActivityToken?,
         since landings: Int?
     ) async throws(ConnectionError) -> Response? {
-        guard let identity = passage.identity else { return try await load(&passage, &token) }
+        guard passage.identity != nil else { return try await load(&passage, &token) }
         let found = revocations
-        let stored = cache?.find(identity.key, request: identity.canonicalForm, url: identity.printableURL)
+        let (stored, reader) = find(for: passage)
         switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
-        case (.serve(let source), let stored?): return try await hand(stored, from: source, passage)
+        case (.serve(let source), let stored?): return try await hand(stored, reader, from: source, passage)
         case (.serveStaleAndRefresh, let stored?):
             refresh(stored, passage, since: found)
-            return try await hand(stored, from: .stale, passage)
+            return try await hand(stored, reader, from: .stale, passage)
         case (.ask(let isConditional, _), _):
             begin(&passage, &token)
-            let question = Question(passage: passage, stored: stored, isConditional: isConditional, found: found)
+            let question = Question(
+                passage: passage, stored: stored, reader: reader, isConditional: isConditional, found: found)
             guard let outcome = try await outcome(of: question, since: landings),
                 !passage.asksAgain(after: outcome)
             else { return nil }
             token?.note(ActivityOutcome(outcome))
             return try await settle(outcome, passage)
         default: return passage.nothingStored
+        }
+    }
+
+    /// What is stored; for a sink without the body, which it is handed in pieces.
+    private func find(for passage: Passage) -> (stored: StoredResponse?, reader: Boxed<BodyReader>) {
+        guard let cache, let identity = passage.identity, !passage.isUnreadable else { return (nil, .none) }
+        guard passage.asker.sink != nil else {
+            let stored = cache.find(identity.key, request: identity.canonicalForm, url: identity.printableURL)
+            return (stored, .none)
+        }
+        do throws(CacheError) {
+            let reader = try cache.bodyReader(identity.key, request: identity.canonicalForm)
+            return (reader?.stored, Boxed(reader))
+        } catch {
+            report(error)
+            return (nil, .none)
         }
     }
 
@@ -60,11 +81,10 @@ extension Pipeline {
     /// Obeys a policy that takes what is stored over a server that fails, where nobody has seen its answer begin.
     private func settle(_ outcome: Flight.Outcome, _ passage: Passage) async throws(ConnectionError) -> Response {
         guard passage.policy.mode == .networkElseCache, passage.asker.sink?.isCommitted != true,
-            await isFailure(outcome, passage), let cache, let identity = passage.identity,
-            let stored = cache.find(identity.key, request: identity.canonicalForm, url: identity.printableURL),
+            await isFailure(outcome, passage), case let (stored?, reader) = find(for: passage),
             case .ask(_, elseStored: true) = CacheDecision(now: now(), stored: stored, policy: passage.policy)
         else { return try outcome.get() }
-        return try await hand(stored, from: .stale, passage, after: outcome.attempts)
+        return try await hand(stored, reader, from: .stale, passage, after: outcome.attempts)
     }
 
     /// Also an answer that is of no use to the one who asks.

@@ -27,18 +27,38 @@ extension Pipeline {
     }
 
     /// Serves what is stored, its body as that of a server: a success into the sink, where there is one.
+    ///
+    /// - Parameter reader: of the body, where that is not with it.
+    /// - Throws: `unread` where the body cannot be read and nobody has seen its beginning.
     func hand(
         _ stored: StoredResponse,
+        _ reader: Boxed<BodyReader>,
         from source: Response.Source,
         _ passage: Passage,
         after attempts: [Attempt] = []
     ) async throws(ConnectionError) -> Response {
+        guard let sink = passage.asker.sink, let reader = reader.value else {
+            return serve(stored, from: source, passage, after: attempts)
+        }
+        let isSuccess = (200..<300).contains(stored.status)
+        var pieces = StoredPieces(passage.wire.method == .head ? nil : reader, self, sink)
+        try pieces.check(isSuccess ? sink.limit : Transfer.unpouredLimit)
+        // Before anybody hears of it.
+        let first = try pieces.next()
         var response = serve(stored, from: source, passage, after: attempts)
-        guard let sink = passage.asker.sink, response.status.kind == .successful else { return response }
-        let body = response.body
-        response.body = Data()
-        do throws(TransportError) { try await sink.take(body, of: response) } catch { throw ConnectionError(error) }
+        guard isSuccess else {
+            response.body = try pieces.rest(behind: first)
+            return response
+        }
+        do throws(TransportError) { try await sink.begin(response) } catch { throw ConnectionError(error) }
+        try await pieces.pour(behind: first)
         return response
+    }
+
+    /// What is lost with an entry is told where the entry is dropped.
+    func report(_ error: CacheError) {
+        guard error.code != .entryGone, error.code != .corrupt else { return }
+        activity.report(.cacheFailed(reason: error.message))
     }
 
     /// A body has gone where it was to go.
@@ -49,12 +69,45 @@ extension Pipeline {
     }
 }
 
-extension BodySink {
-    /// - Parameter head: without the body.
-    fileprivate func take(_ body: Data, of head: Response) async throws(TransportError) {
-        guard body.count <= limit else { throw TransportError(bodyLargerThan: limit) }
-        try await begin(head)
-        if !body.isEmpty { try await append(body) }
-        complete()
+/// The body of what is stored, on its way into a sink. Nothing is open between two pieces: writers and checkpoints wait for
+/// none of them.
+private struct StoredPieces {
+    private var reader: BodyReader?
+    private let pipeline: Pipeline
+    private let sink: any BodySink
+
+    /// - Parameter reader: `nil` for no body.
+    init(_ reader: BodyReader?, _ pipeline: Pipeline, _ sink: any BodySink) {
+        (self.reader, self.pipeline, self.sink) = (reader, pipeline, sink)
+    }
+
+    func check(_ limit: Int) throws(ConnectionError) {
+        guard reader?.stored.bodySize ?? 0 <= limit else {
+            throw ConnectionError(TransportError(bodyLargerThan: limit))
+        }
+    }
+
+    mutating func next() throws(ConnectionError) -> Data? {
+        guard !Task.isCancelled else { throw .cancelled }
+        do throws(CacheError) { return try reader?.next() } catch {
+            pipeline.report(error)
+            let message = "what is stored of the body ends early: \(error.message)"
+            throw ConnectionError(sink.isCommitted ? .connectionLost : .unread, message, cause: error)
+        }
+    }
+
+    mutating func rest(behind first: Data?) throws(ConnectionError) -> Data {
+        guard var body = first else { return Data() }
+        while let piece = try next() { body.append(piece) }
+        return body
+    }
+
+    mutating func pour(behind first: Data?) async throws(ConnectionError) {
+        var piece = first
+        while let bytes = piece {
+            do throws(TransportError) { try await sink.append(bytes) } catch { throw ConnectionError(error) }
+            piece = try next()
+        }
+        sink.complete()
     }
 }

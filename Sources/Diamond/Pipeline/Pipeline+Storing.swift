@@ -129,7 +129,12 @@ extension Pipeline {
             return
         }
         let marked = marked(entry, passage, since: asked)
-        if marked.stored.flags != entry.stored.flags { cache?.store(marked, replacing: true) }
+        guard marked.stored.flags != entry.stored.flags else { return }
+        if marked.stored.isWhole {
+            cache?.store(marked, replacing: true)
+        } else {
+            cache?.confirm(marked, replacing: entry.stored)
+        }
     }
 
     /// - Returns: what is served: as it is confirmed, where it may be.

@@ -6,6 +6,8 @@ struct Question: Sendable {
     let passage: Passage
     /// What an answer takes the place of.
     var stored: StoredResponse?
+    /// Of its body, where that is handed out in pieces.
+    var reader = Boxed<BodyReader>.none
     /// Whether the validators of what is stored go along.
     var isConditional = false
     /// Whether somebody waits for the answer.
@@ -29,10 +31,12 @@ struct Question: Sendable {
     ///
     /// Only what is safe and may be answered from the cache: `reload` and `noStore` ask for an exchange of their own, and
     /// so do ranges and conditions of the caller, what is sent with a credential but without an identity, what goes into a
-    /// sink, what is kept to be sent later, and what a shared exchange waits for.
+    /// sink, what is kept to be sent later, and what a shared exchange waits for. So does what would bring a response to one
+    /// that has no body beside it.
     func flightKey(_ request: TransportRequest, _ retry: RetryPolicy) -> FlightKey? {
         guard let identity = passage.identity, passage.policy.mode != .reload, !isOfRefresh,
-            passage.asker.sink == nil, passage.asker.gate == nil, !passage.asker.isInFlight, !passage.asksAlone
+            passage.asker.sink == nil, passage.asker.gate == nil, !passage.asker.isInFlight, !passage.asksAlone,
+            stored?.isWhole ?? true
         else { return nil }
         return FlightKey(
             identity.key,

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// The body of a ``StreamedResponse``, in pieces of any size, read from the wire only as fast as it is consumed: what waits
-/// in memory is a few mebibytes at most.
+/// The body of a ``StreamedResponse``, in pieces of any size, read from the wire or the store only as fast as it is
+/// consumed: what waits in memory is a few mebibytes at most.
 ///
 /// One consumer: a second iteration finds it empty. Dropping it, or canceling the task that reads it, ends the exchange at
 /// once.
@@ -17,7 +17,8 @@ public struct StreamedBytes: AsyncSequence, Sendable {
         fileprivate var pieces: BodyStream.Iterator
 
         /// - Throws: ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`, `timedOut` where nothing
-        ///   came for ``Request/timeout``, `bodyTooLarge`, `cancelled` with the waiting task.
+        ///   came for ``Request/timeout``, `bodyTooLarge`, `cancelled` with the waiting task. `connectionLost` also where what
+        ///   is stored cannot be read to its end: its cause is a ``CacheError``.
         public mutating func next() async throws(ConnectionError) -> Data? {
             do throws(TransportError) { return try await pieces.next() } catch {
                 throw error.cause as? ConnectionError ?? ConnectionError(error)

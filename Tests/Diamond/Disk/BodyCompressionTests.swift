@@ -56,6 +56,8 @@ import Testing
             await cache.flush()
             #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
             #expect(try cache.read(entry) == entry.stored.body)
+            let head = try #require(try cache.bodyReader(entry.key, request: entry.request)).stored
+            #expect(head == entry.stored.withoutBody)
             let stored = try #require(try cache.list(limit: 1).first).bodySize
             if size >= 1024, size != 1024 || !isSealed { #expect(stored < Int64(size) / 2, "\(stored)") }
             #expect(try CacheInspection(of: temporary.store, seal: isSealed ? .first : nil).findings.isEmpty)

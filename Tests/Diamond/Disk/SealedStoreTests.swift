@@ -180,6 +180,20 @@ import Testing
         #expect(entries.map { found($0, in: later) } == [entries[0].stored, entries[1].stored, nil])
     }
 
+    @Test func `keeps what an older key has sealed where it is confirmed without its body`() async throws {
+        let old = try open(.first)
+        let entry = try CacheEntry.stub("a", size: 200_000)
+        old.store(entry)
+        await old.flush()
+        let rotated = try open(.second)
+        var confirmed = entry
+        confirmed.stored = entry.stored.withoutBody
+        confirmed.stored.storedAt = 5
+        rotated.confirm(confirmed, replacing: entry.stored.withoutBody)
+        await rotated.flush()
+        #expect(found(entry, in: rotated) == entry.stored)
+    }
+
     @Test func `whose key is unknown misses, says so once, and keeps what it has`() async throws {
         let right = try open(.first)
         let entries = try (0..<3).map { try CacheEntry.stub("\($0)") }

@@ -16,9 +16,7 @@ package struct BodyReader: Sendable {
     private var number = 0
 
     init(_ stored: StoredResponse) {
-        var head = stored
-        head.body = Data()
-        self.stored = head
+        self.stored = stored.withoutBody
         source = .memory(CacheTable.chunks(of: stored.body))
     }
 

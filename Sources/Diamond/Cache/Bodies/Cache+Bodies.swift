@@ -33,7 +33,8 @@ extension Cache {
     /// What was received, to be read a chunk at a time.
     package func reader(of partial: PartialBody) -> BodyReader { BodyReader(partial.outline, cache: self) }
 
-    /// The body that is stored under a key, to be read a chunk at a time; `nil` where there is nothing, or nothing sound.
+    /// The body that is stored under a key, to be read a chunk at a time, and the rest of the answer as a look-up would give
+    /// it; `nil` where there is nothing, or nothing sound.
     ///
     /// What is replaced or evicted meanwhile ends in the error `entryGone`; what was read until then is of one body.
     package func bodyReader(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> BodyReader? {
@@ -42,15 +43,30 @@ extension Cache {
             if isFirst { writer.visit(key) }
             return BodyReader(stored)
         }
+        var confirmation: (new: StoredResponse, old: StoredResponse)?
         switch writer.pending(key)?.action {
         case .store(let entry): return entry.request == request ? BodyReader(entry.stored) : nil
         case .delete: return nil
-        // The body stays where it is, unless another process has changed it.
-        case .confirm, nil: break
+        case .confirm(let entry, let old): confirmation = (entry.stored, old)
+        case nil: break
         }
-        guard let outline = try outline(of: key, request, isPartial: false) else { return nil }
+        guard var outline = try outline(of: key, request, isPartial: false) else { return nil }
+        outline.stored.sizeElsewhere = try size(of: outline)
+        // The body stays where it is, unless another process has changed it.
+        if let confirmation, outline.stored.isUnchanged(since: confirmation.old) {
+            outline.stored = confirmation.new.withoutBody
+        }
         if !outline.isVisited { writer.visit(key) }
         return BodyReader(outline, cache: self)
+    }
+
+    /// Bytes of a body as it came: all chunks but the last are of one size, whatever they take where they are sealed or
+    /// compressed.
+    private func size(of outline: BodyOutline) throws(CacheError) -> Int {
+        guard outline.seal != nil || outline.isCompressed, !outline.sizes.isEmpty else { return outline.bodySize }
+        let number = outline.sizes.count - 1
+        guard let last = try chunk(number, of: outline) else { throw .entryGone }
+        return number * CacheTable.chunkSize + last.count
     }
 
     private func outline(

@@ -41,7 +41,7 @@ package struct CacheAccess: Hashable, Sendable {
     }
 
     init(_ key: RequestKey, _ stored: StoredResponse, at now: Int64, _ kind: Kind) {
-        let bodySize = Int64(stored.body.count)
+        let bodySize = Int64(stored.bodySize)
         self.init(
             prefix: key.prefix,
             bodySize: bodySize,

@@ -33,8 +33,9 @@ extension CacheFile {
     ) throws(SQLiteError) -> Bool {
         guard let sealing else { return try CacheTable.confirm(entry, replacing: old, on: connection) }
         guard let row = try confirmed(entry.key, old, sealing, on: connection) else { return false }
-        // The body was sealed with an older key: everything anew.
+        // The body was sealed with an older key: everything anew. Where it is not at hand it stays stale.
         guard row.row.keyID == sealing.seal.keyID else {
+            guard entry.stored.isWhole else { return false }
             try store(entry, on: connection)
             return true
         }

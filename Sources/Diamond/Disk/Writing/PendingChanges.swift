@@ -48,7 +48,11 @@ extension PendingChanges {
     func effective(_ change: CacheChange) -> CacheChange? {
         guard case .confirm(let entry, let old) = change.action else { return change }
         switch latest[change.key]?.change.action {
-        case .store(let waiting): return waiting.stored.isUnchanged(since: old) ? .store(entry) : nil
+        case .store(let waiting):
+            guard waiting.stored.isUnchanged(since: old) else { return nil }
+            var whole = entry
+            whole.stored = entry.stored.whole(by: waiting.stored)
+            return .store(whole)
         case .confirm(let waiting, _): return waiting.stored.isUnchanged(since: old) ? change : nil
         case .delete: return nil
         case nil: return isOutdated(change.key) ? nil : change

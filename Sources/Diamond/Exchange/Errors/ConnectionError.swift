@@ -59,6 +59,9 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         static let parked = Code(description: "parked")
         /// The exchange is for another alone: who has waited for it too asks for itself. Nobody outside sees it.
         static let unshared = Code(description: "unshared")
+        /// What is stored could not be read, and nobody has seen its beginning: the request goes on as if it were not there.
+        /// Nobody outside sees it.
+        static let unread = Code(description: "unread")
         /// The job of the request may not be sent now. Nobody outside sees it: the job is there still.
         static let held = Code(description: "held")
         public static let other = Code(description: "other")

@@ -2,6 +2,7 @@
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import Diamond
@@ -34,6 +35,35 @@ import Testing
         #expect(received == Self.count)
         #expect(store.events.dropped.isEmpty && store.events.failures.isEmpty)
         #expect(growth.bytes < 16 << 20, "grew by \(growth.bytes >> 20) MiB")
+    }
+
+    @Test(arguments: [false, true]) func `is streamed and downloaded at flat memory`(isConfirmed: Bool) async throws {
+        let temporary = TemporaryStore()
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.diskCapacity = 1 << 30
+        configuration.headers = [:]
+        configuration.transport = StubTransport(status: 304, headers: [.eTag: "\"a\""], body: "")
+        let engine = Engine(configuration)
+        let cache = try #require(engine.cache)
+        let (entry, piece) = (try CacheEntry.stub("a", size: 0), Data.noise(1 << 16))
+        let writer = try cache.bodyWriter(for: entry)
+        for _ in 0..<Self.count / piece.count { try await writer.append(piece) }
+        try await writer.finish()
+        var (received, growth) = (0, Growth())
+        let request = Request(entry.url, cache: isConfirmed ? .revalidate : .cacheOnly)
+        let response = try await engine.stream(request)
+        #expect(response.source == (isConfirmed ? .revalidated : .stale))
+        for try await bytes in response.bytes {
+            #expect(bytes.prefix(piece.count) == piece)
+            received += bytes.count
+            growth.look()
+        }
+        let file = temporary.directory.appending(path: "download")
+        let download = try await engine.download(request, to: file)
+        growth.look()
+        #expect(received == Self.count && download.size == Self.count)
+        #expect(growth.bytes < 40 << 20, "grew by \(growth.bytes >> 20) MiB")
+        await engine.close()
     }
 }
 #endif

@@ -19,7 +19,7 @@ import Testing
             #expect(try reader.next()?.count == CacheTable.chunkSize, "\(state)")
             #expect(try reader.rest().count == 1_000_000 - CacheTable.chunkSize, "\(state)")
             #expect(try reader.next() == nil)
-            #expect(reader.stored == entry.with(Data()).stored)
+            #expect(reader.stored == entry.stored.withoutBody)
             #expect(try cache.read(entry) == body)
             await cache.flush()
         }
@@ -84,6 +84,31 @@ import Testing
         #expect(store.events.dropped.count == 1)
         await cache.flush()
         #expect(try store.temporary.rows("entry") == 0)
+    }
+
+    @Test(arguments: ["in memory", "waiting", "on disk"], [false, true])
+    func `stays where it is when it is confirmed without being read`(state: String, isSealed: Bool) async throws {
+        let store = BodyStore(isSealed: isSealed)
+        // Nothing is written before somebody says so.
+        let cache = try Cache(
+            store.temporary.store, seal: isSealed ? AESGCMSeal.first : nil,
+            memoryCapacity: state == "in memory" ? 64 << 20 : 0, uptime: { 0 }, gathering: .seconds(600))
+        let entry = try CacheEntry.stub("a", body: body)
+        cache.store(entry)
+        if state == "on disk" { await cache.flush() }
+        let head = try #require(try cache.bodyReader(entry.key, request: entry.request)).stored
+        var (confirmed, whole) = (entry, entry.stored)
+        (confirmed.stored, whole.storedAt) = (head, 5)
+        confirmed.stored.storedAt = 5
+        cache.confirm(confirmed, replacing: head)
+        for isWritten in [false, true] {
+            if isWritten { await cache.flush() }
+            let reader = try #require(try cache.bodyReader(entry.key, request: entry.request))
+            #expect(reader.stored == confirmed.stored, "\(isWritten)")
+            #expect(cache.find(entry.key, request: entry.request) == whole, "\(isWritten)")
+            #expect(try cache.read(entry) == body, "\(isWritten)")
+        }
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == whole)
     }
 
     @Test func `counts as use`() async throws {

@@ -1,0 +1,227 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) final class `A large stored body` {
+    typealias Answer = ScriptedServer.Answer
+
+    private let temporary = TemporaryStore()
+    private let clock = ManualClock()
+    private let dropped = Guarded<[String]>([])
+    private var observations: [ActivityObservation] = []
+
+    /// Eight chunks, of which no two are alike.
+    private static let text = (0..<150_000).map { "\($0)\n" }.joined()
+    private static let body = Data(text.utf8)
+    private static let first = Answer(
+        headers: ["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Length: \(body.count)"], body: text)
+    private static let second = Answer(
+        headers: ["Cache-Control: max-age=60", "ETag: \"b\"", "Content-Length: 6"], body: "second")
+    private static let confirmation = Answer(status: 304, headers: ["Cache-Control: max-age=60", "ETag: \"a\""])
+
+    private var file: URL { temporary.directory.appending(path: "download") }
+
+    /// An engine that has sent a request once, and has its answer on disk alone.
+    private func engine(
+        having request: Request,
+        isSealed: Bool = false,
+        from transport: (any Transport)? = nil
+    ) async throws -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.retry = .never
+        configuration.now = { [clock] in clock.now }
+        if isSealed { configuration.seal = AESGCMSeal.first }
+        if let transport { configuration.transport = transport }
+        let engine = Engine(configuration)
+        let dropped = dropped
+        observations.append(
+            engine.activity.observe { event in
+                if case .cacheEntryDropped(let reason) = event { dropped.withLock { $0.append(reason) } }
+            })
+        _ = try await engine.send(request)
+        await engine.cache?.flush()
+        engine.cache?.memoryCapacity = 0
+        return engine
+    }
+
+    private func damage(_ chunk: Int) throws {
+        try temporary.execute(
+            "UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id = (SELECT id << 20 | \(chunk) FROM entry)")
+    }
+
+    /// The pieces of a body until it ends, and what ends it.
+    private func pieces(_ response: StreamedResponse) async -> (pieces: [Data], error: ConnectionError?) {
+        var pieces: [Data] = []
+        do throws(ConnectionError) {
+            for try await piece in response.bytes { pieces.append(piece) }
+            return (pieces, nil)
+        } catch {
+            return (pieces, error)
+        }
+    }
+
+    // MARK: Its chunks
+
+    @Test(arguments: [false, true], [false, true])
+    func `comes chunk by chunk`(isSealed: Bool, isStale: Bool) async throws {
+        let server = try ScriptedServer([Self.first, Self.confirmation])
+        let engine = try await engine(having: Request(server.url), isSealed: isSealed)
+        if isStale { clock.advance(by: 61) }
+        let response = try await engine.stream(Request(server.url))
+        // Also before its end: it is on no wire.
+        #expect(response.source == (isStale ? .revalidated : .cache) && engine.lanes.running == 0)
+        let (pieces, error) = await pieces(response)
+        #expect(error == nil && Data(pieces.joined()) == Self.body)
+        #expect(pieces.count == 8 && pieces.dropLast().allSatisfy { $0.count == CacheTable.chunkSize })
+        let download = try await engine.download(Request(server.url), to: file)
+        #expect(try Data(contentsOf: file) == Self.body && download.size == Self.body.count)
+        #expect(server.count == (isStale ? 2 : 1))
+        // Whoever collects it has it whole.
+        #expect(try await engine.send(Request(server.url)).body == Self.body)
+        await engine.close()
+    }
+
+    @Test func `is counted as what a hit hands out`() async throws {
+        let server = try ScriptedServer([Self.first])
+        let engine = try await engine(having: Request(server.url))
+        _ = try await engine.download(Request(server.url), to: file)
+        await engine.cache?.flush()
+        let bytes = try temporary.texts("SELECT CAST(sum(bytes_served) AS TEXT) FROM hour")
+        #expect(bytes == ["\(Self.body.count)"])
+        await engine.close()
+    }
+
+    @Test func `is not read for a HEAD, and not to its end where nobody wants that`() async throws {
+        let server = try ScriptedServer([Self.first])
+        let engine = try await engine(having: Request(server.url))
+        try damage(3)
+        let (none, _) = await pieces(try await engine.stream(Request(server.url, method: .head)))
+        #expect(none.isEmpty)
+        var bytes = try await engine.stream(Request(server.url)).bytes.makeAsyncIterator()
+        #expect(try await bytes.next() == Self.body.prefix(CacheTable.chunkSize))
+        bytes.abandon()
+        await engine.close()
+        #expect(dropped.withLock { $0 }.isEmpty && server.count == 1)
+    }
+
+    @Test func `is brought up to date for itself, and not for those who want it whole`() async throws {
+        let mayConfirm = Gate()
+        let transport = StubTransport { request throws(TransportError) in
+            let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+            guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: headers, body: Self.body) }
+            await mayConfirm.wait()
+            return .stub(status: 304, headers: headers, body: "")
+        }
+        let engine = try await engine(having: Request("http://h/"), from: transport)
+        clock.advance(by: 61)
+        let response = try await engine.stream(Request("http://h/", cache: .staleWhileRevalidate))
+        #expect(response.source == .stale)
+        await untilTrue { transport.requests.count == 2 }
+        let whole = Task { try await engine.send(Request("http://h/")) }
+        await untilTrue { transport.requests.count == 3 }
+        mayConfirm.open()
+        #expect(try await whole.value.body == Self.body)
+        #expect(Data(await pieces(response).pieces.joined()) == Self.body)
+        await engine.close()
+    }
+
+    // MARK: What is wrong with it
+
+    @Test(arguments: [false, true])
+    func `breaks off at a chunk that is wrong, and its entry goes`(isStale: Bool) async throws {
+        let server = try ScriptedServer([Self.first] + (isStale ? [Self.confirmation] : []) + [Self.second])
+        let engine = try await engine(having: Request(server.url))
+        try damage(3)
+        if isStale { clock.advance(by: 61) }
+        let (pieces, error) = await pieces(try await engine.stream(Request(server.url)))
+        #expect(Data(pieces.joined()) == Self.body.prefix(3 * CacheTable.chunkSize))
+        #expect(error?.code == .connectionLost && (error?.cause as? CacheError)?.code == .corrupt)
+        #expect(dropped.withLock { $0.count } == 1 && engine.lanes.running == 0)
+        await engine.cache?.flush()
+        #expect(try temporary.rows("entry") == 0)
+        #expect(try await engine.send(Request(server.url)).text == "second")
+        await engine.close()
+    }
+
+    @Test(arguments: [false, true], [0, 5])
+    func `is asked for anew where nobody has seen what is wrong`(isStale: Bool, chunk: Int) async throws {
+        let server = try ScriptedServer([Self.first] + (isStale ? [Self.confirmation] : []) + [Self.second])
+        let engine = try await engine(having: Request(server.url))
+        try damage(chunk)
+        if isStale { clock.advance(by: 61) }
+        // A stream is seen from its first chunk on, a download at its end.
+        if chunk == 0 {
+            let response = try await engine.stream(Request(server.url))
+            #expect(response.source == .network)
+            #expect(Data(await pieces(response).pieces.joined()) == Data("second".utf8))
+        } else {
+            #expect(try await engine.download(Request(server.url), to: file).size == 6)
+            #expect(try String(contentsOf: file, encoding: .utf8) == "second")
+        }
+        #expect(server.values(of: .ifNoneMatch) == (isStale ? [nil, "\"a\"", nil] : [nil, nil]))
+        #expect(dropped.withLock { $0.count } == 1)
+        await engine.close()
+    }
+
+    @Test func `is nothing where it is wrong and nobody may be asked`() async throws {
+        let server = try ScriptedServer([Self.first])
+        let engine = try await engine(having: Request(server.url))
+        try damage(5)
+        let request = Request(server.url, cache: .cacheOnly)
+        await #expect { _ = try await engine.download(request, to: file) } throws: {
+            ($0 as? ConnectionError)?.response?.status == .gatewayTimeout
+        }
+        #expect(server.count == 1)
+        await engine.close()
+    }
+
+    // MARK: What happens to it meanwhile
+
+    @Test(arguments: [false, true])
+    func `breaks off where its entry goes, and never goes on with another's`(isReplaced: Bool) async throws {
+        let other = String(Self.text.reversed())
+        let headers = ["Cache-Control: max-age=60", "Content-Length: \(other.utf8.count)"]
+        let server = try ScriptedServer([Self.first, .init(headers: headers, body: other)])
+        let engine = try await engine(having: Request(server.url))
+        let response = try await engine.stream(Request(server.url))
+        var bytes = response.bytes.makeAsyncIterator()
+        var seen = try #require(try await bytes.next())
+        if isReplaced {
+            _ = try await engine.send(Request(server.url, cache: .reload))
+            await engine.cache?.flush()
+        } else {
+            try await engine.cache?.purge()
+        }
+        var error: ConnectionError?
+        do throws(ConnectionError) { while let piece = try await bytes.next() { seen += piece } } catch let loss {
+            error = loss
+        }
+        #expect(error?.code == .connectionLost && (error?.cause as? CacheError)?.code == .entryGone)
+        // One more may have been read before the first was taken.
+        #expect(Self.body.starts(with: seen) && seen.count <= 2 * CacheTable.chunkSize)
+        #expect(dropped.withLock { $0 }.isEmpty)
+        await engine.close()
+    }
+
+    @Test func `is begun anew in a file where its entry goes`() async throws {
+        let server = try ScriptedServer([Self.first, Self.second])
+        let engine = try await engine(having: Request(server.url))
+        let (temporary, writes) = (temporary, Guarded(0))
+        let goes: DownloadFile.Write = { descriptor, bytes in
+            // While the third chunk is written.
+            writes.withLock { $0 += 1 }
+            if writes.withLock({ $0 }) == 3 { try? temporary.execute("DELETE FROM entry") }
+            return Foundation.write(descriptor, bytes.baseAddress, bytes.count)
+        }
+        let place = try DownloadFile(file, limit: .max, write: goes)
+        #expect(try await engine.pipeline.download(Request(server.url), into: place).size == 6)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "second" && writes.withLock { $0 } == 4)
+        #expect(dropped.withLock { $0 }.isEmpty)
+        await engine.close()
+    }
+}
