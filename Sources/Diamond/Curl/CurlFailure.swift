@@ -36,7 +36,7 @@ enum CurlFailure {
         TransportError(.closed, closedReason, requestMayHaveBeenSent: transfer.reception.isSent)
     }
 
-    static let noMemory = TransportError(.other, "libcurl could not make a handle: the memory is gone")
+    static let noMemory = TransportError(.other, "libcurl has no memory for a handle: send less at the same time")
     private static let closedReason = "the transport was closed: make a new engine"
 
     private static func error(
@@ -57,9 +57,9 @@ enum CurlFailure {
         case CURLE_PROXY:
             (.cannotConnect, "the proxy refuses the connection: check its address and credentials")
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-            (.certificateRejected, "TLS failed: the server's public key is none of those it may have")
+            (.certificateRejected, "TLS failed: the server's public key is none of its pins: check server and pins")
         case CURLE_NOT_BUILT_IN:
-            (.badSettings, "libcurl was built without what the settings ask for")
+            (.badSettings, "libcurl was built without what the settings ask for: see `curl --version`")
         case CURLE_COULDNT_RESOLVE_HOST:
             (.cannotResolveHost, "the name cannot be resolved: check it, and the network")
         case CURLE_COULDNT_CONNECT:
@@ -77,11 +77,11 @@ enum CurlFailure {
             CURLE_SEND_FAIL_REWIND:
             (.connectionLost, "the connection broke, \(text(result)): try again")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
-            (.badResponse, "the server's answer is not valid HTTP, \(text(result))")
+            (.badResponse, "the server's answer is not valid HTTP, \(text(result)): check that it speaks HTTP")
         case CURLE_ABORTED_BY_CALLBACK, CURLE_WRITE_ERROR:
             (.cancelled, "the exchange was given up")
         default:
-            (.other, text(result))
+            (.other, "libcurl failed, \(text(result)): try again")
         }
     }
 

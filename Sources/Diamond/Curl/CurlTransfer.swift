@@ -84,7 +84,8 @@ final class CurlTransfer: @unchecked Sendable {
         let error = failure ?? error
         pipe.finish(error)
         guard !isHeadHere else { return }
-        let missing = TransportError(.badResponse, "the server sent no response", requestMayHaveBeenSent: true)
+        let reason = "the server sent no response: try again, or check that it speaks HTTP"
+        let missing = TransportError(.badResponse, reason, requestMayHaveBeenSent: true)
         outcome = .failure(error ?? missing)
     }
 

@@ -94,7 +94,8 @@ final class HTTPClientExchange: @unchecked Sendable {
         guard !isOver else { return }
         isOver = true
         pipe.finish(error)
-        let missing = TransportError(.badResponse, "the server sent no response", requestMayHaveBeenSent: true)
+        let reason = "the server sent no response: try again, or check that it speaks HTTP"
+        let missing = TransportError(.badResponse, reason, requestMayHaveBeenSent: true)
         reception.resolve(.failure(error ?? missing))
         letGo()
     }

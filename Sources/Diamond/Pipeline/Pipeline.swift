@@ -112,7 +112,9 @@ final class Pipeline: Sendable {
             passage = try Passage(next, behind: passage, rules: environment.rules)
                 .considering(wire.cookies, at: wire.date)
         }
-        throw ConnectionError(.badResponse, "\(target ?? request) was redirected more than \(redirectLimit) times")
+        let advice = "look where it leads, or raise the engine's redirectLimit"
+        let message = "\(target ?? request) was redirected more than \(redirectLimit) times: \(advice)"
+        throw ConnectionError(.badResponse, message)
     }
 
     /// What a response leads to, with all that the request says beside.

@@ -21,7 +21,8 @@ enum BodyPump {
                 pipe.finish(
                     known
                         ?? TransportError(
-                            .other, "the body's source failed", requestMayHaveBeenSent: true, cause: error))
+                            .other, "the body's source failed: see the cause", requestMayHaveBeenSent: true,
+                            cause: error))
             }
         }
         pipe.connect(

@@ -93,7 +93,8 @@ final class URLSessionExchange: Sendable {
     }
 
     private func end(_ error: TransportError?) {
-        let missing = TransportError(.badResponse, "the server sent no response", requestMayHaveBeenSent: true)
+        let reason = "the server sent no response: try again, or check that it speaks HTTP"
+        let missing = TransportError(.badResponse, reason, requestMayHaveBeenSent: true)
         pipe.finish(error)
         reception.resolve(.failure(error ?? missing))
         progress.withLock { $0.end() }

@@ -10,7 +10,7 @@ enum URLSessionRequest {
     static func make(from request: TransportRequest) async throws(TransportError) -> URLRequest {
         if let refusal = request.refusal { throw refusal }
         guard let url = URL(string: request.url) else {
-            throw TransportError(.badURL, "the URL cannot be sent: it is not encoded as RFC 3986 says")
+            throw TransportError(.badURL, "the URL cannot be sent: percent-encode it as RFC 3986 says")
         }
         var made = URLRequest(url: url)
         made.httpMethod = request.method.rawValue

@@ -52,7 +52,7 @@ enum URLSessionResponse {
             (.certificateRejected, "TLS failed: check certificate, name and date", false)
         // The scheme is http: it is the server that speaks something else.
         case .unsupportedURL, .cannotDecodeContentData, .cannotDecodeRawData, .cannotParseResponse:
-            (.badResponse, "the server's answer is not valid HTTP", true)
+            (.badResponse, "the server's answer is not valid HTTP: check that it speaks HTTP", true)
         default: (.connectionLost, "the connection broke: try again", true)
         }
     }

@@ -93,8 +93,9 @@ struct SealOptions: ParsableArguments {
     private func contents(of path: String) throws -> Data {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
+            let reason = String(cString: strerror(errno))
             throw Failure.report(
-                Failure.usage, "the key file \(path) cannot be opened (\(String(cString: strerror(errno))))")
+                Failure.usage, "the key file \(path) cannot be opened (\(reason)): name one that you may read")
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()

@@ -28,12 +28,14 @@ public struct ResponseValidator: Interceptor, Hashable {
     public func validate(_ response: Response) async throws {
         let status = response.status.code
         if let statuses, !statuses.contains(status) {
-            let message = "the server answered \(status), not one of \(statuses.lowerBound) to \(statuses.upperBound)"
+            let expected = "\(statuses.lowerBound) to \(statuses.upperBound)"
+            let message = "the server answered \(status), not one of \(expected): see the response"
             throw ConnectionError(.badStatus, message)
         }
         let type = MediaType(response.headers[.contentType])
         guard let contentTypes, !response.body.isBlank, !contentTypes.contains(where: type.matches) else { return }
         let expected = contentTypes.sorted().joined(separator: ", ")
-        throw ConnectionError(.badContentType, "the body is \(type.essence.printable), not one of \(expected)")
+        let message = "the body is \(type.essence.printable), not one of \(expected): see the response"
+        throw ConnectionError(.badContentType, message)
     }
 }

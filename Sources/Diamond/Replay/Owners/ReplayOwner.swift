@@ -42,7 +42,9 @@ final class ReplayOwner: Sendable {
 
     /// Begins to be an owner, or goes on: from now on the lease is renewed, until ``leave()``.
     func enter() async throws(ReplayError) -> Int64 {
-        guard !isRetired else { throw ReplayError(.closed, "the queue is closed, and sends nothing") }
+        guard !isRetired else {
+            throw ReplayError(.closed, "the queue is closed, and sends nothing: make a new engine")
+        }
         state.withLock { $0.users += 1 }
         do throws(ReplayError) {
             let id = try await renewed()

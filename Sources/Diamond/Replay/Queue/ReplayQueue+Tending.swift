@@ -78,7 +78,8 @@ extension ReplayQueue {
         let result = try await writer.write { (connection, ledger) throws(SQLiteError) -> Result<Int64, ReplayError> in
             guard let row = try ReplayTable.row(id, on: connection) else { return .failure(Self.noJob(id)) }
             guard row.state != .running, row.state != .done else {
-                return .failure(ReplayError(.wrongState, "job \(id) is \(row.state): what is sent is not changed"))
+                let message = "job \(id) is \(row.state), and is not changed any more: add another one"
+                return .failure(ReplayError(.wrongState, message))
             }
             guard row.unknownAt == nil else {
                 switch try ReplayTable.add(added, limit: limit, rules: rules, on: connection, &ledger) {

@@ -68,7 +68,7 @@ final class ReplayWriter: Sendable {
         }
         if let failure { throw failure }
         guard let value = result.withLock({ $0 }) else {
-            throw ReplayError(.other, "the queue's transaction ended without a result")
+            throw ReplayError(.other, "the queue's transaction ended without a result: try again")
         }
         return value
     }

@@ -55,7 +55,7 @@ public struct TLSSettings: Hashable, Sendable {
                 return .badSettings("a host of a pin is \(host.printable): give \(form)")
             }
             guard !keys.isEmpty, keys.allSatisfy({ Data(base64Encoded: $0)?.count == 32 }) else {
-                return .badSettings("a pin of \(host.printable) is no SHA-256 in base64: 44 characters")
+                return .badSettings("a pin of \(host.printable) is no SHA-256: give its 44 characters in base64")
             }
         }
         do throws(TransportError) {

@@ -29,7 +29,8 @@ struct TransportPasswords: Hashable, Sendable {
         case .named(let name):
             let value: String?
             do { value = try await provider?.secret(name, for: nil) } catch {
-                throw .badSettings("the credential provider failed on the secret '\(name.printable)'")
+                let secret = "the secret '\(name.printable)'"
+                throw .badSettings("the credential provider failed on \(secret): see why it throws")
             }
             guard let value else {
                 throw .badSettings(
