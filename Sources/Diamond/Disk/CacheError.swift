@@ -25,9 +25,9 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The seal cannot seal or open the store's secret, or an entry.
         public static let cannotSeal = Code(description: "cannotSeal")
         /// An entry was replaced, evicted or erased while its body was read or written in pieces.
-        public static let entryGone = Code(description: "entryGone")
+        package static let entryGone = Code(description: "entryGone")
         /// A body takes more than a quarter of the store's bound.
-        public static let bodyTooLarge = Code(description: "bodyTooLarge")
+        package static let bodyTooLarge = Code(description: "bodyTooLarge")
         public static let corrupt = Code(description: "corrupt")
         public static let other = Code(description: "other")
     }

@@ -14,8 +14,6 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let noJob = Code(description: "noJob")
         /// The job is in a state in which this cannot be done.
         public static let wrongState = Code(description: "wrongState")
-        /// Somebody else has the job, or the lease has ended: what was done to it counts for nothing.
-        public static let leaseLost = Code(description: "leaseLost")
         /// A job of the same unique name waits.
         public static let notUnique = Code(description: "notUnique")
         /// Two requests of one unique name cannot become one.

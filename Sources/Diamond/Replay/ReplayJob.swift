@@ -43,7 +43,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// Of the last answer.
     public var status: Int?
     /// Counts claims and rescues.
-    public var token: Int64
+    package var token: Int64
 }
 
 /// An attempt of a job that came to nothing. The last 10 are kept.

@@ -31,7 +31,7 @@ enum Failure {
         switch error.code {
         case .badRequest: usage
         case .noJob: nothingFound
-        case .queueFull, .wrongState, .leaseLost, .notUnique, .cannotMerge: wrongState
+        case .queueFull, .wrongState, .notUnique, .cannotMerge: wrongState
         default: noStore
         }
     }

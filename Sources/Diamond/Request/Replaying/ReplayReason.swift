@@ -2,8 +2,6 @@
 public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
-    public init(description: String) { self.description = description }
-
     // Ready or waiting:
 
     public static let enqueued = ReplayReason(description: "enqueued")

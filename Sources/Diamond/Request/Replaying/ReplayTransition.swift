@@ -20,22 +20,6 @@ public struct ReplayTransition: Hashable, Sendable {
     public var to: ReplayState?
     public var reason: ReplayReason
     public var at: Date
-
-    public init(
-        jobID: Int64,
-        verb: Verb,
-        from: ReplayState?,
-        to: ReplayState?,
-        reason: ReplayReason,
-        at: Date
-    ) {
-        self.jobID = jobID
-        self.verb = verb
-        self.from = from
-        self.to = to
-        self.reason = reason
-        self.at = at
-    }
 }
 
 extension ReplayTransition: CustomStringConvertible {
