@@ -87,6 +87,14 @@ import UnixSignals
         print(response)
     }
 
+    private func queue(of engine: Engine) {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 2
+        let report = engine.connection(for: Request("https://api.example.com/report"))
+        report.completionBlock = { print("finished") }
+        queue.addOperation(report)
+    }
+
     private func lanes() {
         var configuration = Engine.Configuration()
         configuration.lanes = [.images: LaneLimits(width: 4), .api: .serial]
@@ -175,6 +183,11 @@ import UnixSignals
         var request = Request("https://api.example.com/cities")
         request.cache = .staleWhileRevalidate
         request.tags = ["cities"]  // what to invalidate by
+        let shown = try await engine.send(request)
+        if shown.source == .stale {
+            await engine.settle()  // until the refreshes behind stale answers have ended
+            print(try await engine.send(request).source)  // cache, where the server could be reached
+        }
     }
 
     struct Tokens: Decodable, Sendable {
@@ -379,8 +392,8 @@ import UnixSignals
         print(first.source, second.source, third.source, transport.requests.count)  // network cache network 2
     }
 
-    private func recording(_ configuration: Engine.Configuration, to file: URL) async throws {
-        var configuration = configuration
+    private func recording(to file: URL) async throws {
+        var configuration = Engine.Configuration(store: nil)  // what a cache answers does not go over the wire
         let recorder = RecordingTransport(URLSessionTransport())  // or CurlTransport()
         configuration.transport = recorder
         let response = try await Engine(configuration).send(Request("https://api.example.com/cities"))
