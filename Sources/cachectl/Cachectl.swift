@@ -17,7 +17,8 @@ struct Cachectl: AsyncParsableCommand {
 
             EXIT CODES
               0   done
-              1   nothing found, two requests differ, a job is in no state for it, or the store needs mending
+              1   nothing found, two requests differ, a job is in no state for it or has to be looked at, or the store \
+            needs mending
               2   the server answered with an error status, 400 or more
               3   no response: unreachable, timed out, broken
               4   the store cannot be opened or written
