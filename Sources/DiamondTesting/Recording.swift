@@ -8,14 +8,17 @@ public import Foundation
 public struct Recording: Codable, Hashable, Sendable {
     /// One exchange.
     public struct Exchange: Codable, Hashable, Sendable {
+        /// The request's.
         public var method: String
         /// Absolute.
         public var url: String
         /// What the request carried up; `nil` where that was nothing, or is not known.
         public var requestBody: Body?
+        /// The response's.
         public var status: Int
         /// `Name: value`.
         public var headers: [String]
+        /// The response's, with its content coding removed.
         public var body: Body
     }
 
@@ -27,8 +30,10 @@ public struct Recording: Codable, Hashable, Sendable {
 
     /// Of the file's format.
     private var version = 1
+    /// In the order in which they ended.
     public var exchanges: [Exchange]
 
+    /// A recording made by hand.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
     /// - Throws: what reading the file throws, and `DecodingError` where it is no recording.
@@ -36,6 +41,9 @@ public struct Recording: Codable, Hashable, Sendable {
         self = try JSONDecoder().decode(Recording.self, from: Data(contentsOf: file))
     }
 
+    /// Writes the file, at one stroke, in place of what was there.
+    ///
+    /// - Throws: what writing the file throws.
     public func write(to file: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -16,6 +16,7 @@ public final class RecordingTransport: Transport {
     private let transport: any Transport
     private let exchanges = Guarded<[Recording.Exchange]>([])
 
+    /// Over any transport, which is closed with this.
     public init(_ transport: any Transport) { self.transport = transport }
 
     /// All so far, in the order in which they ended.

@@ -17,6 +17,7 @@ public final class ReplayingTransport: Transport {
     private let state: Guarded<State>
     private let recording: Recording
 
+    /// From a recording: `Recording(contentsOf:)` reads one.
     public init(_ recording: Recording) {
         self.recording = recording
         let exchanges = recording.exchanges

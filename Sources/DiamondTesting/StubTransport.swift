@@ -12,6 +12,7 @@ public import HTTPTypes
 /// }
 /// ```
 public final class StubTransport: Transport {
+    /// What makes an answer of a request, or fails as a transport does.
     public typealias Answer = @Sendable (TransportRequest) async throws(TransportError) -> TransportResponse
 
     private let answer: Answer

@@ -12,6 +12,7 @@ public import Foundation
 public final class TestClock: Clock {
     public typealias Duration = Swift.Duration
 
+    /// A point in time of this clock.
     public struct Instant: InstantProtocol {
         public typealias Duration = Swift.Duration
 
@@ -40,7 +41,9 @@ public final class TestClock: Clock {
     /// - Parameter date: what ``date`` begins with: 2026-01-01T00:00:00Z.
     public init(date: Date = Date(timeIntervalSince1970: 1_767_225_600)) { begin = date }
 
+    /// As far as it was moved.
     public var now: Instant { state.withLock { $0.now } }
+    /// A nanosecond.
     public let minimumResolution = Duration.nanoseconds(1)
 
     /// The wall clock's time.

@@ -31,16 +31,20 @@ public struct ActivityInterval: Identifiable, Sendable {
         let number: Int
     }
 
+    /// The same in its begin and its end.
     public let id: ID
+    /// What it is an interval of.
     public let kind: Kind
     /// The request or refresh that it belongs to; of an attempt that several requests share, the first of them. It may be
     /// over before this is.
     public let parent: ID?
+    /// The request's.
     public let lane: Lane
     /// Scheme, host and port; empty where the request's URL is none.
     public let origin: String
     /// The request's.
     public let tags: Set<String>
+    /// The request's.
     public let method: HTTPRequest.Method
     /// Which attempt of its exchange it is, from 1 on, or comes before; `nil` for other kinds.
     public let attempt: Int?

@@ -9,6 +9,7 @@ public struct BatchItems: AsyncSequence, Sendable {
     public struct Element: Sendable {
         /// Its place in ``Batch/connections``.
         public let index: Int
+        /// Its response, whatever the status, or its error; `cancelled` where it was canceled.
         public let result: Result<Response, ConnectionError>
     }
 

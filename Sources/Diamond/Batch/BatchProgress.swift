@@ -7,6 +7,7 @@ public struct BatchProgress: Hashable, Sendable {
     /// Items in all.
     public var count: Int
 
+    /// For previews and tests; a batch makes its own.
     public init(completed: Int, failed: Int, count: Int) {
         self.completed = completed
         self.failed = failed

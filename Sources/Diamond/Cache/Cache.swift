@@ -4,8 +4,8 @@ import Foundation
 
 /// Stored responses: a memory tier over SQLite, keyed on the normalized request.
 ///
-/// Both tiers are bounded in bytes; what is expired goes first, then what was not used, by SIEVE. A look-up takes the
-/// memory tier's nanoseconds or, in the calling thread, the disk's microseconds; it never waits for a write. What cannot
+/// Both tiers are bounded in bytes; what is expired goes first, then what was not used, by SIEVE. A look-up takes a
+/// microsecond in memory or, in the calling thread, some ten on disk; it never waits for a write. What cannot
 /// be read counts as a miss and is reported to the ``Activity``; a look-up throws nothing.
 ///
 /// Several processes share one store: what one has written, the others find; what one has replaced or removed, the
@@ -72,8 +72,8 @@ public final class Cache: Sendable {
         set { memory.capacity = newValue }
     }
 
-    /// Bytes on disk at most, the log beside the file included; may be changed at any time. Lowering it evicts with the
-    /// next write, or with ``flush()``.
+    /// Bytes on disk at most, the log beside the file included: 16 MiB are kept for it, half of the bound at most. May
+    /// be changed at any time; lowering it evicts with the next write, or with ``flush()``.
     public var diskCapacity: Int64 {
         get { eviction.capacity }
         set { eviction.capacity = newValue }

@@ -11,16 +11,20 @@ public enum ConnectionState: Hashable, Sendable, Codable {
     /// Held by ``Connection/pause()``, with neither a place on the wire nor a socket, but for a request that must not be
     /// sent twice and may have been sent: its answer is awaited.
     case paused
+    /// Over. Nothing follows.
     case finished(Ending)
 
     /// How a connection has finished.
     public enum Ending: String, Hashable, Sendable, Codable {
         /// With a response, whatever its status.
         case success
+        /// With an error that is no cancel.
         case failure
+        /// Canceled before its response was known.
         case cancelled
     }
 
+    /// Whether it is over, however it has ended.
     public var isFinished: Bool {
         if case .finished = self { true } else { false }
     }

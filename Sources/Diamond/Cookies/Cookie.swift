@@ -10,6 +10,7 @@ public struct Cookie: Hashable, Sendable {
     public var domain: String
     /// Whether it is for that host alone, and not for those below it.
     public var isHostOnly: Bool
+    /// The URLs that it is for: those whose path is this, or below it.
     public var path: String
     /// When it ends; `nil` for one that ends with the jar.
     public var expires: Date?
@@ -18,6 +19,8 @@ public struct Cookie: Hashable, Sendable {
     /// Whether scripts of a page may not read it. Kept, and nothing else: there are no scripts here.
     public var isHTTPOnly: Bool
 
+    /// A cookie as an app has kept it. Unless it says otherwise it is for all paths of one host, over `https` only, and
+    /// ends with the jar.
     public init(
         _ name: String,
         _ value: String,

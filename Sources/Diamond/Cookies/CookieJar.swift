@@ -28,6 +28,7 @@ public final class CookieJar: Sendable {
 
     private let state = Guarded(State())
 
+    /// An empty jar. Engines may share one.
     public init() {}
 
     /// All of an identity, those that have expired as well until others come.

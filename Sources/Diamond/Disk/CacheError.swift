@@ -14,7 +14,9 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let newerStore = Code(description: "newerStore")
         /// The file in the store's place is another program's.
         public static let foreignFile = Code(description: "foreignFile")
+        /// The file or its directory cannot be written by this user.
         public static let readOnly = Code(description: "readOnly")
+        /// There is no space left on the disk.
         public static let diskFull = Code(description: "diskFull")
         /// Another process holds the file for longer than 30 seconds.
         public static let busy = Code(description: "busy")
@@ -28,14 +30,18 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let entryGone = Code(description: "entryGone")
         /// A body takes more than a quarter of the store's bound.
         package static let bodyTooLarge = Code(description: "bodyTooLarge")
+        /// The file is damaged. Engines set it aside, and begin another.
         public static let corrupt = Code(description: "corrupt")
+        /// Something else; the message says what.
         public static let other = Code(description: "other")
     }
 
+    /// Which kind of failure it is.
     public var code: Code
     /// What happened and what to do, in one line, without secrets.
     public var message: String
 
+    /// For tests, and stores' errors in an app's own terms.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

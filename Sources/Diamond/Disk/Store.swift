@@ -5,6 +5,7 @@ public import Foundation
 ///
 /// Several processes may use one store at the same time.
 public struct Store: Hashable, Sendable {
+    /// Where the cache is. Made where it is missing, for its owner only.
     public var directory: URL
     /// Where the queue is: ``directory``, but for the ``default`` store, because a system that wants room empties caches.
     public var replayDirectory: URL
@@ -14,6 +15,7 @@ public struct Store: Hashable, Sendable {
     /// waits for one that writes.
     package var lockPatience: Duration = .seconds(30)
 
+    /// One directory for cache and queue. Not one that the system empties, where requests are to be kept.
     public init(directory: URL) { (self.directory, replayDirectory) = (directory, directory) }
 
     /// `Diamond` in the platform's directory for caches: `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or

@@ -4,57 +4,60 @@ public import HTTPTypes
 extension Engine {
     /// What an engine is made with.
     public struct Configuration: Sendable {
-        /// Where the cache is kept; `nil` for none.
+        /// Where cache and queue are kept; `nil` for neither.
         public var store: Store?
-        /// What seals the cache's files, such as ``AESGCMSeal``; `nil` keeps them in clear. See <doc:Sealing>.
+        /// What seals the cache's files, such as ``AESGCMSeal``; `nil`, the default, keeps them in clear. The queue's are in
+        /// clear in any case. See <doc:Sealing>.
         public var seal: (any CacheSeal)?
         #if Compression
         /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib; `false`.
         /// Only with the package's trait `Compression`. Reading takes either form. See <doc:KeepingAnswers> for the price.
         public var compressesBodies = false
         #endif
-        /// What puts bytes on the wire; `nil` for the platform's: libcurl on Linux, URLSession elsewhere.
+        /// What puts bytes on the wire; `nil`, the default, for the platform's: libcurl on Linux with the trait `Curl`,
+        /// URLSession elsewhere. Closed with the engine. See <doc:ChoosingATransport>.
         public var transport: (any Transport)?
         /// Proxy and TLS of the platform's transport. Where they cannot be kept to, or ``transport`` is one of your own, which
         /// brings its own, every request that needs the network fails with `badSettings`.
         public var transportSettings = TransportSettings()
-        /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`.
+        /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`. `nil`, the default, refuses them.
         public var baseURL: String?
-        /// What of requests does not count, and what of them is secret, beside their own rules.
+        /// What of requests does not count, and what of them is secret, beside their own rules; nothing by default.
         public var rules = IdentityRules()
-        /// Names identities and knows secrets; `nil` for neither.
+        /// Names identities and knows secrets; `nil`, the default, for neither.
         public var credentials: (any CredentialProvider)?
         /// Sent with every request that does not set them itself. They are part of what is keyed. What an app sets takes
         /// the place of the ``defaultHeaders`` as a whole: add to them to keep them.
         public var headers: HTTPFields = defaultHeaders
-        /// What decodes bodies of calls that bring no decoder of their own.
+        /// What decodes bodies of calls that bring no decoder of their own; a `JSONDecoder` as Foundation makes it.
         public var decoder: any ResponseDecoder = JSONDecoder()
-        /// Bytes the memory tier keeps at most; ``Cache/memoryCapacity`` changes it later.
+        /// Bytes the memory tier keeps at most: 32 MiB; ``Cache/memoryCapacity`` changes it later.
         public var memoryCapacity = Cache.defaultMemoryCapacity
-        /// Bytes the disk tier keeps at most; ``Cache/diskCapacity`` changes it later.
+        /// Bytes the disk tier keeps at most: 256 MiB; ``Cache/diskCapacity`` changes it later.
         public var diskCapacity = Cache.defaultDiskCapacity
         /// Bytes of a response's body at most, as they are without content coding: 64 MiB, for requests that have no
         /// ``Request/bodyLimit`` of their own. More is the error `bodyTooLarge`, as soon as they have come, or are announced.
         public var bodyLimit = 64 << 20
         /// Redirects followed for one request: 20; 0 returns the redirect itself.
         public var redirectLimit = 20
-        /// Exchanges on the wire at the same time; ``Engine/lanes`` changes it later.
+        /// Exchanges on the wire at the same time: 64; ``Engine/lanes`` changes it later.
         public var width = 64
-        /// Exchanges with one origin (scheme, host and port) at the same time.
+        /// Exchanges with one origin (scheme, host and port) at the same time: 6.
         public var originWidth = 6
-        /// How often a request is sent again that has no word of its own. See <doc:Retrying>.
+        /// How often a request is sent again that has no word of its own; three attempts. See <doc:Retrying>.
         public var retry = RetryPolicy.default
         /// Knows whether the network is there; `nil`, the default, asks the system. See <doc:Replaying>.
         public var reachability: (any Reachability)?
         /// Keeps requests from origins where most exchanges fail; `nil`, the default, for none. They fail with `circuitOpen`.
         public var circuit: CircuitPolicy?
-        /// What adapts requests, validates responses and transforms both they and errors, in this order. None by default.
+        /// What adapts requests, and validates and transforms responses and errors, in this order; none by default. See
+        /// <doc:Intercepting>.
         public var interceptors: [any Interceptor] = []
-        /// Keeps and sends cookies; `nil`, the default, for none.
+        /// Keeps and sends cookies; `nil`, the default, for none. See <doc:KeepingCookies>.
         public var cookies: CookieJar?
         /// Who is told what happens, from the opening of the cache on. See <doc:WatchingActivity>.
         public var observers: [any ActivityObserver] = []
-        /// What single lanes allow.
+        /// What single lanes allow; one that is not named has the engine's width.
         public var lanes: [Lane: LaneLimits] = [:]
         /// Where callbacks are called that do not say; ``CallbackExecutor/platform``: the main thread on Apple platforms, the
         /// system's threads elsewhere.
@@ -68,6 +71,9 @@ extension Engine {
         /// From 0 up to 1, for delays that are drawn.
         package var draw: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
+        /// Everything as it is by default.
+        ///
+        /// - Parameter store: where cache and queue are kept; `nil` for an engine that has neither.
         public init(store: Store? = .default) { self.store = store }
     }
 

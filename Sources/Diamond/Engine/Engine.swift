@@ -15,6 +15,7 @@ public final class Engine: Sendable {
     public let cache: Cache?
     /// Why there is no cache though one was configured. Requests go on without it.
     public let cacheFailure: CacheError?
+    /// What goes on: counts, and events for observers.
     public let activity: Activity
     /// What limits the exchanges on the wire.
     public let lanes: Lanes

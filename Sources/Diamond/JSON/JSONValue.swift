@@ -17,8 +17,10 @@ extension JSONValue {
     /// Text, from a variable; literals stand as they are.
     public init(_ text: String) { self = .string(text) }
 
+    /// A Boolean, from a variable.
     public init(_ bool: Bool) { self = .bool(bool) }
 
+    /// A number, from a variable; one that is not finite is refused where it would be sent.
     public init(_ number: Double) { self = .number(number) }
 
     /// An integer; one that 64 bits with sign do not hold becomes the nearest number.
@@ -26,6 +28,7 @@ extension JSONValue {
         self = Int64(exactly: integer).map(JSONValue.integer) ?? .number(Double(integer))
     }
 
+    /// An array, from a variable.
     public init(_ values: [JSONValue]) { self = .array(values) }
 }
 

@@ -6,6 +6,7 @@ public struct LaneLimits: Hashable, Sendable {
     /// answered from the cache, waits, or is paused.
     public var isSerial: Bool
 
+    /// By default as wide as the engine, in no order.
     public init(width: Int? = nil, isSerial: Bool = false) {
         self.width = width.map { max(1, $0) }
         self.isSerial = isSerial

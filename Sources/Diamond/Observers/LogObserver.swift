@@ -9,6 +9,7 @@ public import Logging
 public struct LogObserver: ActivityObserver {
     private let logger: Logger
 
+    /// By default one with the label `diamond`.
     public init(_ logger: Logger = Logger(label: "diamond")) { self.logger = logger }
 
     public func notice(_ event: ActivityEvent) {

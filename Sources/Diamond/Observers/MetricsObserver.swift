@@ -13,6 +13,8 @@ public import Metrics
 /// | `diamond.retries` | counter | server, lane |
 /// | `diamond.cache.hits` | counter | source |
 /// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
+/// | `diamond.queue.transitions` | counter of what was done to jobs | verb |
+/// | `diamond.queue.failures` | counter | |
 ///
 /// No label has a URL in it. Of servers and lanes, the first 100 have labels of their own, the others are `other`.
 public final class MetricsObserver: ActivityObserver {

@@ -26,7 +26,9 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let newerStore = Code(description: "newerStore")
         /// The file in the queue's place is another program's.
         public static let foreignFile = Code(description: "foreignFile")
+        /// The file or its directory cannot be written by this user.
         public static let readOnly = Code(description: "readOnly")
+        /// There is no space left on the disk; nothing was added.
         public static let diskFull = Code(description: "diskFull")
         /// Another process holds the file for longer than 30 seconds.
         public static let busy = Code(description: "busy")
@@ -36,13 +38,16 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let corrupt = Code(description: "corrupt")
         /// The queue was closed.
         public static let closed = Code(description: "closed")
+        /// Something else; the message says what.
         public static let other = Code(description: "other")
     }
 
+    /// Which kind of failure it is.
     public var code: Code
     /// What happened and what to do, in one line, without secrets.
     public var message: String
 
+    /// For tests.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message.printable

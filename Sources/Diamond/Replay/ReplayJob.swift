@@ -4,26 +4,35 @@ public import Foundation
 public struct ReplayJob: Hashable, Sendable, Identifiable {
     /// In the order in which jobs were added; none is used twice.
     public var id: Int64
+    /// Where it stands.
     public var state: ReplayState
     /// Why it is in this state.
     public var reason: ReplayReason
+    /// The request's.
     public var method: String
     /// For people: without user info, secrets masked.
     public var url: String
+    /// With its port, where the URL names one.
     public var host: String
     /// On whose behalf; `nil` where it is nobody's in particular.
     public var identity: String?
+    /// What keeps it in order with others; `nil` for none.
     public var orderingKey: String?
+    /// What it means for those behind it when it cannot be sent.
     public var order: ReplayPolicy.Order
     /// Whether none of its ordering key stands before it.
     public var isHead: Bool
+    /// Higher ones are sent first.
     public var priority: Int
+    /// The name of the request's lane.
     public var lane: String
+    /// The request's, sorted.
     public var tags: [String]
     /// The app's own.
     public var metadata: [String: JSONValue]
     /// The name of the typed call; `nil` where it is none.
     public var kind: String?
+    /// When it was added.
     public var enqueuedAt: Date
     /// Its last transition.
     public var changedAt: Date
@@ -33,6 +42,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     public var expiresAt: Date?
     /// Those that count.
     public var attempts: Int
+    /// How many of those there may be before it is dead.
     public var attemptLimit: Int
     /// When the attempt that goes on began; `nil` where none does.
     public var sentAt: Date?
@@ -50,7 +60,9 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
 public struct ReplayFailure: Hashable, Sendable {
     /// From 1 on, those that do not count included.
     public var number: Int
+    /// When it was sent.
     public var startedAt: Date
+    /// When its outcome was known.
     public var endedAt: Date
     /// One word: `status 503`, the code of an error, or `died` of its process.
     public var code: String

@@ -18,9 +18,12 @@ public struct Credential: Hashable, Sendable {
         case parameter(String)
     }
 
+    /// Where it stands.
     public var place: Place
+    /// What stands there.
     public var secret: Secret
 
+    /// A secret at any place.
     public init(_ place: Place, _ secret: Secret) {
         self.place = place
         self.secret = secret
@@ -29,10 +32,12 @@ public struct Credential: Hashable, Sendable {
     /// `Authorization: Bearer …` (RFC 6750 section 2.1).
     public static func bearer(_ secret: Secret) -> Credential { .header(.authorization, prefix: "Bearer ", secret) }
 
+    /// In a header, such as `X-API-Key`; with a prefix behind that, its space included.
     public static func header(_ name: HTTPField.Name, prefix: String = "", _ secret: Secret) -> Credential {
         Credential(.header(name, prefix: prefix), secret)
     }
 
+    /// In the query, such as `api_key`.
     public static func parameter(_ name: String, _ secret: Secret) -> Credential {
         Credential(.parameter(name), secret)
     }

@@ -24,24 +24,30 @@ public protocol Endpoint: Codable, Hashable, Sendable {
 }
 
 extension Endpoint {
+    /// The engine's.
     public var decoder: (any ResponseDecoder)? { nil }
 }
 
 /// The output of a call whose body does not matter, or that has none (204).
 public struct Nothing: Decodable, Hashable, Sendable {
+    /// There is one value only.
     public init() {}
+    /// Reads nothing, whatever there is.
     public init(from decoder: any Decoder) throws {}
 }
 
 /// A request with the type of what it answers: ``Request/decode(_:)``.
 public struct DecodedRequest<Output: Decodable & Sendable>: Endpoint {
+    /// The request that it makes; may be changed.
     public var request: Request
 
+    /// The same as ``Request/decode(_:)``.
     public init(_ request: Request) { self.request = request }
 
     /// The written form of the request.
     public init(from decoder: any Decoder) throws { request = try Request(from: decoder) }
 
+    /// The written form of the request; the type is not written.
     public func encode(to encoder: any Encoder) throws { try request.encode(to: encoder) }
 }
 

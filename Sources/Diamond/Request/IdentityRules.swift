@@ -12,6 +12,7 @@ public struct IdentityRules: Hashable, Sendable {
     /// Case does not count.
     public var secrets: [String]
 
+    /// Nothing, unless it is said.
     public init(ignoring: [String] = [], nonSelecting: [String] = [], secrets: [String] = []) {
         self.ignoring = ignoring
         self.nonSelecting = nonSelecting

@@ -8,8 +8,10 @@
 ///
 /// What an engine allows its lanes, its configuration says; one that it does not name has the engine's width.
 public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// Two lanes of one name are one.
     public let name: String
 
+    /// Any name; an engine need not know it.
     public init(_ name: String) { self.name = name }
 
     public init(stringLiteral name: String) { self.init(name) }

@@ -21,9 +21,12 @@ public struct ParameterEncoding: Hashable, Sendable {
         case brackets, json
     }
 
+    /// `repeated` by default.
     public var arrays: Arrays
+    /// `brackets` by default.
     public var objects: Objects
 
+    /// ``standard``, unless it is said.
     public init(arrays: Arrays = .repeated, objects: Objects = .brackets) {
         self.arrays = arrays
         self.objects = objects

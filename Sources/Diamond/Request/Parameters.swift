@@ -12,10 +12,14 @@
 /// Order and repetition belong to the value (`==` sees them); of the *identity* only the order of values under one name
 /// is a part. `nil` is absent, `.null` is a name without a value (`?flag`), `""` an empty value (`?q=`): three things.
 public struct Parameters: Hashable, Sendable {
+    /// A name and its value.
     public struct Element: Hashable, Sendable {
+        /// As it is before it is encoded; case counts.
         public var name: String
+        /// What is sent under it.
         public var value: JSONValue
 
+        /// A number without a fraction becomes an integer, which it equals.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value.normalized
@@ -24,8 +28,10 @@ public struct Parameters: Hashable, Sendable {
 
     private(set) var elements: [Element] = []
 
+    /// None.
     public init() {}
 
+    /// All of them, in their order, repeated names included.
     public init(_ elements: some Sequence<Element>) { self.elements = Array(elements) }
 
     /// The first value under `name`. Setting puts the value where the first stood (or at the end) and removes the

@@ -14,16 +14,20 @@ public import HTTPTypes
 public struct Request: Hashable, Sendable {
     /// Any token is a method. `GET`, `HEAD` and `QUERY` (RFC 10008) are answered from the cache.
     public var method: HTTPRequest.Method { didSet { forget() } }
-    /// The absolute `http` or `https` URL; may hold a query, which is sent before ``parameters``.
+    /// The `http` or `https` URL, absolute or relative to the engine's base URL; may hold a query, which is sent before
+    /// ``parameters``.
     public var url: String { didSet { forget() } }
+    /// Typed values under names, which go where ``destination`` says; none by default.
     public var parameters: Parameters { didSet { forget() } }
     /// Where ``parameters`` go.
     public var destination: ParameterDestination { didSet { forget() } }
     /// How arrays and objects among ``parameters``, and in a form, are written.
     public var encoding: ParameterEncoding { didSet { forget() } }
+    /// Its own; the engine's come on top where these do not name them. A credential is better named: ``credentials``.
     public var headers: HTTPFields { didSet { forget() } }
     /// `nil` sends no body; empty bytes send an empty one.
     public var body: RequestBody? { didSet { forget() } }
+    /// Whether it reads the cache, asks the server, and stores; `automatic`. No part of the identity.
     public var cache: CachePolicy { didSet { forget() } }
     /// Secrets to be filled in, with their places.
     public var credentials: [Credential] = [] { didSet { forget() } }
@@ -87,6 +91,8 @@ public struct Request: Hashable, Sendable {
     /// The time that ``timeout`` has when nothing is said.
     public static let defaultTimeout = Duration.seconds(60)
 
+    /// A request; what is not said is as its property says. Its URL is absolute, or relative to the engine's
+    /// ``Engine/Configuration/baseURL``.
     public init(
         _ url: String,
         method: HTTPRequest.Method = .get,
@@ -107,6 +113,7 @@ public struct Request: Hashable, Sendable {
         encoding = .standard
     }
 
+    /// The same of a `URL`, with the default ``timeout``.
     public init(
         _ url: URL,
         method: HTTPRequest.Method = .get,
@@ -124,6 +131,7 @@ public struct Request: Hashable, Sendable {
 public enum ParameterDestination: String, Hashable, Sendable, CaseIterable {
     /// The query for GET, HEAD, DELETE and QUERY, and wherever there is a body already; otherwise a form.
     case automatic
+    /// The query, behind the URL's own items.
     case query
     /// A body of `application/x-www-form-urlencoded`.
     case form

@@ -27,10 +27,12 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let malformedCurl = Code(description: "malformedCurl")
     }
 
+    /// Which kind of mistake it is.
     public var code: Code
     /// What is wrong and what to do, in one line, without secrets.
     public var message: String
 
+    /// For tests, and mistakes of an app's own.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message.printable

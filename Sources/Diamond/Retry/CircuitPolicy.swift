@@ -11,6 +11,7 @@ public struct CircuitPolicy: Hashable, Sendable {
     /// How long nothing is sent, before one exchange is let through to try; 5 seconds.
     public var openTime: Duration { didSet { openTime = openTime.bounded } }
 
+    /// Each as its property says; at least one call.
     public init(
         minimumCalls: Int = 10,
         failureShare: Double = 0.5,

@@ -13,6 +13,7 @@ public import Foundation
 ///
 /// A key is never shown: neither by `print` and `dump`, nor in an error.
 public struct AESGCMSeal: CacheSeal {
+    /// The name of the key that it seals with.
     public let keyID: String
     private let key: SymmetricKey
     private let olderKeys: [String: SymmetricKey]

@@ -12,10 +12,12 @@ public struct CacheSealError: Error, Hashable, Sendable, CustomStringConvertible
         public static let badKey = Code(description: "badKey")
     }
 
+    /// Which kind of failure it is; a store acts on it.
     public var code: Code
     /// What happened and what to do, in one line, without secrets.
     public var message: String
 
+    /// For a ``CacheSeal`` of your own.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -10,7 +10,9 @@ public struct StreamedResponse: Sendable {
     /// The body, with its content coding removed. For one consumer.
     public let bytes: StreamedBytes
 
+    /// The server's, whatever it is.
     public var status: HTTPResponse.Status { head.status }
+    /// The server's.
     public var headers: HTTPFields { head.headers }
     /// How it was obtained.
     public var source: Response.Source { head.source }

@@ -6,7 +6,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 
         /// The URL's scheme is not `http` or `https`, or the URL is malformed.
         public static let badURL = Code(description: "badURL")
+        /// The name of the host, or of the proxy, has no address. Nothing was sent.
         public static let cannotResolveHost = Code(description: "cannotResolveHost")
+        /// The host or the proxy refuses the connection, or is not reached. Nothing was sent.
         public static let cannotConnect = Code(description: "cannotConnect")
         /// The handshake failed, for another reason than a certificate's.
         public static let tlsFailed = Code(description: "tlsFailed")
@@ -19,6 +21,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let truncatedBody = Code(description: "truncatedBody")
         /// No progress for ``TransportRequest/timeout``, or no connection within ``TransportRequest/connectTimeout``.
         public static let timedOut = Code(description: "timedOut")
+        /// The waiting task was canceled, or the body dropped.
         public static let cancelled = Code(description: "cancelled")
         /// What the server sent is not HTTP, or its content coding is broken.
         public static let badResponse = Code(description: "badResponse")
@@ -32,16 +35,20 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         static let notTaken = Code(description: "notTaken")
         /// The transport was closed.
         public static let closed = Code(description: "closed")
+        /// Something else; the message and the cause say what.
         public static let other = Code(description: "other")
     }
 
+    /// Which kind of failure it is: what is tried again goes by it.
     public var code: Code
     /// What happened and what to do, in one line, without secrets.
     public var message: String
     /// Whether bytes of the request may have reached the server, so that repeating it could act twice.
     public var requestMayHaveBeenSent: Bool
+    /// The error of the library below, where it says more.
     public var cause: (any Error)?
 
+    /// For transports of your own. Where it is not known that nothing was sent, say that it may have been.
     public init(
         _ code: Code,
         _ message: String,

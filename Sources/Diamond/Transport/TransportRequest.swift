@@ -5,11 +5,13 @@ public import HTTPTypes
 ///
 /// Durations are kept in whole milliseconds, from none to a hundred years.
 public struct TransportRequest: Sendable {
+    /// Any token (RFC 9110 section 9.1).
     public var method: HTTPRequest.Method
     /// The absolute URL, percent-encoded, ASCII, without fragment.
     public var url: String
     /// Every header to send. `Content-Length` is set from ``body`` and need not be here.
     public var headers: HTTPFields
+    /// What it carries up.
     public var body: TransportBody
     /// The longest time to establish a connection, name look-up and TLS included; `nil` means the transport's own.
     public var connectTimeout: Duration? { didSet { connectTimeout = connectTimeout?.bounded } }
@@ -21,6 +23,7 @@ public struct TransportRequest: Sendable {
     /// nobody can choose a connection.
     public var needsNewConnection = false
 
+    /// A GET without headers, body or limits of time, unless it is said.
     public init(
         method: HTTPRequest.Method = .get,
         url: String,
@@ -51,6 +54,7 @@ public enum TransportBody: Sendable {
 
 /// The head of a response, and its body still on the way.
 public struct TransportResponse: Sendable {
+    /// Of the final response, not of a 1xx.
     public var status: HTTPResponse.Status
     /// The headers in the order received; names keep their case, values their bytes (UTF-8 where valid, else Latin-1).
     public var headers: HTTPFields
@@ -60,6 +64,7 @@ public struct TransportResponse: Sendable {
     /// `"HTTP/1.1"`, `"HTTP/2"` …
     public var version: String
 
+    /// For transports of your own.
     public init(status: HTTPResponse.Status, headers: HTTPFields, body: BodyStream, version: String = "HTTP/1.1") {
         self.status = status
         self.headers = headers

@@ -31,10 +31,13 @@ public struct CallbackExecutor: Sendable {
         #endif
     }
 
+    /// A queue of Dispatch; on a serial one callbacks come one after another, in the order in which they are handed
+    /// over.
     public static func queue(_ queue: DispatchQueue) -> CallbackExecutor {
         CallbackExecutor { queue.async(execute: $0) }
     }
 
+    /// A queue of operations, each callback as one.
     public static func queue(_ queue: OperationQueue) -> CallbackExecutor {
         CallbackExecutor { queue.addOperation($0) }
     }

@@ -10,6 +10,7 @@ public import Foundation
 public struct ConnectionSnapshot: Sendable {
     /// As it was given: not what dependencies have changed in it.
     public let request: Request
+    /// Where it stood then.
     public let state: ConnectionState
     /// The response or the error, where it is known: also of a connection that is paused and was answered meanwhile, and of
     /// one that is canceled and has not finished.

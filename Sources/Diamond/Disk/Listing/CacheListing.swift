@@ -8,10 +8,13 @@ package enum CacheOrder: String, Sendable, CaseIterable {
 
 /// One entry as a list shows it, and as a predicate tells it: everything but headers and body.
 public struct CacheListing: Sendable {
+    /// What it is stored under.
     public package(set) var key: RequestKey
+    /// The request's.
     public package(set) var method: String
     /// In normal form, secrets masked; `•••` where it is sealed and cannot be opened.
     public package(set) var url: String
+    /// The response's.
     public package(set) var status: Int
     /// Bytes, as stored: a sealed chunk of 128 KiB takes 32 more.
     public package(set) var bodySize: Int64

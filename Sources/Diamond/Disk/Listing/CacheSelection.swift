@@ -56,8 +56,10 @@ public struct CacheSelection: Hashable, Sendable {
         }
     }
 
+    /// Every entry.
     public static let all = CacheSelection(content: .all)
 
+    /// The entry of a request: ``Engine/key(of:)`` tells its key.
     public static func key(_ key: RequestKey) -> CacheSelection { CacheSelection(content: .key(key)) }
 
     /// Those whose requests had the tag.

@@ -8,11 +8,13 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
 
         /// The request cannot be sent as it is; ``ConnectionError/cause`` is a ``RequestError``.
         public static let badRequest = Code(description: "badRequest")
+        /// The connection, the call, or the task that waits for it was canceled.
         public static let cancelled = Code(description: "cancelled")
         /// Nothing moved on the wire for ``Request/timeout``.
         public static let timedOut = Code(description: "timedOut")
         /// The host's name or the host itself cannot be reached.
         public static let cannotConnect = Code(description: "cannotConnect")
+        /// The handshake failed, or the server's certificate is not trusted; ``ConnectionError/cause`` tells which.
         public static let tlsFailed = Code(description: "tlsFailed")
         /// The connection broke, or the body ended early.
         public static let connectionLost = Code(description: "connectionLost")
@@ -64,9 +66,11 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         static let unread = Code(description: "unread")
         /// The job of the request may not be sent now. Nobody outside sees it: the job is there still.
         static let held = Code(description: "held")
+        /// Something else; the message and ``ConnectionError/cause`` say what.
         public static let other = Code(description: "other")
     }
 
+    /// Which kind of failure it is.
     public var code: Code
     /// What happened and what to do, in one line, without secrets.
     public var message: String
@@ -86,6 +90,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     var ownEnd: Int64?
     private var boxedResponse = Boxed<Response>.none
 
+    /// An error of an app's own, such as what an ``Interceptor`` throws or puts in place of another.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -13,6 +13,7 @@ import HTTPTypes
 /// white space, and where `Content-Type` names another charset than UTF-8 both become that. A body that is no JSON by its `Content-Type`, or by what is in it, is left alone. What is stored stays as
 /// it came. Costs a walk over the body for each caller.
 public struct NullRemoval: Interceptor, Hashable {
+    /// There is nothing to set.
     public init() {}
 
     public func transform(_ response: inout Response) async throws {

@@ -16,6 +16,7 @@ public struct ResponseValidator: Interceptor, Hashable {
     /// RFC 6839); `nil` for any.
     public var contentTypes: Set<String>?
 
+    /// By default any content type, and a status of 2xx.
     public init(statuses: ClosedRange<Int>? = 200...299, contentTypes: Set<String>? = nil) {
         self.statuses = statuses
         self.contentTypes = contentTypes

@@ -6,10 +6,12 @@ public struct TransferProgress: Hashable, Sendable {
     public var sent: Int64
     /// The length of the request's body, 0 where there is none; `nil` where it is not known.
     public var expectedToSend: Int64?
+    /// What has come of the answer's body.
     public var received: Int64
     /// `nil` before the answer begins, and where the server does not tell, as with a content coding.
     public var expectedToReceive: Int64?
 
+    /// For previews and tests; transfers tell their own.
     public init(
         sent: Int64 = 0,
         expectedToSend: Int64? = 0,

@@ -4,8 +4,9 @@ public enum ReplayHold: Hashable, Sendable {
     case engine
     /// All jobs.
     case queue
-    /// An ordering key.
+    /// The jobs of an ordering key.
     case key(String)
+    /// The jobs on behalf of an identity.
     case identity(String)
     /// The jobs of a lane, and in the engines of the store its connections and calls. What the cache can answer, it does.
     case lane(Lane)

@@ -3,6 +3,8 @@ public import Foundation
 
 /// Looking at jobs. All of it reads from disk on the calling thread, beside what is written.
 extension ReplayQueue {
+    /// A job as it is now; `nil` where there is none, or it was forgotten.
+    ///
     /// - Throws: ``ReplayError`` where the file cannot be read.
     public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
         try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }
@@ -43,7 +45,7 @@ extension ReplayQueue {
         do throws(RequestError) { return try Request(json: written) } catch { throw ReplayError(error) }
     }
 
-    /// The last attempts that came to nothing, the oldest first.
+    /// The last attempts that came to nothing, the oldest first; 10 at most.
     public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
         try read { (connection) throws(SQLiteError) in try ReplayTable.failures(of: id, on: connection) }
     }

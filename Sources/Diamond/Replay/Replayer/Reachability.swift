@@ -9,5 +9,6 @@ public protocol Reachability: Sendable {
 }
 
 extension Reachability {
+    /// Tells nothing, and ends at once.
     public var changes: AsyncStream<Void> { AsyncStream { $0.finish() } }
 }

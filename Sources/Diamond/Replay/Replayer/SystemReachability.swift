@@ -23,6 +23,7 @@ public final class SystemReachability: Reachability {
     #if canImport(Network)
     private let monitor = NWPathMonitor()
 
+    /// Asks the system from now on.
     public init() {
         monitor.pathUpdateHandler = { [state] _ in Self.tell(state) }
         monitor.start(queue: DispatchQueue(label: "diamond.reachability", qos: .utility))
@@ -32,6 +33,7 @@ public final class SystemReachability: Reachability {
 
     public var isReachable: Bool { monitor.currentPath.status != .unsatisfied }
     #else
+    /// Reads the kernel's tables when it is asked.
     public init() {}
 
     // Of the kernel's tables: a line for each route, behind a title in that of version 4.

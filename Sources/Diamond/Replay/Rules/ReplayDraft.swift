@@ -114,7 +114,7 @@ extension HTTPField.Name {
 }
 
 extension Request {
-    /// With an `Idempotency-Key`, where its method needs one to be sent again and the server honours it.
+    /// With an `Idempotency-Key`, where its method needs one to be sent again and the server honors it.
     func keyed(else freshKey: () -> String) -> Request {
         guard let name = HTTPField.Name.idempotencyKey, headers[name] == nil, !method.isIdempotent,
             replay.keyLifetime != nil

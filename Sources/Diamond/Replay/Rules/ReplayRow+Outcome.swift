@@ -43,7 +43,7 @@ extension ReplayRow {
         }
     }
 
-    /// What a DELETE found gone may be its own doing.
+    /// That it is gone may be its own doing, above all a DELETE's.
     private var hasGone: Bool { isIdempotent && unknownAt != nil }
 
     private var isRepeatable: Bool { isIdempotent || keyLifetime != nil }

@@ -5,7 +5,7 @@ extension ReplayTable {
     /// As many as 400 days have.
     private static let keptHours: Int64 = 400 * 24
 
-    /// Forgets what ended long ago: what is done, and what is dead or in review.
+    /// Forgets what ended long ago: what is done, and what is dead.
     ///
     /// - Returns: whether there may be more.
     static func forget(

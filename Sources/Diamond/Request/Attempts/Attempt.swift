@@ -5,6 +5,7 @@ public import HTTPTypes
 public struct Attempt: Hashable, Sendable {
     /// What came of an exchange.
     public enum Outcome: Hashable, Sendable {
+        /// A response came, of whatever status.
         case answered(HTTPResponse.Status)
         /// The code and the message of the error, without secrets.
         case failed(code: String, message: String)
@@ -12,13 +13,16 @@ public struct Attempt: Hashable, Sendable {
 
     /// From 1 on, those that do not count for ``RetryPolicy/attempts`` included.
     public var number: Int
+    /// When it began, by the wall clock.
     public var startedAt: Date
+    /// What came of it.
     public var outcome: Outcome
     /// Before the next; `nil` of the last.
     public var delay: Duration?
     /// Why another followed, or none did; `nil` where the answer is what was asked for.
     public var reason: RetryReason?
 
+    /// For previews and tests; an engine makes its own.
     public init(number: Int, startedAt: Date, outcome: Outcome, delay: Duration? = nil, reason: RetryReason? = nil) {
         self.number = number
         self.startedAt = startedAt

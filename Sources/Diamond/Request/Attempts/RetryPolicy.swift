@@ -48,6 +48,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// an `Idempotency-Key` need not say so.
     public var retriesUnsafeMethods: Bool
 
+    /// Each as its property says.
     public init(
         attempts: Int = 3,
         baseDelay: Duration = .milliseconds(50),

@@ -59,10 +59,12 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         public static let outOfTime = Code(description: "outOfTime")
     }
 
+    /// Which kind of reason it is.
     public var code: Code
     /// One line, without secrets.
     public var message: String
 
+    /// For previews and tests; an engine gives its own.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -4,6 +4,7 @@ public import Foundation
 public struct MultipartPart: Hashable, Sendable {
     /// What a part carries.
     public enum Content: Hashable, Sendable {
+        /// Bytes in memory.
         case bytes(Data)
         /// A file, read each time the body is sent.
         case file(URL)
@@ -15,8 +16,10 @@ public struct MultipartPart: Hashable, Sendable {
     public var filename: String?
     /// `nil` tells none, which means `text/plain`.
     public var contentType: String?
+    /// What it carries.
     public var content: Content
 
+    /// A part of any kind; without a filename it is a field.
     public init(_ name: String, _ content: Content, filename: String? = nil, contentType: String? = nil) {
         self.name = name
         self.content = content

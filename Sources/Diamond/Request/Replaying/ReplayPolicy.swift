@@ -5,7 +5,7 @@
 /// request.replay = ReplayPolicy(.durable, orderingKey: "cart-7", order: .strict)
 /// ```
 ///
-/// What is kept survives the end of the program and the loss of power. It is sent at least once; at servers that honour
+/// What is kept survives the end of the program and the loss of power. It is sent at least once; at servers that honor
 /// `Idempotency-Key` it acts once (draft-ietf-httpapi-idempotency-key-header). See <doc:Replaying>.
 ///
 /// Durations are kept in whole milliseconds, from none to a hundred years.
@@ -42,23 +42,27 @@ public struct ReplayPolicy: Hashable, Sendable {
         case merge
     }
 
+    /// When it is kept.
     public var mode: Mode
     /// Jobs of one key are sent one after the other, in the order in which they were added; `nil`, the default, for no
     /// order.
     public var orderingKey: String?
+    /// What it means for those behind it when it cannot be sent; `ordered`.
     public var order: Order
-    /// Higher ones are sent first; 0. Of an ordering key, the first job's counts.
+    /// Higher ones are sent first; 0. Of an ordering key, the first job's counts. From -1,000,000 to 1,000,000: the written
+    /// form of a request has no other.
     public var priority: Int
     /// Attempts that count, at most; 20. Where the network is away, none does. From 1 to 1,000.
     public var attempts: Int { didSet { attempts = Self.clamped(attempts) } }
     /// How long after it was added the job may still be sent; 7 days. `nil` for ever.
     public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
     /// How long the server remembers an `Idempotency-Key`; 24 hours, as Stripe's does at least. `nil` for a server that
-    /// honours none: then none is sent, and a POST or PATCH that may have arrived goes to review instead of being sent again.
+    /// honors none: then none is sent, and a POST or PATCH that may have arrived goes to review instead of being sent again.
     public var keyLifetime: Duration? { didSet { keyLifetime = keyLifetime?.bounded } }
     /// The app's name for what only one job at a time is to be for, such as `"profile"`; of one identity. `nil`, the
     /// default, for none.
     public var unique: String?
+    /// What is done where one of its ``unique`` name waits; `keep`.
     public var uniqueness: Uniqueness
     /// The name of the typed call that the request was made of; set where one is sent. What is answered is handed to whoever
     /// has asked for calls of this name.
@@ -66,6 +70,7 @@ public struct ReplayPolicy: Hashable, Sendable {
     /// What the app wants to find again with the job.
     public var metadata: [String: JSONValue]
 
+    /// Each as its property says.
     public init(
         _ mode: Mode,
         orderingKey: String? = nil,
@@ -92,10 +97,14 @@ public struct ReplayPolicy: Hashable, Sendable {
 
     /// The default of a request.
     public static let never = ReplayPolicy(.never)
+    /// Kept when its last attempt has failed.
     public static let onFailure = ReplayPolicy(.onFailure)
+    /// Kept before its first attempt.
     public static let durable = ReplayPolicy(.durable)
 
+    /// 7 days.
     public static let defaultExpiry = Duration.seconds(7 * 86_400)
+    /// 24 hours.
     public static let defaultKeyLifetime = Duration.seconds(86_400)
 
     static let allowedAttempts = 1...1000

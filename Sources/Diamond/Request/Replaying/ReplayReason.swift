@@ -4,6 +4,7 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
 
     // Ready or waiting:
 
+    /// It was added.
     public static let enqueued = ReplayReason(description: "enqueued")
     /// It was added for a later time.
     public static let delayed = ReplayReason(description: "delayed")
@@ -23,13 +24,16 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public static let rescued = ReplayReason(description: "rescued")
     /// Somebody wanted it now, or released it.
     public static let retried = ReplayReason(description: "retried")
+    /// It, its key, its identity or its lane was released.
     public static let released = ReplayReason(description: "released")
+    /// It was dead or in review, and somebody has sent it on its way again.
     public static let redriven = ReplayReason(description: "redriven")
     /// A newer one of its unique name has taken its place, or was merged into it.
     public static let replaced = ReplayReason(description: "replaced")
 
     // Running:
 
+    /// A replayer has it.
     public static let claimed = ReplayReason(description: "claimed")
 
     // Held:
@@ -41,9 +45,11 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
 
     // Done:
 
+    /// The server answered with 2xx or 3xx.
     public static let finished = ReplayReason(description: "finished")
-    /// A DELETE that may have been processed before was answered with 404 or 410.
+    /// An idempotent request that may have been processed before was answered with 404 or 410.
     public static let gone = ReplayReason(description: "gone")
+    /// Somebody gave it up.
     public static let discarded = ReplayReason(description: "discarded")
 
     // Dead:
@@ -52,7 +58,9 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public static let refused = ReplayReason(description: "refused")
     /// It cannot be sent as it is, such as without the file that it names.
     public static let unsendable = ReplayReason(description: "unsendable")
+    /// It has had as many attempts as ``ReplayPolicy/attempts`` allows.
     public static let attemptsUsed = ReplayReason(description: "attemptsUsed")
+    /// It is older than ``ReplayPolicy/expiry`` allows.
     public static let expired = ReplayReason(description: "expired")
     /// Three times in 72 hours, whoever sent it died over it.
     public static let poison = ReplayReason(description: "poison")

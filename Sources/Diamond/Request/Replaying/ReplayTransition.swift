@@ -7,18 +7,23 @@ public struct ReplayTransition: Hashable, Sendable {
         case enqueue, claim, finish, fail, retry, hold, release, discard, redrive, edit
         /// Its owner has died.
         case rescue
+        /// Its time was over (``ReplayPolicy/expiry``).
         case expire
         /// It ended long ago, and its row has gone.
         case forget
     }
 
+    /// The job's ``ReplayJob/id``.
     public var jobID: Int64
+    /// What was done.
     public var verb: Verb
     /// `nil` of a new job.
     public var from: ReplayState?
     /// `nil` of one that has gone.
     public var to: ReplayState?
+    /// Why it is in its new state.
     public var reason: ReplayReason
+    /// When, by the wall clock.
     public var at: Date
 }
 

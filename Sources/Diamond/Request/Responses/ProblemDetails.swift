@@ -23,6 +23,7 @@ public struct ProblemDetails: Hashable, Sendable {
     /// What else it has, by name.
     public var extensions: [String: JSONValue] = [:]
 
+    /// Nothing but `about:blank`.
     public init() {}
 }
 

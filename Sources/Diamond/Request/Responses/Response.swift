@@ -17,16 +17,20 @@ public struct Response: Hashable, Sendable {
         case stale
     }
 
+    /// The server's; of a confirmed answer (304), what is stored.
     public var status: HTTPResponse.Status
+    /// With `Age` where it comes from the cache; without `Set-Cookie` there.
     public var headers: HTTPFields
     /// The whole body, with its content coding removed.
     public var body: Data
+    /// How it was obtained.
     public var source: Source
     /// The URL that answered, after redirects, without user info.
     public var url: String
     /// The exchanges that it took, in order, with the reasons; empty where the first was all.
     public var attempts: [Attempt] = []
 
+    /// For tests, and for what an ``Interceptor`` puts in place of another.
     public init(
         status: HTTPResponse.Status,
         headers: HTTPFields = [:],

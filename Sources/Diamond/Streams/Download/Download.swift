@@ -4,11 +4,14 @@ public import HTTPTypes
 /// A body that is in a file, whole, and the head it came with.
 public struct Download: Sendable {
     let head: Response
+    /// Where it was asked for.
     public let file: URL
     /// Bytes of the file.
     public let size: Int
 
+    /// The server's, one of 2xx.
     public var status: HTTPResponse.Status { head.status }
+    /// The server's.
     public var headers: HTTPFields { head.headers }
     /// The URL that answered, after redirects, without user info.
     public var url: String { head.url }

@@ -7,6 +7,7 @@ public struct ServerSentEvent: Hashable, Sendable {
     /// The last id that the server has named, with this event or before it; empty where it has named none.
     public var lastEventID: String
 
+    /// For previews and tests.
     public init(type: String = "message", data: String, lastEventID: String = "") {
         self.type = type
         self.data = data

@@ -5,6 +5,7 @@ public enum ProxySelection: Hashable, Sendable {
     case system
     /// None, whatever the platform says.
     case none
+    /// This one, but for its ``Proxy/exceptions``.
     case through(Proxy)
 }
 
@@ -21,6 +22,7 @@ public struct Proxy: Hashable, Sendable {
     /// Hosts that are reached without it: names, with all that is below them, and addresses (`127.0.0.1`); `*` for all.
     public var exceptions: [String]
 
+    /// What is wrong with it is told where it is used, with `badSettings`.
     public init(_ url: String, username: String? = nil, password: Secret? = nil, exceptions: [String] = []) {
         self.url = url
         self.username = username

@@ -27,6 +27,7 @@ public struct TLSSettings: Hashable, Sendable {
         /// Of the private key; asked of the engine's ``CredentialProvider`` for each exchange, for no identity.
         public var password: Secret?
 
+        /// Both files are PEM.
         public init(certificate: URL, privateKey: URL, password: Secret? = nil) {
             self.certificate = certificate
             self.privateKey = privateKey
@@ -34,9 +35,11 @@ public struct TLSSettings: Hashable, Sendable {
         }
     }
 
+    /// Who vouches for servers; those whom the system trusts by default.
     public var roots = Roots.system
     /// `nil` for the library's own, which is TLS 1.2 in all that are maintained.
     public var minimumVersion: Version?
+    /// As whom it appears to servers that ask; `nil`, the default, as nobody.
     public var clientCertificate: ClientCertificate?
     /// The public keys that a host may have, beside a certificate that is trusted: by its name, in lower case, the SHA-256 of
     /// its `SubjectPublicKeyInfo` in base64 (RFC 7469 section 2.4). Hosts that are not named may have any. Give one that is
@@ -45,6 +48,7 @@ public struct TLSSettings: Hashable, Sendable {
     /// `openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`
     public var pins: [String: Set<String>] = [:]
 
+    /// The system's roots, the library's versions, no certificate, no pins.
     public init() {}
 
     /// Why there can be no such settings; `nil` where there can be. Reads the files.

@@ -8,9 +8,12 @@
 /// What a transport cannot do it refuses with `badSettings`, which names it; it never does without. ``CurlTransport`` can all
 /// of this. On ``URLSessionTransport`` see there; an `HTTPClientTransport` is made over a client that has its own.
 public struct TransportSettings: Hashable, Sendable {
+    /// What stands between it and the servers; the platform's by default.
     public var proxy = ProxySelection.system
+    /// Whom it trusts, and as whom it appears.
     public var tls = TLSSettings()
 
+    /// The platform's proxies and certificates.
     public init() {}
 }
 
