@@ -8,8 +8,8 @@ struct QueueHistory: ParsableCommand {
         commandName: "history",
         abstract: "Tells how often each verb was used day by day, or hour by hour.",
         discussion: """
-            Days and hours are those of UTC; those in which nothing happened are left out, and so are those of more than 366 \
-            days ago. With --json the hours are printed.
+            Days and hours are those of UTC; those in which nothing happened are left out. The last 9,600 hours are kept, as \
+            many as 400 days have. With --json the hours are printed.
             """
     )
 
