@@ -37,6 +37,7 @@ import Testing
 
     @Test func `tells programs the numbers, and takes the bound of a program that names none`() async throws {
         try await fill()
+        try cachectl.temporary.run("DELETE FROM fact WHERE name = 'capacity'")
         let planned = try #require(try await cachectl.object("evict", "--dry-run") as? [String: Int])
         #expect(planned["bound"] == 240 << 20)
         #expect(planned["wouldEvictBytes"] == 0)
@@ -92,6 +93,17 @@ import Testing
         #expect(try await cachectl("queue", "add", "-X", "POST", "http://127.0.0.1:1/").status == 0)
         _ = try await cachectl("queue", "replay")
         #expect(try urls().count == 9)
+    }
+
+    @Test func `keeps to the bound that a program has recorded where none is given`() async throws {
+        let cache = try Cache(cachectl.temporary.store, diskCapacity: 400 << 20)
+        cache.store(try StoredEntry(url: "https://a.example/").cacheEntry(storedAt: 0, cache.rules))
+        await cache.flush()
+        let planned = try #require(try await cachectl.object("evict", "--dry-run") as? [String: Int])
+        let bound = try #require(planned["bound"])
+        #expect(bound > 300 << 20 && bound <= 400 << 20)
+        #expect(try #require(try await cachectl.object("evict") as? [String: Int])["bound"] == bound)
+        #expect(try cache.recordedCapacity() == 400 << 20)
     }
 
     @Test func `leaves the bound that a program has recorded`() async throws {

@@ -15,7 +15,9 @@ struct Evict: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     @Option(
-        help: ArgumentHelp("Bytes on disk at most, such as 100MB or 1.5GiB; 256MiB if not given.", valueName: "SIZE"))
+        help: ArgumentHelp(
+            "Bytes on disk at most, such as 100MB or 1.5GiB; what the store's programs keep to if not given.",
+            valueName: "SIZE"))
     var to: Size?
 
     @Flag(help: "Say how much is used of the bound, and evict nothing.")
@@ -23,7 +25,7 @@ struct Evict: AsyncParsableCommand {
 
     func run() async throws {
         let cache = try store.openCache()
-        let capacity = to?.bytes ?? Cache.defaultDiskCapacity
+        let capacity = to?.bytes ?? cache.boundOfPrograms ?? Cache.defaultDiskCapacity
         do throws(CacheError) {
             guard !dryRun else { return tell(try cache.usage(of: capacity)) }
             let eviction = try await cache.evict(to: capacity)

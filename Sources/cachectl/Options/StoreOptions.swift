@@ -50,7 +50,7 @@ extension Engine.Configuration {
 extension Cache {
     /// What they have recorded. Where they have not, a store that holds more than a program would that names no bound has
     /// another one: with room for what comes, or a tenth of it would go for that.
-    fileprivate var boundOfPrograms: Int64? {
+    var boundOfPrograms: Int64? {
         if let recorded = try? recordedCapacity() { return recorded }
         guard let usage = try? usage(of: Self.defaultDiskCapacity), usage.used > usage.bound else { return nil }
         return usage.used * 2

@@ -143,9 +143,10 @@ import Testing
         _ = life.start()
         let first = life.run
         _ = life.pause(isRepeatable: true)
-        #expect(!life.concludes(first))
+        let whilePaused = life.concludes(first)
         _ = life.resume()
-        #expect(!life.concludes(first) && life.concludes(life.run))
+        let afterwards = (life.concludes(first), life.concludes(life.run))
+        #expect(!whilePaused && afterwards == (false, true))
         #expect(life.pause(isRepeatable: true) == .nothing)
         #expect(Self.arrive(&life) == .nothing && life.state == .paused)
         #expect(life.resume() == .finish)

@@ -2,6 +2,7 @@ import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import Diamond

@@ -49,11 +49,10 @@ public struct ReplayPolicy: Hashable, Sendable {
     public var orderingKey: String?
     /// What it means for those behind it when it cannot be sent; `ordered`.
     public var order: Order
-    /// Higher ones are sent first; 0. Of an ordering key, the first job's counts. From -1,000,000 to 1,000,000: the written
-    /// form of a request has no other.
-    public var priority: Int
+    /// Higher ones are sent first; 0. Of an ordering key, the first job's counts. From -1,000,000 to 1,000,000.
+    public var priority: Int { didSet { priority = priority.clamped(to: Self.allowedPriorities) } }
     /// Attempts that count, at most; 20. Where the network is away, none does. From 1 to 1,000.
-    public var attempts: Int { didSet { attempts = Self.clamped(attempts) } }
+    public var attempts: Int { didSet { attempts = attempts.clamped(to: Self.allowedAttempts) } }
     /// How long after it was added the job may still be sent; 7 days. `nil` for ever.
     public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
     /// How long the server remembers an `Idempotency-Key`; 24 hours, as Stripe's does at least. `nil` for a server that
@@ -86,8 +85,8 @@ public struct ReplayPolicy: Hashable, Sendable {
         self.mode = mode
         self.orderingKey = orderingKey
         self.order = order
-        self.priority = priority
-        self.attempts = Self.clamped(attempts)
+        self.priority = priority.clamped(to: Self.allowedPriorities)
+        self.attempts = attempts.clamped(to: Self.allowedAttempts)
         self.expiry = expiry?.bounded
         self.keyLifetime = keyLifetime?.bounded
         self.unique = unique
@@ -109,8 +108,10 @@ public struct ReplayPolicy: Hashable, Sendable {
 
     static let allowedAttempts = 1...1000
     static let allowedPriorities = -1_000_000...1_000_000
+}
 
-    private static func clamped(_ attempts: Int) -> Int {
-        min(max(attempts, allowedAttempts.lowerBound), allowedAttempts.upperBound)
+extension Int {
+    fileprivate func clamped(to range: ClosedRange<Int>) -> Int {
+        Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
     }
 }

@@ -1,0 +1,28 @@
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A replay policy` {
+    @Test(arguments: [
+        (Int.min, -1_000_000), (-1_000_001, -1_000_000), (-1_000_000, -1_000_000), (1_000_000, 1_000_000),
+        (1_000_001, 1_000_000), (Int.max, 1_000_000),
+    ])
+    func `has no priority that its written form has not`(priority: Int, kept: Int) throws {
+        var request = Request("https://a.example/", method: .put)
+        request.replay = ReplayPolicy(.durable, priority: priority)
+        var changed = request
+        changed.replay.priority = 0
+        changed.replay.priority = priority
+        #expect(changed.replay.priority == kept && changed == request)
+        #expect(try Request(json: request.json()).replay.priority == kept)
+    }
+
+    @Test(arguments: [(Int.min, 1), (0, 1), (1, 1), (1000, 1000), (1001, 1000), (Int.max, 1000)])
+    func `has no number of attempts that its written form has not`(attempts: Int, kept: Int) throws {
+        var request = Request("https://a.example/", method: .put)
+        request.replay = ReplayPolicy(.durable, attempts: attempts)
+        #expect(request.replay.attempts == kept)
+        #expect(try Request(json: request.json()).replay.attempts == kept)
+    }
+}
