@@ -16,12 +16,13 @@ struct PartialPlace: Sendable {
     /// `nil` where nobody could find what is kept.
     init?(_ question: Question, _ pipeline: Pipeline) {
         let passage = question.passage
-        // A sink has what was received itself.
-        guard passage.isContinuable, passage.asker.sink == nil else { return nil }
-        if let cache = pipeline.cache, let identity = passage.identity, passage.policy.mode != .reload {
+        guard passage.isContinuable else { return nil }
+        // A sink has what was received itself: how much that is, the connection keeps.
+        let cache = passage.asker.sink == nil ? pipeline.cache : nil
+        if let cache, let identity = passage.identity, passage.policy.mode != .reload {
             (self.cache, owner) = (cache, .request(identity.key))
         } else if let claim = passage.asker.claim {
-            (cache, owner) = (nil, .claimant(claim.owner))
+            (self.cache, owner) = (nil, .claimant(claim.owner))
         } else {
             return nil
         }
