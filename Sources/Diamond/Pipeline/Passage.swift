@@ -198,6 +198,10 @@ struct Passage: Sendable {
         items.append(contentsOf: wire.filledItems)
         let url = wire.url.text(adding: items)
         var request = TransportRequest(method: wire.method, url: url, headers: wire.headers, timeout: timeout)
+        // So that the rest can be asked for where it breaks: ranges count coded bytes. What is stored is the same without.
+        if asker.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
+            request.headers[.acceptEncoding] = "identity"
+        }
         if let stored {
             let headers = stored.headers
             if let tag = headers[.eTag] { request.headers[.ifNoneMatch] = tag }

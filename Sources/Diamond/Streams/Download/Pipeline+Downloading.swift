@@ -42,11 +42,9 @@ extension Pipeline {
         _ = try await aside(asker) { () async throws(ConnectionError) in try await acceptance.taken(head, by: []) }
     }
 
-    /// With bytes on the wire that can be counted, and without a bound on how late the rest may be asked for: a large body
-    /// takes its time.
+    /// Without a bound on how late the rest may be asked for: a large body takes its time.
     private func continuable(_ request: Request) -> Request {
         var request = request
-        if request.headers[.acceptEncoding] == nil { request.headers[.acceptEncoding] = "identity" }
         var policy = request.retry ?? retry
         policy.window = nil
         request.retry = policy
