@@ -5,17 +5,26 @@ extension Connection {
     private var isPlain: Bool { type(of: self) == Connection.self }
 
     /// The request with what its dependencies have brought, prepared.
-    func preparedRequest(_ claim: FlightClaim) async throws(ConnectionError) -> Request {
+    ///
+    /// - Parameter pipeline: knows how long that may take.
+    func preparedRequest(_ claim: FlightClaim, for pipeline: Pipeline) async throws(ConnectionError) -> Request {
         let request = try handedRequest()
         guard !isPlain, !core.withLock({ $0.isPrepared }) else { return request }
         // What it waits for may be a connection of this engine.
         claim.step(aside: true)
         defer { claim.step(aside: false) }
+        let prepared = try await pipeline.timeLeft(of: request).value { [self] () async throws(ConnectionError) in
+            try await self.prepared(request)
+        }
+        core.withLock { ($0.handed, $0.isPrepared) = (.some(prepared), true) }
+        return prepared
+    }
+
+    private func prepared(_ request: Request) async throws(ConnectionError) -> Request {
         var prepared = request
         do { try await Hook.run { try await prepare(&prepared) } } catch {
             throw ConnectionError(.preparationFailed, "\(request) could not be prepared: see the cause", cause: error)
         }
-        core.withLock { [prepared] in ($0.handed, $0.isPrepared) = (.some(prepared), true) }
         return prepared
     }
 

@@ -154,7 +154,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Called on one of the engine's tasks, when the connection is run and its dependencies have brought what they bring,
     /// before the cache is asked: what is changed counts for the identity, ``request`` stays what it is. Once for a
     /// connection, but for one that is paused meanwhile, which calls it again. It may wait for connections of the same engine,
-    /// and is canceled with the connection.
+    /// and is canceled with the connection, or when it has taken as long as the ``RetryPolicy/deadline``; what comes of it
+    /// later is dropped.
     ///
     /// - Throws: whatever says best what is wrong: the connection fails with `preparationFailed`, and has it as the cause.
     open func prepare(_ request: inout Request) async throws {}

@@ -33,7 +33,7 @@ extension Exchange {
         // The rest, where something is here: a signature may cover the range.
         var outgoing = incomplete?.rest(of: request) ?? request
         outgoing.needsNewConnection = history.needsNewConnection
-        let (adapted, isPersonal) = try await order.adapted(outgoing, for: wire, attempt: number)
+        let (adapted, isPersonal) = try await adapted(outgoing, number)
         if isPersonal { order.hear(.personal) }
         try await order.gate?.pass()
         let admission = repetitions.admit(to: order.origin)
@@ -43,6 +43,19 @@ extension Exchange {
             history: history, admission: admission, over: wire)
         let limit = order.policy.attemptLimit(elapsed: elapsed)
         return Launch(number: number, transfer: transfer, limit: limit)
+    }
+
+    private func adapted(
+        _ outgoing: TransportRequest,
+        _ number: Int
+    ) async throws(ConnectionError) -> (TransportRequest, isPersonal: Bool) {
+        guard let deadline = order.policy.deadline, !wire.interceptors.isEmpty else {
+            return try await order.adapted(outgoing, for: wire, attempt: number)
+        }
+        let left = TimeLeft(deadline - elapsed, by: repetitions.clock, isUnderWay: !history.attempts.isEmpty)
+        return try await left.value { [order, wire] () async throws(ConnectionError) in
+            try await order.adapted(outgoing, for: wire, attempt: number)
+        }
     }
 
     /// - Parameters:

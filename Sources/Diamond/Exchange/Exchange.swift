@@ -229,10 +229,12 @@ struct Exchange: Sendable {
             renewed = .some(try await renewal.request())
             return
         }
-        let (outcome, isLate) = await repetitions.clock.limit(max(.zero, end - elapsed)) {
+        let (outcome, isLate) = await repetitions.clock.leave(after: end - elapsed) {
             await Result { () async throws(ConnectionError) in try await renewal.request() }
         }
-        if !isLate { renewed = .some(try outcome.get()) }
+        guard !isLate, elapsed < end else { return }
+        guard let outcome else { throw .cancelled }
+        renewed = .some(try outcome.get())
     }
 }
 

@@ -21,8 +21,8 @@ final class Flight: Sendable {
     fileprivate struct Aboard {
         var tell: @Sendable (Outcome) -> Void
         var hear: Hear?
-        /// For how many milliseconds the flight had been under way when it came.
-        var missed: Int64 = 0
+        /// From when on its time counts, by the clock; `nil` for the flight's begin.
+        var since: Int64?
     }
 
     fileprivate struct State {
@@ -48,6 +48,8 @@ final class Flight: Sendable {
     private let lanes: Lanes
     /// That of its exchange.
     private let clock: ExchangeClock
+    /// From when on the time of its exchange counts; `nil` for its begin.
+    private let since: Int64?
     /// What its wait is counted in.
     private let scope: ActivityScope?
     private let course: Course
@@ -58,6 +60,7 @@ final class Flight: Sendable {
         at place: FlightPlace,
         _ lanes: Lanes,
         by clock: ExchangeClock,
+        since: Int64? = nil,
         revocations: Int = 0,
         in scope: ActivityScope? = nil,
         course: @escaping Course,
@@ -66,6 +69,7 @@ final class Flight: Sendable {
         self.place = place
         self.lanes = lanes
         self.clock = clock
+        self.since = since
         self.revocations = revocations
         self.scope = scope
         self.course = course
@@ -77,6 +81,7 @@ final class Flight: Sendable {
     /// Joins; the first one begins the flight.
     ///
     /// - Parameters:
+    ///   - since: from when on the passenger's time counts, where that is not from now.
     ///   - isAtOnce: whether it begins in the calling thread, and may be over on return, where it has a place at once. Only for
     ///     who holds no lock.
     ///   - hear: called with what happens on the way.
@@ -84,11 +89,12 @@ final class Flight: Sendable {
     /// - Returns: the number for ``leave(_:)``; `nil` where the flight is over.
     func board(
         _ priority: FlightPriority,
+        since: Int64? = nil,
         isAtOnce: Bool = false,
         hear: Hear? = nil,
         tell: @escaping @Sendable (Outcome) -> Void
     ) -> Int? {
-        let boarding = state.withLock { $0.board(Aboard(tell: tell, hear: hear), priority, clock) }
+        let boarding = state.withLock { $0.board(Aboard(tell: tell, hear: hear, since: since), priority, clock) }
         guard let boarding else { return nil }
         if boarding.number == 1 { begin(priority, isAtOnce: isAtOnce) }
         if let number = boarding.raised { lanes.change(number, to: priority) }
@@ -99,11 +105,14 @@ final class Flight: Sendable {
 
     /// Waits for the outcome; canceling the waiting task leaves the flight.
     ///
-    /// - Parameter whenAboard: called before the wait.
+    /// - Parameters:
+    ///   - since: from when on the passenger's time counts, where that is not from now.
+    ///   - whenAboard: called before the wait.
     /// - Returns: `nil` where it was over before.
-    func outcome(_ priority: FlightPriority, whenAboard: () -> Void) async -> Outcome? {
+    func outcome(_ priority: FlightPriority, since: Int64?, whenAboard: () -> Void) async -> Outcome? {
         let passenger = Awaited<Outcome>()
-        guard let number = board(priority, isAtOnce: true, tell: { passenger.tell($0) }) else { return nil }
+        let number = board(priority, since: since, isAtOnce: true, tell: { passenger.tell($0) })
+        guard let number else { return nil }
         whenAboard()
         return await passenger.value { [self] in
             leave(number)
@@ -208,26 +217,35 @@ final class Flight: Sendable {
     }
 
     private func land(_ outcome: Outcome) {
-        let passengers = state.withLock { state -> [Aboard]? in
+        let landed = state.withLock { state -> ([Aboard], Int64)? in
             if case .landed = state.phase { return nil }
             state.phase = .landed(outcome)
             defer { state.passengers = [:] }
-            return Array(state.passengers.values)
+            return (Array(state.passengers.values), state.begin ?? 0)
         }
-        guard let passengers else { return }
+        guard let (passengers, begin) = landed else { return }
         whenOver()
-        for passenger in passengers { passenger.tell(self.outcome(outcome, for: passenger)) }
+        for passenger in passengers {
+            passenger.tell(self.outcome(outcome, forOneSince: passenger.since ?? begin, begin))
+        }
     }
 
     /// Less is no time to ask in.
     private static let leastTime: Int64 = 100
 
     /// Time that was up for those who came first is not up for one who came later, for whom it is as long.
-    private func outcome(_ outcome: Outcome, for passenger: Aboard) -> Outcome {
-        guard passenger.missed >= Self.leastTime, case .failure(var error) = outcome, error.code == .timedOut
-        else { return outcome }
-        error.ownEnd = clock.uptime() + passenger.missed
-        return .failure(error)
+    private func outcome(_ outcome: Outcome, forOneSince own: Int64, _ begin: Int64) -> Outcome {
+        switch outcome {
+        case .success(var response):
+            guard let since = response.ownBegin, since < own else { return outcome }
+            response.ownBegin = own
+            return .success(response)
+        case .failure(var error):
+            let missed = own - (since ?? begin)
+            guard missed >= Self.leastTime, error.code == .timedOut else { return outcome }
+            (error.ownBegin, error.ownEnd) = (own, clock.uptime() + missed)
+            return .failure(error)
+        }
     }
 }
 
@@ -261,7 +279,7 @@ extension Flight.State {
         if case .landed = phase { return nil }
         guard !isPersonal else { return nil }
         var passenger = passenger
-        if let begin { passenger.missed = clock.uptime() - begin }
+        if begin != nil, passenger.since == nil { passenger.since = clock.uptime() }
         count += 1
         passengers[count] = passenger
         return Boarding(number: count, raised: raise(to: priority), missed: lastEvent, meter: meter)

@@ -1,4 +1,7 @@
 /// Knows on whose behalf requests are sent, and the values of secrets: a keychain, an environment, a login.
+///
+/// A request with a ``RetryPolicy/deadline`` waits for it no longer than that allows: the task that asks is canceled then, and
+/// what it brings later is dropped.
 public protocol CredentialProvider: Sendable {
     /// On whose behalf a request is sent that says nothing itself, such as `"user-42"`; `nil` where it is nobody's in
     /// particular. Asked before the request's identity is computed, never on the caller's actor: what this sends and waits for

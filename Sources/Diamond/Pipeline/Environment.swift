@@ -21,10 +21,15 @@ struct Environment: Sendable {
     var provider: (any CredentialProvider)?
 
     /// The request as it is keyed, persisted and sent.
-    func resolve(_ request: Request) async throws(ConnectionError) -> Request {
+    ///
+    /// - Parameter left: how long the provider may take.
+    func resolve(_ request: Request, within left: TimeLeft = .forever) async throws(ConnectionError) -> Request {
         var resolved = request
         try complete(&resolved)
-        if provider != nil, resolved.identity == nil { resolved.identity = try await identity(of: resolved) }
+        guard provider != nil, resolved.identity == nil else { return resolved }
+        resolved.identity = try await left.value { [resolved] () async throws(ConnectionError) in
+            try await identity(of: resolved)
+        }
         return resolved
     }
 
@@ -58,7 +63,13 @@ struct Environment: Sendable {
     }
 
     /// The request with its named secrets filled in, as it goes on the wire and nowhere else.
-    func fill(_ wire: WireRequest) async throws(ConnectionError) -> WireRequest {
+    ///
+    /// - Parameter left: how long the provider may take.
+    func fill(_ wire: WireRequest, within left: TimeLeft) async throws(ConnectionError) -> WireRequest {
+        try await left.value { () async throws(ConnectionError) in try await filled(wire) }
+    }
+
+    private func filled(_ wire: WireRequest) async throws(ConnectionError) -> WireRequest {
         var filled = wire
         for credential in wire.namedCredentials {
             let value = try await value(of: credential.secret.name ?? "", for: wire.identity)

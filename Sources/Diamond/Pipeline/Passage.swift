@@ -61,6 +61,8 @@ struct Passage: Sendable {
     private(set) var timeUp = Boxed<ConnectionError>.none
     /// Whether what is stored for it cannot be read: it is as good as nothing.
     private(set) var isUnreadable = false
+    /// When the time of the request began, by the clock of exchanges, where a hop before has begun it.
+    var begin: Int64?
     /// Who asks.
     var asker = Asker()
 
@@ -70,8 +72,16 @@ struct Passage: Sendable {
     }
 
     /// The next hop, where a redirect leads.
-    init(_ request: borrowing Request, behind last: Passage, rules: KeyRules) throws(ConnectionError) {
+    ///
+    /// - Parameter begin: when the time of the request began, where that was with the last one.
+    init(
+        _ request: borrowing Request,
+        behind last: Passage,
+        since begin: Int64?,
+        rules: KeyRules
+    ) throws(ConnectionError) {
         try self.init(request, rules: rules, at: last.epoch)
+        self.begin = last.begin ?? last.timeUp.value?.ownBegin ?? begin
         asker = last.asker
         let isOtherOrigin = wire.url.origin != last.wire.url.origin
         isForeign = last.isForeign || isOtherOrigin

@@ -33,7 +33,7 @@ extension Pipeline {
             }
             let (passage, count) = (question.passage, revocations)
             return Flight(
-                at: passage.place, lanes, by: wire.repetitions.clock, revocations: count,
+                at: passage.place, lanes, by: wire.repetitions.clock, since: passage.begin, revocations: count,
                 in: passage.scope(in: activity), course: course, whenOver: whenOver)
         }
     }
@@ -44,6 +44,7 @@ extension Pipeline {
         _ question: Question
     ) async throws(ConnectionError) -> Flight.Outcome? {
         let asker = question.passage.asker
+        // Whose time has begun has used its claim, and waits here, where that can be watched.
         if let claim = asker.claim, let isAboard = claim.board(flight, for: key, asker.priority) {
             guard isAboard else { return nil }
             countMiss(question)
@@ -51,24 +52,26 @@ extension Pipeline {
         }
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
-        if let timeUp = question.passage.timeUp.value {
-            return await outcome(of: flight, after: timeUp, asker.priority)
+        let (priority, begin) = (asker.priority, question.passage.begin)
+        guard let (rest, timeUp) = try wait(of: question.passage) else {
+            return await flight.outcome(priority, since: begin) { countMiss(question) }
         }
-        return await flight.outcome(asker.priority) { countMiss(question) }
-    }
-
-    /// - Parameter timeUp: what the one before came to, which is told where the rest of the time brings no other.
-    private func outcome(
-        of flight: Flight,
-        after timeUp: ConnectionError,
-        _ priority: FlightPriority
-    ) async -> Flight.Outcome? {
-        let clock = wire.repetitions.clock
-        let rest = Duration.milliseconds(max(0, (timeUp.ownEnd ?? 0) - clock.uptime()))
-        let (outcome, isLate) = await clock.limit(rest) { await flight.outcome(priority) {} }
+        let (outcome, isLate) = await wire.repetitions.clock.limit(rest) { [self] in
+            await flight.outcome(priority, since: begin) { countMiss(question) }
+        }
         guard isLate, !Task.isCancelled, case .failure(let error)? = outcome, error.code == .cancelled
         else { return outcome }
         return .failure(timeUp)
+    }
+
+    /// - Returns: how long a flight is waited for that others may share, and what is told afterwards; `nil` where its own
+    ///   end is soon enough.
+    private func wait(of passage: Passage) throws(ConnectionError) -> (rest: Duration, timeUp: ConnectionError)? {
+        guard let timeUp = passage.timeUp.value else {
+            return try rest(of: passage).map { ($0, ConnectionError(outOfTime: true)) }
+        }
+        let rest = (timeUp.ownEnd ?? 0) - wire.repetitions.clock.uptime()
+        return (.milliseconds(max(0, rest)), timeUp)
     }
 
     private func countMiss(_ question: Question) {
@@ -102,8 +105,23 @@ extension Pipeline {
         if lanes.enterAtOnce(place) { return Seat(place, lanes) { asker.priority } }
         claim?.step(aside: true)
         defer { claim?.step(aside: false) }
-        guard await lanes.enter(place, asker.priority, in: passage.scope(in: activity)) else { throw .cancelled }
+        try await enter(passage)
         return Seat(place, lanes, wasAwaited: true) { asker.priority }
+    }
+
+    /// Waits for a place, where a redirect has led here no longer than the time of the request.
+    private func enter(_ passage: Passage) async throws(ConnectionError) {
+        let enter = { @Sendable [lanes, activity, priority = passage.asker.priority] in
+            await lanes.enter(passage.place, priority, in: passage.scope(in: activity))
+        }
+        var (isThere, isLate) = (false, false)
+        if let rest = try rest(of: passage) {
+            (isThere, isLate) = await wire.repetitions.clock.limit(rest, enter)
+        } else {
+            isThere = await enter()
+        }
+        guard !isThere else { return }
+        throw isLate && !Task.isCancelled ? ConnectionError(outOfTime: true) : .cancelled
     }
 
     /// What is asked, with the secrets of now where its place was waited for: those of before may have ended meanwhile.
@@ -128,14 +146,28 @@ extension Pipeline {
 
     func request(for question: Question) async throws(ConnectionError) -> TransportRequest {
         let passage = question.passage
-        let wire = passage.hasNamedSecrets ? try await environment.fill(passage.wire) : passage.wire
+        let left = try timeLeft(of: passage)
+        let wire = passage.hasNamedSecrets ? try await environment.fill(passage.wire, within: left) : passage.wire
         return try passage.transportRequest(wire, validators: question.validators)
     }
 
-    /// One question and what becomes of its answer.
+    /// One question and what becomes of its answer. Where that leads to another, both have one time.
     private func fly(
         _ question: Question,
         _ request: TransportRequest,
+        _ seat: inout Seat,
+        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+    ) async throws(ConnectionError) -> Response {
+        let begin = begin(of: question.passage)
+        var response = try await fly(question, request, since: begin, &seat, hear)
+        if begin != nil, isFollowed(response, question.passage) { response.ownBegin = begin }
+        return response
+    }
+
+    private func fly(
+        _ question: Question,
+        _ request: TransportRequest,
+        since begin: Int64?,
         _ seat: inout Seat,
         _ hear: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> Response {
@@ -148,8 +180,10 @@ extension Pipeline {
         var question = question
         // Marked stale while it waited, it is what was marked that is confirmed.
         if isRevoked(question.passage, since: question.found) { question.stored?.flags.insert(.invalidated) }
+        let policy = try policy(of: question.passage)
         let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
-        let arrival = try await arrival(of: question, order(for: question, request, hear, keeper), &seat)
+        let order = order(for: question, request, policy, hear, keeper)
+        let arrival = try await arrival(of: question, order, &seat)
         guard !arrival.isPoured else { return await poured(arrival, question.passage) }
         guard let stored = question.validators, arrival.status == .notModified else {
             // Code of the app, which may send through this engine, and the disk need no place on the wire.
@@ -158,6 +192,7 @@ extension Pipeline {
         }
         guard stored.isConfirmed(by: arrival.headers) else {
             keeper?.end()
+            question.passage.begin = begin
             return try await replace(question, isPersonal: arrival.isPersonal, &seat, hear)
         }
         let confirmed = confirm(stored, by: arrival, question.passage, since: asked)
@@ -184,13 +219,14 @@ extension Pipeline {
     private func order(
         for question: Question,
         _ request: TransportRequest,
+        _ policy: RetryPolicy,
         _ hear: @escaping @Sendable (ExchangeEvent) -> Void,
         _ keeper: PartialKeeper?
     ) -> ExchangeOrder {
         let passage = question.passage
         return ExchangeOrder(
             request: request,
-            policy: passage.retry ?? retry,
+            policy: policy,
             origin: passage.place.origin,
             renewal: renewal(of: question),
             scope: passage.scope(in: activity),

@@ -118,6 +118,8 @@ extension Pipeline {
         let token = passage.begin(.refresh, in: activity)
         passage.asker.standingPriority = passage.asker.priority
         passage.asker.claim = nil
+        // Nobody waits for it.
+        passage.begin = nil
         passage.asker.acceptance = passage.asker.acceptance?.withoutTrace
         // It is collected, to be stored.
         passage.asker.sink = nil

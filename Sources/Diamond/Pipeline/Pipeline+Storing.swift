@@ -47,7 +47,7 @@ extension Pipeline {
         }
     }
 
-    private func isFollowed(_ response: Response, _ passage: Passage) -> Bool {
+    func isFollowed(_ response: Response, _ passage: Passage) -> Bool {
         Redirect.isFollowed(response, from: passage.wire, redirectLimit)
     }
 

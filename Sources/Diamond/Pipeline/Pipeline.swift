@@ -109,7 +109,7 @@ final class Pipeline: Sendable {
             let response = try await answer(&passage, &token)
             guard let next = redirect(of: request, response, passage) else { return response }
             target = next
-            passage = try Passage(next, behind: passage, rules: environment.rules)
+            passage = try Passage(next, behind: passage, since: response.ownBegin, rules: environment.rules)
                 .considering(wire.cookies, at: wire.date)
         }
         let advice = "look where it leads, or raise the engine's redirectLimit"
@@ -143,7 +143,7 @@ final class Pipeline: Sendable {
         if let passage = try passageAtOnce(of: request) { return passage }
         let epoch = forgotten.count
         let resolved = try await aside(asker) { () async throws(ConnectionError) in
-            try await environment.resolve(request)
+            try await environment.resolve(request, within: timeLeft(of: request))
         }
         let passage = try Passage(resolved, rules: environment.rules, at: epoch)
         if request.identity != nil { keep(passage, of: request) }

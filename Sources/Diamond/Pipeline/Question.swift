@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// What a server is asked for a passage: for what it has, or whether what is stored is still right.
 struct Question: Sendable {
-    let passage: Passage
+    var passage: Passage
     /// What an answer takes the place of.
     var stored: StoredResponse?
     /// Of its body, where that is handed out in pieces.

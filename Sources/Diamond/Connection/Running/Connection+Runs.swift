@@ -102,7 +102,7 @@ extension Connection {
 
     private func outcome(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
         let request: Request
-        do throws(ConnectionError) { request = try await preparedRequest(claim) } catch {
+        do throws(ConnectionError) { request = try await preparedRequest(claim, for: pipeline) } catch {
             return .failure(await pipeline.told(error, Asker(claim: claim)))
         }
         let (file, token) = core.withLock { ($0.file, $0.token?.id) }

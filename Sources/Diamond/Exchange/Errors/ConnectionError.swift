@@ -10,7 +10,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let badRequest = Code(description: "badRequest")
         /// The connection, the call, or the task that waits for it was canceled.
         public static let cancelled = Code(description: "cancelled")
-        /// Nothing moved on the wire for ``Request/timeout``.
+        /// Nothing moved on the wire for ``Request/timeout``, or the time is up that the ``RetryPolicy`` allows.
         public static let timedOut = Code(description: "timedOut")
         /// The host's name or the host itself cannot be reached.
         public static let cannotConnect = Code(description: "cannotConnect")
@@ -88,6 +88,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     /// Until when one who shared the exchange may ask again, by the clock of exchanges, because it came later than those whose
     /// time is up.
     var ownEnd: Int64?
+    /// When its time began for that one, by the same clock.
+    var ownBegin: Int64?
     private var boxedResponse = Boxed<Response>.none
 
     /// An error of an app's own, such as what an ``Interceptor`` throws or puts in place of another.

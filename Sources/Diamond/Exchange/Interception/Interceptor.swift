@@ -21,7 +21,7 @@ public protocol Interceptor: Sendable {
     /// would have been.
     ///
     /// Called while the request has its place on the wire: be quick, and send what this needs through another engine, or
-    /// the two may wait for each other.
+    /// the two may wait for each other. Canceled at the ``RetryPolicy/deadline``; what comes of it later is dropped.
     ///
     /// - Parameters:
     ///   - request: as it is about to be sent.

@@ -9,7 +9,9 @@ extension Pipeline {
         let ticket = asker.ticket ?? ReplayTicket()
         // It asks for whom the request is.
         let (queue, draft) = try await aside(asker) { () async throws(ConnectionError) in
-            try await self.kept(request, ticket)
+            try await timeLeft(of: request).value { [self] () async throws(ConnectionError) in
+                try await self.kept(request, ticket)
+            }
         }
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)

@@ -27,12 +27,15 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The longest time of one attempt, from its begin to the end of its body; `nil`, the default, sets none. What
     /// stands still, ``Request/timeout`` ends in any case.
     public var attemptTimeout: Duration? { didSet { attemptTimeout = attemptTimeout?.bounded } }
-    /// The longest time of all attempts and of what is between them, a wait for a place on the wire included; `nil`, the
-    /// default, sets none. No attempt begins whose delay ends after it. It begins with the first attempt: what waits for its
-    /// place before that, in a lane that is paused for instance, may wait as long as it takes.
+    /// The longest time of all attempts and of what is between them, a wait for a place on the wire included, over all hops
+    /// where redirects are followed; `nil`, the default, sets none. No attempt begins whose delay ends after it. It begins
+    /// with the first attempt: what waits for its place before that, in a lane that is paused for instance, may wait as long
+    /// as it takes. Code of the app that the request waits for before it is sent is not waited for any longer either, also
+    /// where it does not obey its cancellation.
     public var deadline: Duration? { didSet { deadline = deadline?.bounded } }
-    /// How long after the begin of the first attempt another may begin; 30 seconds. Unlike ``deadline`` it cuts nothing
-    /// short: it keeps a caller who has waited long for the first attempt from waiting as long again. `nil` sets none.
+    /// How long after the begin of the first attempt another may begin; 30 seconds. Unlike ``deadline`` it begins anew where
+    /// a redirect leads, and cuts nothing short: it keeps a caller who has waited long for the first attempt from waiting as
+    /// long again. `nil` sets none.
     public var window: Duration? { didSet { window = window?.bounded } }
     /// How long an attempt may take before another begins beside it: the first that brings an answer counts, and the
     /// other is canceled (Dean and Barroso, *The Tail at Scale*, 2013). `nil`, the default, for none.

@@ -1,0 +1,276 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Ten seconds, whatever they go into.
+@Suite(.timeLimit(.minutes(5))) struct `The deadline of a request` {
+    private let temporary = TemporaryStore()
+    private let clock = TestClock()
+    private let misses = Guarded(0)
+    /// Whether `/start` leads to `/end` by now.
+    private let leads = Gate()
+    /// Whether `/end` answers.
+    private let answers = Gate()
+
+    private func transport() -> StubTransport {
+        StubTransport { [leads, answers] request throws(TransportError) in
+            guard request.url.hasSuffix("/start") else {
+                try await Self.pass(answers)
+                return .stub()
+            }
+            try await Self.pass(leads)
+            return .stub(status: 307, headers: [.location: "/end"])
+        }
+    }
+
+    /// Waits for a gate, unless the exchange is canceled.
+    private static func pass(_ gate: Gate) async throws(TransportError) {
+        let isOpen = Awaited<Bool>()
+        Task {
+            await gate.wait()
+            isOpen.tell(true)
+        }
+        guard await isOpen.value(whenCanceled: { false }) else { throw .cancelled(requestMayHaveBeenSent: true) }
+    }
+
+    /// Lets go of who waits at a gate still.
+    private func openAll() {
+        leads.open()
+        answers.open()
+    }
+
+    private func engine(_ transport: StubTransport) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        (configuration.transport, configuration.clock) = (transport, clock)
+        configuration.retry = RetryPolicy(deadline: .seconds(10))
+        return Engine(configuration)
+    }
+
+    /// Who asks, and whether others may share what it asks for.
+    enum Asking: CaseIterable {
+        case task, connection, taskAlone, connectionAlone
+
+        var isAlone: Bool { self == .taskAlone || self == .connectionAlone }
+        var isConnection: Bool { self == .connection || self == .connectionAlone }
+    }
+
+    private func ask(
+        _ engine: Engine,
+        _ path: String = "start",
+        as asking: Asking = .task
+    ) -> Task<Response, any Error> {
+        let request = Request("http://h/\(path)", cache: asking.isAlone ? .noStore : .automatic)
+        guard asking.isConnection else { return Task { try await engine.send(request) } }
+        let connection = engine.enqueue(request)
+        return Task { try await connection.response }
+    }
+
+    private func error(of task: Task<Response, any Error>) async -> ConnectionError.Code? {
+        guard case .failure(let error) = await task.result else { return nil }
+        return (error as? ConnectionError)?.code
+    }
+
+    /// Counts who has boarded for the first time: each is a miss of the cache.
+    private func observation(of engine: Engine) -> ActivityObservation {
+        engine.activity.observe { [misses] event in
+            if case .miss = event { misses.withLock { $0 += 1 } }
+        }
+    }
+
+    private func boarded(_ count: Int) async { await untilTrue { [misses] in misses.withLock { $0 } == count } }
+
+    private func sleeping(_ seconds: Int...) async {
+        await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
+    }
+
+    private func settled(_ engine: Engine) async {
+        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
+    }
+
+    // MARK: Hops
+
+    @Test(arguments: Asking.allCases) func `is one for all hops of a redirect`(asking: Asking) async throws {
+        let transport = transport()
+        let engine = engine(transport)
+        let task = ask(engine, as: asking)
+        await sleeping(10)
+        clock.advance(by: .seconds(4))
+        leads.open()
+        // From then on the first hop's timer is gone.
+        await untilTrue { transport.requests.count == 2 }
+        // Who may share the exchange watches the time beside it.
+        await untilTrue { [clock] in
+            clock.sleeping == Array(repeating: .seconds(6), count: asking.isAlone ? 1 : 2)
+        }
+        clock.advance(by: .seconds(6))
+        #expect(await error(of: task) == .timedOut)
+        #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
+        await settled(engine)
+        openAll()
+    }
+
+    @Test func `is not the time of an attempt, which each hop has anew`() async throws {
+        let engine = engine(transport())
+        var request = Request("http://h/start", cache: .noStore)
+        request.retry = RetryPolicy(attempts: 1, attemptTimeout: .seconds(5), deadline: .seconds(20))
+        let task = Task { [request] in try await engine.send(request) }
+        await sleeping(5)
+        clock.advance(by: .seconds(4))
+        leads.open()
+        await sleeping(5)
+        clock.advance(by: .seconds(4))
+        answers.open()
+        #expect(try await task.value.status == .ok)
+    }
+
+    @Test(arguments: Asking.allCases)
+    func `counts the wait for a place where a redirect leads to`(asking: Asking) async throws {
+        let transport = transport()
+        let engine = engine(transport)
+        let task = ask(engine, as: asking)
+        await sleeping(10)
+        engine.lanes.pauseAll()
+        clock.advance(by: .seconds(4))
+        leads.open()
+        await untilTrue { engine.lanes.waiting == 1 }
+        await sleeping(6)
+        clock.advance(by: .seconds(6))
+        #expect(await error(of: task) == .timedOut)
+        #expect(transport.requests.map(\.url) == ["http://h/start"])
+        // It stands in line no more, and no place is kept for it.
+        await untilTrue { engine.lanes.waiting == 0 }
+        engine.lanes.resumeAll()
+        await settled(engine)
+        answers.open()
+        #expect(try await engine.send(Request("http://h/end")).status == .ok)
+    }
+
+    @Test func `is not begun anew where what is stored was not confirmed`() async throws {
+        let isStored = Guarded(false)
+        let transport = StubTransport { [leads, answers] request throws(TransportError) in
+            let headers: HTTPFields = [.cacheControl: "max-age=0", .eTag: "\"1\""]
+            guard isStored.withLock({ $0 }) else { return .stub(headers: headers) }
+            guard request.headers[.ifNoneMatch] != nil else {
+                try await Self.pass(answers)
+                return .stub()
+            }
+            try await Self.pass(leads)
+            return .stub(status: 304, headers: [.eTag: "\"2\""], body: "")
+        }
+        let engine = engine(transport)
+        _ = try await engine.send(Request("http://h/end"))
+        isStored.withLock { $0 = true }
+        let task = ask(engine, "end")
+        await sleeping(10)
+        clock.advance(by: .seconds(4))
+        leads.open()
+        await untilTrue { transport.requests.count == 3 }
+        await sleeping(6)
+        clock.advance(by: .seconds(6))
+        #expect(await error(of: task) == .timedOut)
+        #expect(transport.requests.count == 3)
+        openAll()
+    }
+
+    // MARK: Those who share
+
+    @Test(arguments: [Asking.task, .connection])
+    func `leaves time to who shares what a redirect of another has led to`(asking: Asking) async throws {
+        let transport = transport()
+        let engine = engine(transport)
+        let observation = observation(of: engine)
+        let first = ask(engine)
+        await sleeping(10)
+        clock.advance(by: .seconds(4))
+        leads.open()
+        await sleeping(6, 6)
+        clock.advance(by: .seconds(1))
+        let late = ask(engine, "end", as: asking)
+        await boarded(3)
+        clock.advance(by: .seconds(5))
+        #expect(await error(of: first) == .timedOut)
+        // Its own, and that of the exchange that it has begun.
+        await sleeping(5, 10)
+        answers.open()
+        #expect(try await late.value.status == .ok)
+        #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end", "http://h/end"])
+        await settled(engine)
+        _ = observation
+    }
+
+    @Test(arguments: [Asking.task, .connection])
+    func `is kept where a redirect leads to what another waits for`(asking: Asking) async throws {
+        let transport = transport()
+        let engine = engine(transport)
+        let observation = observation(of: engine)
+        let redirected = ask(engine, as: asking)
+        await sleeping(10)
+        clock.advance(by: .seconds(4))
+        let other = ask(engine, "end")
+        await sleeping(6, 10)
+        clock.advance(by: .seconds(1))
+        leads.open()
+        await boarded(3)
+        await sleeping(5, 9)
+        clock.advance(by: .seconds(5))
+        #expect(await error(of: redirected) == .timedOut)
+        await sleeping(4)
+        answers.open()
+        #expect(try await other.value.status == .ok)
+        #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
+        await settled(engine)
+        _ = observation
+    }
+
+    @Test(arguments: [Asking.task, .connection])
+    func `of one who came later to the first hop is as much later`(asking: Asking) async throws {
+        let engine = engine(transport())
+        let observation = observation(of: engine)
+        let first = ask(engine)
+        await sleeping(10)
+        clock.advance(by: .seconds(3))
+        let late = ask(engine, as: asking)
+        await boarded(2)
+        clock.advance(by: .seconds(1))
+        leads.open()
+        // Theirs, and that of the exchange, which either has begun.
+        await untilTrue { [clock] in [[6, 6, 9], [6, 9, 9]].contains(clock.sleeping.map { $0 / .seconds(1) }) }
+        clock.advance(by: .seconds(6))
+        #expect(await error(of: first) == .timedOut)
+        await sleeping(3, 3)
+        clock.advance(by: .seconds(3))
+        #expect(await error(of: late) == .timedOut)
+        await settled(engine)
+        openAll()
+        _ = observation
+    }
+
+    @Test(arguments: [Asking.task, .connection])
+    func `of one who has asked again goes on where that is redirected`(asking: Asking) async throws {
+        let transport = transport()
+        let engine = engine(transport)
+        let observation = observation(of: engine)
+        let first = ask(engine)
+        await sleeping(10)
+        clock.advance(by: .seconds(4))
+        let late = ask(engine, as: asking)
+        await boarded(2)
+        clock.advance(by: .seconds(6))
+        #expect(await error(of: first) == .timedOut)
+        await sleeping(4, 10)
+        clock.advance(by: .seconds(1))
+        leads.open()
+        await sleeping(3, 3)
+        clock.advance(by: .seconds(3))
+        #expect(await error(of: late) == .timedOut)
+        #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/start", "http://h/end"])
+        await settled(engine)
+        openAll()
+        _ = observation
+    }
+}

@@ -1,0 +1,223 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// It waits at a gate, and cancellation does not open that.
+@Suite(.timeLimit(.minutes(5))) struct `Code of the app that does not return` {
+    /// Where it is.
+    enum Place: CaseIterable { case adapt, adaptAlone, identity, identityOfStream, identityOfKept, secret, prepare }
+
+    /// Counts who comes and goes.
+    private struct Hold: Sendable {
+        let gate = Gate()
+        let entered = Guarded(0)
+        let left = Guarded(0)
+
+        func pass() async {
+            entered.withLock { $0 += 1 }
+            await gate.wait()
+            left.withLock { $0 += 1 }
+        }
+    }
+
+    private struct Signer: Interceptor {
+        let hold: Hold
+        /// The attempt that is held.
+        var attempt = 1
+        /// How many errors callers were to be told.
+        let errors = Guarded(0)
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            if attempt == self.attempt { await hold.pass() }
+        }
+        func transform(_ error: inout ConnectionError) async { errors.withLock { $0 += 1 } }
+    }
+
+    private struct Provider: RefreshableCredentialProvider {
+        let hold: Hold
+        let isHeldForIdentity: Bool
+        /// The first secrets are there at once.
+        var known = Guarded(0)
+
+        func identity(for request: Request) async throws -> String? {
+            if isHeldForIdentity { await hold.pass() }
+            return "anna"
+        }
+        func secret(_ name: String, for identity: String?) async throws -> String? {
+            let isKnown = known.withLock { known in
+                known -= 1
+                return known >= 0
+            }
+            if !isKnown { await hold.pass() }
+            return "t"
+        }
+        func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {}
+    }
+
+    private final class Prepared: Connection, @unchecked Sendable {
+        var hold: Hold?
+
+        override func prepare(_ request: inout Request) async throws { await hold?.pass() }
+    }
+
+    private let temporary = TemporaryStore()
+    private let clock = TestClock()
+    private let hold = Hold()
+
+    private func engine(
+        _ transport: StubTransport,
+        _ change: (inout Engine.Configuration) -> Void = { _ in }
+    ) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        (configuration.transport, configuration.clock, configuration.width) = (transport, clock, 1)
+        configuration.retry = RetryPolicy(deadline: .seconds(10))
+        // No wait between attempts.
+        configuration.draw = { 0 }
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    private func engine(_ transport: StubTransport, heldAt place: Place, _ signer: Signer) -> Engine {
+        engine(transport) { configuration in
+            switch place {
+            case .adapt, .adaptAlone: break
+            case .identity, .identityOfStream, .identityOfKept:
+                configuration.credentials = Provider(hold: hold, isHeldForIdentity: true)
+            case .secret: configuration.credentials = Provider(hold: hold, isHeldForIdentity: false)
+            case .prepare: break
+            }
+            configuration.interceptors = [signer]
+        }
+    }
+
+    private func signer(heldAt place: Place) -> Signer {
+        // No attempt is held where something else is.
+        Signer(hold: hold, attempt: place == .adapt || place == .adaptAlone ? 1 : 0)
+    }
+
+    private func status(from engine: Engine, heldAt place: Place) async throws -> Int {
+        var request = Request("http://h/")
+        switch place {
+        case .adapt, .identity: break
+        case .adaptAlone: request.cache = .noStore
+        case .identityOfStream: return try await engine.stream(request, sharing: true).status.code
+        case .identityOfKept: request.replay = .onFailure
+        case .secret:
+            request.credentials = [.bearer(.secret("token"))]
+            request.identity = "anna"
+        case .prepare:
+            let connection = Prepared(request)
+            connection.hold = hold
+            engine.enqueue(connection)
+            return try await connection.response.status.code
+        }
+        return try await engine.send(request).status.code
+    }
+
+    private func code(of task: Task<Int, any Error>) async -> ConnectionError.Code? {
+        guard case .failure(let error) = await task.result else { return nil }
+        return (error as? ConnectionError)?.code
+    }
+
+    /// Whether nothing is left of a request.
+    private func settled(_ engine: Engine) async {
+        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
+    }
+
+    @Test(arguments: Place.allCases) func `is not waited for after the deadline`(place: Place) async throws {
+        let (transport, signer) = (StubTransport(), signer(heldAt: place))
+        let engine = engine(transport, heldAt: place, signer)
+        let recorder = ActivityRecorder(engine.activity)
+        let task = Task { try await status(from: engine, heldAt: place) }
+        await untilTrue { [clock] in clock.sleeping == [.seconds(10)] }
+        await untilTrue { [hold] in hold.entered.withLock { $0 } == 1 }
+        clock.advance(by: .seconds(10))
+        #expect(await code(of: task) == .timedOut)
+        #expect(transport.requests.isEmpty && hold.left.withLock { $0 } == 0)
+        await settled(engine)
+        let told = signer.errors.withLock { $0 }
+        #expect(told <= 1)
+        // What it brings later is nobody's.
+        hold.gate.open()
+        await untilTrue { [hold] in hold.left.withLock { $0 } == 1 }
+        #expect(try await status(from: engine, heldAt: place) == 200)
+        #expect(transport.requests.count == 1 && signer.errors.withLock { $0 } == told)
+        await untilTrue { [clock] in clock.sleeping.isEmpty && recorder.isBalanced }
+        await engine.close()
+    }
+
+    @Test(arguments: [Place.adaptAlone, .identity, .secret])
+    func `is not waited for by one with a deadline who is canceled`(place: Place) async throws {
+        let transport = StubTransport()
+        let engine = engine(transport, heldAt: place, signer(heldAt: place))
+        let task = Task { try await status(from: engine, heldAt: place) }
+        await untilTrue { [clock, hold] in clock.sleeping.count == 1 && hold.entered.withLock { $0 } == 1 }
+        task.cancel()
+        #expect(await code(of: task) == .cancelled)
+        await settled(engine)
+        #expect(transport.requests.isEmpty && hold.left.withLock { $0 } == 0)
+        await untilTrue { [clock] in clock.sleeping.isEmpty }
+        hold.gate.open()
+    }
+
+    @Test func `before another attempt leaves what led to it`() async throws {
+        let transport = StubTransport(status: 503)
+        let engine = engine(transport) { $0.interceptors = [Signer(hold: hold, attempt: 2)] }
+        let task = Task { try await engine.send(Request("http://h/")) }
+        await untilTrue { [clock, hold] in
+            clock.sleeping == [.seconds(10)] && hold.entered.withLock { $0 } == 1
+        }
+        clock.advance(by: .seconds(10))
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .timedOut && error?.attempts.map(\.reason?.code) == [.status])
+        #expect(transport.requests.count == 1)
+        hold.gate.open()
+        await settled(engine)
+    }
+
+    @Test func `behind a redirect has the time that is left`() async throws {
+        let transport = StubTransport { [clock] request throws(TransportError) in
+            guard request.url.hasSuffix("/start") else { return .stub() }
+            clock.advance(by: .seconds(4))
+            return .stub(status: 307, headers: [.location: "/end"])
+        }
+        let provider = Provider(hold: hold, isHeldForIdentity: false, known: Guarded(1))
+        let engine = engine(transport) { $0.credentials = provider }
+        var request = Request("http://h/start")
+        request.identity = "anna"
+        request.credentials = [.header(.authorization, .secret("token"))]
+        let task = Task { [request] in try await engine.send(request) }
+        await untilTrue { [clock, hold] in
+            clock.sleeping == [.seconds(6)] && hold.entered.withLock { $0 } == 1
+        }
+        clock.advance(by: .seconds(6))
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .timedOut && transport.requests.count == 1)
+        hold.gate.open()
+        await settled(engine)
+    }
+
+    @Test func `after a credential was made anew leaves the answer before`() async throws {
+        let transport = StubTransport(status: 401)
+        let provider = Provider(hold: hold, isHeldForIdentity: false, known: Guarded(1))
+        let engine = engine(transport) { $0.credentials = provider }
+        var request = Request("http://h/")
+        request.identity = "anna"
+        request.credentials = [.header(.authorization, .secret("token"))]
+        let task = Task { [request] in try await engine.send(request) }
+        await untilTrue { [clock, hold] in
+            clock.sleeping == [.seconds(10), .seconds(10)] && hold.entered.withLock { $0 } == 1
+        }
+        clock.advance(by: .seconds(10))
+        let response = try await task.value
+        #expect(response.status == .unauthorized && response.attempts.map(\.reason?.code) == [.outOfTime])
+        #expect(transport.requests.count == 1)
+        hold.gate.open()
+        await settled(engine)
+    }
+}
