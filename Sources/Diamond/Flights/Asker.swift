@@ -18,6 +18,8 @@ struct Asker: Sendable {
     /// Asked before anything leaves; what has one was resolved before, and shares no exchange. `nil` for all but what is kept
     /// to be sent later.
     var gate: SendGate?
+    /// What ``Forgotten`` counted when what it asks was resolved; `nil` where that is still to be done.
+    var resolvedAt: Int?
     /// The job of a request that is kept, over all runs of a connection.
     var ticket: ReplayTicket?
     /// Whether an exchange waits for it that others may share, and so possibly itself.

@@ -140,6 +140,7 @@ final class Pipeline: Sendable {
         _ asker: Asker = Asker()
     ) async throws(ConnectionError) -> Passage {
         if asker.gate != nil { return try Passage(request, rules: environment.rules, at: forgotten.count) }
+        if let epoch = asker.resolvedAt { return try Passage(request, rules: environment.rules, at: epoch) }
         if let passage = try passageAtOnce(of: request) { return passage }
         let epoch = forgotten.count
         let resolved = try await aside(asker) { () async throws(ConnectionError) in

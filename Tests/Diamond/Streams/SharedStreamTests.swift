@@ -143,6 +143,22 @@ import Testing
         await engine.close()
     }
 
+    @Test(arguments: [nil, "anna"], [false, true])
+    func `asks once of each reader for whom it is`(user: String?, hasSecret: Bool) async throws {
+        let clerk = Clerk(user: Guarded(user))
+        let engine = engine { $0.credentials = clerk }
+        var request = Self.request
+        // Without an identity it is not shared.
+        if hasSecret { request.credentials = [.bearer(.secret("token"))] }
+        let isShared = user != nil || !hasSecret
+        let tasks = (0..<2).map { _ in reader(of: request, engine) }
+        await untilTrue { isShared ? engine.handovers.waiting == 2 : asked.withLock { $0 } == 2 }
+        isAnswering.open()
+        for task in tasks { #expect(try await task.value == Data("body".utf8)) }
+        #expect(clerk.identities.withLock { $0 } == 2 && asked.withLock { $0 } == (isShared ? 1 : 2))
+        await engine.close()
+    }
+
     @Test(arguments: [false, true])
     func `is not shared with who asks when it was changed since`(hasCache: Bool) async throws {
         let temporary = TemporaryStore()
@@ -349,8 +365,13 @@ import Testing
 
 private struct Clerk: CredentialProvider {
     var user = Guarded<String?>(nil)
+    /// How often it was asked for one.
+    let identities = Guarded(0)
 
-    func identity(for request: Request) async throws -> String? { user.withLock { $0 } }
+    func identity(for request: Request) async throws -> String? {
+        identities.withLock { $0 += 1 }
+        return user.withLock { $0 }
+    }
     func secret(_ name: String, for identity: String?) async throws -> String? { "s3cret" }
 }
 

@@ -35,13 +35,16 @@ final class Handover: BodySink {
     }
 
     /// Returns with the head; the exchange goes on in a task of its own, until its body has ended or nobody reads it.
+    ///
+    /// - Parameter epoch: what ``Forgotten`` counted when the request was resolved; `nil` where that is still to be done.
     static func open(
         _ request: Request,
+        resolvedAt epoch: Int? = nil,
         limit: Int,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
         let handover = Handover(limit: limit)
-        handover.start(request, over: pipeline, isDetached: false)
+        handover.start(request, resolvedAt: epoch, over: pipeline, isDetached: false)
         return try await handover.first.response
     }
 
@@ -63,9 +66,13 @@ final class Handover: BodySink {
 
     /// Sends the request, once.
     ///
-    /// - Parameter isDetached: whether it is for nobody in particular, and has the task-locals of no caller.
-    func start(_ request: Request, over pipeline: Pipeline, isDetached: Bool) {
-        let task = pipeline.streams.add(isDetached: isDetached) { [self] in await run(request, over: pipeline) }
+    /// - Parameters:
+    ///   - epoch: what ``Forgotten`` counted when the request was resolved; `nil` where that is still to be done.
+    ///   - isDetached: whether it is for nobody in particular, and has the task-locals of no caller.
+    func start(_ request: Request, resolvedAt epoch: Int?, over pipeline: Pipeline, isDetached: Bool) {
+        let task = pipeline.streams.add(isDetached: isDetached) { [self] in
+            await run(request, resolvedAt: epoch, over: pipeline)
+        }
         let isLeft = state.withLock { state in
             state.task = task
             return state.consumers.isEmpty
@@ -73,9 +80,13 @@ final class Handover: BodySink {
         if isLeft { task.cancel() }
     }
 
-    private func run(_ request: Request, over pipeline: Pipeline) async {
+    private func run(_ request: Request, resolvedAt epoch: Int?, over pipeline: Pipeline) async {
         let outcome: Result<Response, ConnectionError>
-        do throws(ConnectionError) { outcome = .success(try await pipeline.pour(request, into: self)) } catch {
+        var asker = Asker()
+        asker.resolvedAt = epoch
+        do throws(ConnectionError) {
+            outcome = .success(try await pipeline.pour(request, into: self, for: asker))
+        } catch {
             outcome = .failure(error)
         }
         for consumer in close({ $0.task = nil }) { consumer.end(outcome) }

@@ -40,8 +40,13 @@ final class SharedHandovers: Sendable {
         limit: Int,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
-        guard let (key, passage) = try await pipeline.handoverKey(request, limit) else {
+        guard pipeline.mayShare(request) else {
             return try await Handover.open(request, limit: limit, over: pipeline)
+        }
+        // As it is sent: nobody is asked again for whom it is.
+        let (resolved, epoch) = try await pipeline.resolved(request)
+        guard let (key, passage) = try pipeline.handoverKey(resolved, at: epoch, limit) else {
+            return try await Handover.open(resolved, resolvedAt: epoch, limit: limit, over: pipeline)
         }
         return try await open(key, passage, over: pipeline)
     }
@@ -64,10 +69,10 @@ final class SharedHandovers: Sendable {
             state.handovers[key] = Begun(handover: handover, number: number, revocations: pipeline.revocations)
             return (handover, handover.first)
         }
-        handover?.start(key.request, over: pipeline, isDetached: true)
+        handover?.start(key.request, resolvedAt: key.epoch, over: pipeline, isDetached: true)
         do throws(ConnectionError) { return try await consumer.response } catch {
             guard error.code == .unshared else { throw error }
-            return try await Handover.open(key.request, limit: key.limit, over: pipeline)
+            return try await Handover.open(key.request, resolvedAt: key.epoch, limit: key.limit, over: pipeline)
         }
     }
 
@@ -82,16 +87,23 @@ final class SharedHandovers: Sendable {
 }
 
 extension Pipeline {
-    /// `nil` for what asks for an exchange of its own, as with ``Question/flightKey(_:_:)``, and for what code of the app
-    /// sends in the middle of a request.
-    fileprivate func handoverKey(
-        _ request: Request,
-        _ limit: Int
-    ) async throws(ConnectionError) -> (SharedHandovers.Key, Passage)? {
-        guard !Hook.isRunning, request.cache.mode != .reload, request.body?.readsFiles != true else { return nil }
+    /// `false` for what is known to ask for an exchange of its own before it is resolved, and for what code of the app sends
+    /// in the middle of a request.
+    fileprivate func mayShare(_ request: Request) -> Bool {
+        !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
+    }
+
+    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (Request, epoch: Int) {
         let epoch = forgotten.count
-        // As it is sent: nobody is asked again for whom it is.
-        let resolved = try await environment.resolve(request)
+        return (try await environment.resolve(request, within: timeLeft(of: request)), epoch)
+    }
+
+    /// `nil` for what asks for an exchange of its own, as with ``Question/flightKey(_:_:)``.
+    fileprivate func handoverKey(
+        _ resolved: Request,
+        at epoch: Int,
+        _ limit: Int
+    ) throws(ConnectionError) -> (SharedHandovers.Key, Passage)? {
         let passage = try Passage(resolved, rules: environment.rules, at: epoch).considering(
             wire.cookies, at: wire.date)
         return passage.identity.map { identity in
