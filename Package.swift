@@ -7,9 +7,16 @@ let asyncHTTPClient: [Target.Dependency] = [
     ("AsyncHTTPClient", "async-http-client"),
     ("NIOCore", "swift-nio"),
     ("NIOHTTP1", "swift-nio"),
+    ("NIOHTTP2", "swift-nio-http2"),
     ("NIOPosix", "swift-nio"),
     ("NIOHTTPCompression", "swift-nio-extras"),
     ("NIOSSL", "swift-nio-ssl"),
+].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
+
+/// What the test server that speaks HTTP/2 is made of: packages that async-http-client brings anyway.
+let http2Tests: [Target.Dependency] = [
+    ("NIOCore", "swift-nio"), ("NIOPosix", "swift-nio"), ("NIOHPACK", "swift-nio-http2"),
+    ("NIOHTTP2", "swift-nio-http2"), ("NIOSSL", "swift-nio-ssl"),
 ].map { .product(name: $0, package: $1, condition: .when(traits: ["AsyncHTTPClient"])) }
 
 /// What the observers are made of, each behind its own trait.
@@ -59,6 +66,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -163,7 +171,7 @@ let package = Package(
                 "DiamondSchema",
                 "DiamondTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
+            ] + http2Tests,
             path: "Tests/Support"
         ),
         .testTarget(

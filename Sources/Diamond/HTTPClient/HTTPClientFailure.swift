@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
@@ -11,8 +12,17 @@ import NIOSSL
 enum HTTPClientFailure {
     static func error(_ error: any Error, _ exchange: HTTPClientExchange) -> TransportError {
         if let error = error as? TransportError { return error }
-        let (code, reason) = meaning(error, Stage(exchange))
-        return self.error(code, reason, exchange)
+        let stage = Stage(exchange)
+        let (code, reason) = meaning(error, stage)
+        var failure = self.error(code, reason, exchange)
+        if stage == .sent, isRefusal(error) { failure.requestMayHaveBeenSent = false }
+        return failure
+    }
+
+    /// Whether the server says that it has not looked at the request (RFC 9113 section 8.7). A GOAWAY says so as well, and
+    /// comes as a canceled stream, which may be anything.
+    private static func isRefusal(_ error: any Error) -> Bool {
+        (error as? NIOHTTP2Errors.StreamClosed)?.errorCode == .refusedStream
     }
 
     static func timedOut(_ exchange: HTTPClientExchange) -> TransportError {

@@ -35,6 +35,8 @@ struct HTTPClientHead {
         for header in head.headers.prefix(Self.mostFields) {
             guard let name = HTTPField.Name(header.name) else { continue }
             if hidesCoding, name == .contentEncoding || name == .contentLength { continue }
+            // HTTP/2 has none (RFC 9113 section 8.2.2): SwiftNIO adds it where no length is told.
+            if head.version.major > 1, name == .transferEncoding { continue }
             fields.append(HTTPField(name: name, value: header.value))
         }
         return fields

@@ -5,7 +5,7 @@ public import AsyncHTTPClient
 ///
 /// Connections are kept alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated, once, only when
 /// its connection ends before a byte of the response, and only where its method is idempotent and its body not a stream;
-/// any other fails with `connectionLost`.
+/// any other fails with `connectionLost`. One whose stream the server refuses was never sent (RFC 9113 section 8.7).
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, unless the request sets `Accept-Encoding` itself or asks for a
 /// range. One that grows beyond 250 times of what came is a bomb, and fails as `bodyTooLarge`.
@@ -15,6 +15,7 @@ public import AsyncHTTPClient
 /// - A byte of a field that is not UTF-8 arrives as U+FFFD.
 /// - A head with a folded line fails as `badResponse`.
 /// - Nothing chooses the connection: ``TransportRequest/needsNewConnection`` is not kept.
+/// - A GOAWAY does not tell that a request was not looked at: it passes for a lost connection.
 /// - OPTIONS without a body says `Content-Length: 0`, and TRACE carries no body.
 /// - Look-ups of names wait for one another on one event loop: one that lasts holds up others, though no exchange whose
 ///   connection stands.
