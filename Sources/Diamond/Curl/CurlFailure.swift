@@ -11,7 +11,7 @@ enum CurlFailure {
         if isNoAnswer(result), transfer.isOnKeptConnection {
             return error(.connectionLost, "a kept connection brought what is no answer: try again", transfer)
         }
-        let (code, reason) = proxyRefusal(transfer) ?? meaning(result)
+        let (code, reason) = proxyRefusal(transfer) ?? meaning(result, isHeadHere: transfer.isHeadHere)
         return error(code, reason, transfer)
     }
 
@@ -32,11 +32,16 @@ enum CurlFailure {
         return error(.timedOut, "nothing moved for \(milliseconds) ms: try again, or allow more time", transfer)
     }
 
+    static func notConnected(_ transfer: CurlTransfer) -> TransportError {
+        error(.timedOut, lateConnection, transfer)
+    }
+
     static func closed(_ transfer: CurlTransfer) -> TransportError {
         TransportError(.closed, closedReason, requestMayHaveBeenSent: transfer.reception.isSent)
     }
 
     static let noMemory = TransportError(.other, "libcurl has no memory for a handle: send less at the same time")
+    private static let lateConnection = "no connection in time: try again, or allow more time"
     private static let closedReason = "the transport was closed: make a new engine"
 
     private static func error(
@@ -48,7 +53,7 @@ enum CurlFailure {
         return TransportError(code, "\(transfer.request.place): \(reason)", requestMayHaveBeenSent: isSent)
     }
 
-    private static func meaning(_ result: CURLcode) -> (TransportError.Code, String) {
+    private static func meaning(_ result: CURLcode, isHeadHere: Bool) -> (TransportError.Code, String) {
         switch result {
         case CURLE_URL_MALFORMAT:
             (.badURL, "the URL cannot be sent: give an http or https URL")
@@ -65,20 +70,25 @@ enum CurlFailure {
         case CURLE_COULDNT_CONNECT:
             (.cannotConnect, "the connection is refused or the host unreachable: check that the server runs")
         case CURLE_OPERATION_TIMEDOUT:
-            (.timedOut, "no connection in time: try again, or allow more time")
+            (.timedOut, lateConnection)
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_USE_SSL_FAILED:
             (.tlsFailed, "TLS failed, \(text(result)): try again, or check what the server offers")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR,
-            CURLE_SSL_INVALIDCERTSTATUS:
+            CURLE_SSL_INVALIDCERTSTATUS, diamond_curl_certificate_required:
             (.certificateRejected, "TLS failed, \(text(result)): check certificate, name and date")
-        case CURLE_PARTIAL_FILE:
+        case CURLE_PARTIAL_FILE where isHeadHere:
             (.truncatedBody, "the body ended before its length: try again")
-        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2,
+        // Over HTTP/2 a file is partial before its head, too.
+        case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2,
             CURLE_SEND_FAIL_REWIND:
             (.connectionLost, "the connection broke, \(text(result)): try again")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
             (.badResponse, "the server's answer is not valid HTTP, \(text(result)): check that it speaks HTTP")
-        case CURLE_ABORTED_BY_CALLBACK, CURLE_WRITE_ERROR:
+        // Where it is ours, nobody waits for it any more, or the transfer knows why. Else libcurl found bytes behind the end
+        // of what it decodes.
+        case CURLE_WRITE_ERROR:
+            (.badResponse, "the body's content coding is broken: try again")
+        case CURLE_ABORTED_BY_CALLBACK:
             (.cancelled, "the exchange was given up")
         default:
             (.other, "libcurl failed, \(text(result)): try again")
