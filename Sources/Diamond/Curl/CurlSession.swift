@@ -55,6 +55,7 @@ final class CurlSession {
     func resume(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle else { return }
         transfer.isHeldBack = false
+        transfer.lastProgress = .now
         watch(transfer)
         // What was held back is handed over in there, and may be what ends the transfer.
         let result = curl_easy_pause(handle.easy, CURLPAUSE_CONT)
@@ -103,9 +104,7 @@ final class CurlSession {
     // MARK: Deadlines
 
     private func watch(_ transfer: CurlTransfer) {
-        guard let timeout = transfer.request.timeout else { return }
-        transfer.lastProgress = .now
-        nextDeadline = min(nextDeadline, transfer.lastProgress + timeout)
+        if let deadline = transfer.deadline { nextDeadline = min(nextDeadline, deadline) }
     }
 
     // Deadlines only ever move back, so that one look when the earliest is due is enough.
@@ -115,13 +114,12 @@ final class CurlSession {
         guard nextDeadline <= now else { return }
         nextDeadline = .distantFuture
         for transfer in running.values {
-            guard let timeout = transfer.request.timeout, !transfer.isHeldBack else { continue }
-            let deadline = transfer.lastProgress + timeout
+            guard let deadline = transfer.deadline else { continue }
             guard deadline <= now else {
                 nextDeadline = min(nextDeadline, deadline)
                 continue
             }
-            end(transfer, CurlFailure.timedOut(transfer))
+            end(transfer, transfer.hasBegun ? CurlFailure.timedOut(transfer) : CurlFailure.notConnected(transfer))
         }
     }
 

@@ -17,7 +17,8 @@ final class CurlTransfer: @unchecked Sendable {
     // The loop's.
     private(set) var handle: CurlHandle?
     private(set) var upload: CurlUpload?
-    var lastProgress = ContinuousClock.now
+    private var start = ContinuousClock.Instant.distantFuture
+    var lastProgress = ContinuousClock.Instant.distantFuture
     /// Whether the transfer waits for its consumer, or for something to upload: no timeout counts.
     var isHeldBack = false
     /// Whether libcurl has been allowed to send the request.
@@ -43,6 +44,14 @@ final class CurlTransfer: @unchecked Sendable {
         return diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
     }
 
+    /// When it ends unless something moves, or a connection stands; `nil` for never.
+    var deadline: ContinuousClock.Instant? {
+        let standstill = isHeldBack ? nil : request.timeout.map { lastProgress + $0 }
+        // libcurl keeps it too, but not of all versions while a connection of another transfer is waited for.
+        guard !hasBegun, let limit = request.connectTimeout else { return standstill }
+        return min(standstill ?? .distantFuture, start + limit)
+    }
+
     // MARK: The caller's side
 
     /// Frees the caller at once; the wire follows.
@@ -59,6 +68,8 @@ final class CurlTransfer: @unchecked Sendable {
     func attach(to handle: CurlHandle, of session: CurlSession) {
         self.handle = handle
         self.session = session
+        start = .now
+        lastProgress = start
         let resume: @Sendable () -> Void = { [self] in loop.add(.resume(self)) }
         upload = CurlUpload(request.body, resume: resume)
         handle.prepare(request, passwords, context: Unmanaged.passUnretained(self).toOpaque())

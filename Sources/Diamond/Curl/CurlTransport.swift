@@ -7,7 +7,8 @@ import DiamondSQLite
 /// alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated only when a kept connection turns
 /// out to be closed before a byte of the response, only on another connection, and only where its method is idempotent
 /// and its body not a stream; any other fails with `connectionLost`. One that
-/// ``TransportRequest/needsNewConnection`` uses none that is kept.
+/// ``TransportRequest/needsNewConnection`` uses none that is kept. Exchanges over TLS that begin together wait for the first
+/// connection to their host, and share it where it speaks HTTP/2.
 ///
 /// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
 /// for a range. One that grows beyond 250 times of what came, past its first 4 MiB, is a bomb, and fails as
