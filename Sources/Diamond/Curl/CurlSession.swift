@@ -54,11 +54,15 @@ final class CurlSession {
 
     func resume(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle else { return }
-        transfer.isHeldBack = false
+        // Where it is the upload that goes on, the consumer may still hold the body back.
+        let isFull = transfer.pipe.isFull
+        transfer.isHeldBack = isFull
         transfer.lastProgress = .now
         watch(transfer)
         // What was held back is handed over in there, and may be what ends the transfer.
-        let result = curl_easy_pause(handle.easy, CURLPAUSE_CONT)
+        transfer.takesAll = !isFull
+        let result = curl_easy_pause(handle.easy, isFull ? CURLPAUSE_RECV : CURLPAUSE_CONT)
+        transfer.takesAll = false
         if result != CURLE_OK { finish(handle.easy, result) }
     }
 

@@ -47,7 +47,7 @@ extension CurlTransfer {
             refuse("the server sent a body without a head")
             return 0
         }
-        guard !pipe.isFull else {
+        guard takesAll || !pipe.isFull else {
             isHeldBack = true
             return diamond_curl_pause_writing
         }

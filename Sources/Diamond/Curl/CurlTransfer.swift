@@ -21,6 +21,9 @@ final class CurlTransfer: @unchecked Sendable {
     var lastProgress = ContinuousClock.Instant.distantFuture
     /// Whether the transfer waits for its consumer, or for something to upload: no timeout counts.
     var isHeldBack = false
+    /// Whether all is taken that libcurl has held back. Over HTTP/2 it opens the window anew with each resumption, and keeps
+    /// what comes meanwhile: what stayed there would pile up, and of some versions fail at 64 MiB.
+    var takesAll = false
     /// Whether libcurl has been allowed to send the request.
     var hasBegun = false
     /// Why a callback ended the transfer, which libcurl cannot know.

@@ -10,6 +10,11 @@ import DiamondSQLite
 /// ``TransportRequest/needsNewConnection`` uses none that is kept. Exchanges over TLS that begin together wait for the first
 /// connection to their host, and share it where it speaks HTTP/2.
 ///
+/// What libcurl tells nobody of HTTP/2: that a server refused a stream (RFC 9113 section 8.7), which passes for a lost
+/// connection, and that it reset one with `NO_ERROR`, which passes for the end of a body of no known length. Some versions
+/// reset the stream of a canceled exchange only with the next one on its connection. A body that its
+/// reader holds back takes 65 MiB of memory at most: libcurl gives a stream a window of 32 MiB, and hands over as much.
+///
 /// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
 /// for a range. One that grows beyond 250 times of what came, past its first 4 MiB, is a bomb, and fails as
 /// `bodyTooLarge`.
