@@ -25,6 +25,11 @@ enum Shortcoming: String {
         "holds up every exchange of the process after one canceled in a name look-up, until the look-up ends"
     case repeatedRequest = "repeats a POST when a kept connection turns out to be closed"
     case unseenExpansion = "does not tell how many bytes of a coded body have come: only its size is bounded"
+    case unseenRefusal = "does not tell that a server refused a request that is not repeated unasked"
+    case unseenGoAway = "does not tell that a request came after the last one that a GOAWAY counts"
+    case quietReset = "takes a reset that says NO_ERROR for the end of a body of no known length"
+    case lateReset = "resets the stream of what was canceled with the next exchange on the connection"
+    case chosenConnection = "sends on whatever connection is there, after a 421 as well"
     case slowReading = "holds a body that is read more slowly than it comes in memory"
     case streamedUpload = "holds the body of a request in memory whole, and sends its length even when none is known"
 }
@@ -33,10 +38,11 @@ extension TransportKind {
     private var shortcomings: Set<Shortcoming> {
         switch self {
         #if Curl && os(Linux)
-        case .curl: []
+        case .curl: [.unseenRefusal, .unseenGoAway, .quietReset, .lateReset]
         #endif
         #if AsyncHTTPClient
-        case .httpClient: [.latinFields, .foldedLines, .bodyWithTrace, .lengthOfNothing]
+        case .httpClient:
+            [.latinFields, .foldedLines, .bodyWithTrace, .lengthOfNothing, .unseenGoAway, .chosenConnection]
         #endif
         #if os(Linux)
         case .urlSession:

@@ -1,0 +1,229 @@
+#if AsyncHTTPClient
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct `An exchange over HTTP/2` {
+    @Test(arguments: TransportKind.overHTTP2)
+    func `shares its connection with many at once`(kind: TransportKind) async throws {
+        let waiting = Guarded<[HTTP2Exchange]>([])
+        try await kind.runOverHTTP2 { exchange in
+            guard exchange.path != "/first" else { return exchange.answer("first") }
+            // None is answered before all are here, and the last comes first.
+            let all = waiting.withLock { waiting in
+                waiting.append(exchange)
+                return waiting.count == 50 ? waiting : []
+            }
+            for exchange in all.reversed() { exchange.answer(exchange.path) }
+        } _: { transport, server in
+            // async-http-client learns from the first what the server speaks.
+            _ = try await transport.get("\(server.base)/first")
+            try await withThrowingTaskGroup { group in
+                for index in 0..<50 {
+                    group.addTask {
+                        let body = try await transport.get("\(server.base)/\(index)").body
+                        #expect(String(decoding: body, as: UTF8.self) == "/\(index)")
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(server.connections == 1)
+        }
+    }
+
+    @Test(arguments: TransportKind.overHTTP2)
+    func `has the head of the final response alone`(kind: TransportKind) async throws {
+        try await kind.runOverHTTP2 { exchange in
+            exchange.head(103, [("link", "</a>")])
+            exchange.head(200, [("x-name", "a"), ("x-repeat", "1"), ("x-repeat", "2")])
+            exchange.body("hi")
+            exchange.head(nil, [("x-empty", "trailer")])
+        } _: { transport, server in
+            let (head, body) = try await transport.get(server.base)
+            #expect(head.status == .ok && head.status.reasonPhrase.isEmpty && head.version == "HTTP/2")
+            #expect(head.headers.map(\.name.rawName) == ["x-name", "x-repeat", "x-repeat"])
+            #expect(head.headers.map(\.value) == ["a", "1", "2"])
+            #expect(String(decoding: body, as: UTF8.self) == "hi")
+        }
+    }
+
+    /// The server sends to all streams by turns: without a bound the paused one would get as much as the others.
+    @Test(arguments: TransportKind.overHTTP2)
+    func `that is paused takes a bounded number of bytes, and holds up no other`(kind: TransportKind) async throws {
+        let (window, paused) = (kind.window, Guarded<HTTP2Exchange?>(nil))
+        let (size, otherSize) = (window * 7 / 2, window * 3 / 2)
+        try await kind.runOverHTTP2 { exchange in
+            if exchange.path == "/paused" { paused.withLock { $0 = exchange } }
+            exchange.head(200)
+            exchange.stream(exchange.path == "/paused" ? size : otherSize)
+        } _: { transport, server in
+            let response = try await transport.send(TransportRequest(url: "\(server.base)/paused"))
+            #expect(try await transport.get("\(server.base)/other").body.count == otherSize)
+            // A MiB is read ahead of the reader.
+            #expect(try #require(paused.withLock { $0?.sent }) < window + (4 << 20))
+            // A reader that takes its time, and is paused again.
+            var pieces = response.body.makeAsyncIterator()
+            var received = 0
+            for _ in 0..<2 {
+                received += try await pieces.next()?.count ?? 0
+                #expect(try await transport.get("\(server.base)/other").body.count == otherSize)
+            }
+            while let piece = try await pieces.next() { received += piece.count }
+            #expect(received == size && server.connections == 1)
+        }
+    }
+
+    @Test(arguments: TransportKind.overHTTP2, ["/head", "/body"])
+    func `that is canceled resets its stream and leaves the connection`(
+        kind: TransportKind, path: String
+    ) async throws {
+        let (hasCome, canceled) = (Gate(), Guarded<HTTP2Exchange?>(nil))
+        try await kind.runOverHTTP2 { exchange in
+            guard exchange.path == path else { return exchange.answer("other") }
+            if path == "/body" {
+                exchange.head(200)
+                exchange.body("hello")
+            }
+            canceled.withLock { $0 = exchange }
+            hasCome.open()
+        } _: { transport, server in
+            let task = Task { await transport.failure(of: TransportRequest(url: server.base + path)) }
+            await hasCome.wait()
+            task.cancel()
+            #expect(await task.value?.code == .cancelled)
+            let isReset = try #require(canceled.withLock { $0 }).isReset
+            await kind.withShortcoming(.lateReset, isHanging: true) { await isReset.wait() }
+            let (_, body) = try await transport.get("\(server.base)/other")
+            #expect(String(decoding: body, as: UTF8.self) == "other" && server.connections == 1)
+            await isReset.wait()
+        }
+    }
+
+    /// How a server ends an exchange.
+    enum End: CaseIterable {
+        case error, cancel, refusal, quiet, close
+    }
+
+    private static func end(_ exchange: HTTP2Exchange, by end: End) {
+        switch end {
+        case .error: exchange.reset(.internalError)
+        case .cancel: exchange.reset(.cancel)
+        case .refusal: exchange.reset(.refused)
+        case .quiet: exchange.reset(.noError)
+        case .close: exchange.close()
+        }
+    }
+
+    @Test(arguments: TransportKind.overHTTP2.flatMap { kind in End.allCases.map { (kind, $0) } }, [nil, 10])
+    func `that ends in the body is an error, behind the bytes that came`(
+        kindAndEnd: (TransportKind, End), length: Int?
+    ) async throws {
+        let (kind, end) = kindAndEnd
+        let begun = Guarded<HTTP2Exchange?>(nil)
+        try await kind.runOverHTTP2 { exchange in
+            begun.withLock { $0 = exchange }
+            exchange.head(200, length.map { [("content-length", "\($0)")] } ?? [])
+            exchange.body("hello")
+        } _: { transport, server in
+            let body = try await transport.send(TransportRequest(url: server.base)).body
+            var pieces = body.makeAsyncIterator()
+            #expect(try await pieces.next() == Data("hello".utf8))
+            Self.end(try #require(begun.withLock { $0 }), by: end)
+            await kind.withShortcoming(.quietReset, if: end == .quiet && length == nil) {
+                let error = await #expect(throws: TransportError.self) { _ = try await pieces.next() }
+                #expect([.connectionLost, .truncatedBody].contains(error?.code))
+                #expect(error?.requestMayHaveBeenSent == true)
+            }
+        }
+    }
+
+    @Test(arguments: TransportKind.overHTTP2, [End.error, .cancel, .close])
+    func `that ends before its head may have been sent`(kind: TransportKind, end: End) async throws {
+        try await kind.runOverHTTP2 { exchange in
+            Self.end(exchange, by: end)
+        } _: { transport, server in
+            let error = await transport.failure(of: TransportRequest(method: .post, url: server.base))
+            #expect(error?.code == .connectionLost && error?.requestMayHaveBeenSent == true)
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct `A request over HTTP/2` {
+    private func engine(_ transport: any Transport, attempts: Int = 3) -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        configuration.retry = RetryPolicy(attempts: attempts, baseDelay: .zero)
+        return Engine(configuration)
+    }
+
+    /// Refuses the first requests, and answers with how many they were.
+    private static func refusing(
+        _ limit: Int, by refuse: @escaping @Sendable (HTTP2Exchange) -> Void
+    ) -> HTTP2Server.Script {
+        let count = Guarded(0)
+        return { exchange in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number > limit { exchange.answer("\(number - 1)") } else { refuse(exchange) }
+        }
+    }
+
+    @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
+    func `goes again when its stream was refused`(kind: TransportKind, method: HTTPRequest.Method) async throws {
+        try await kind.runOverHTTP2(Self.refusing(1) { $0.reset(.refused) }) { transport, server in
+            let engine = engine(transport)
+            try await kind.withShortcoming(.unseenRefusal, if: method == .post) {
+                let response = try await engine.send(Request(server.base, method: method))
+                #expect(response.text == "1")
+            }
+            await engine.close()
+        }
+    }
+
+    @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
+    func `goes again when the connection ends before it`(kind: TransportKind, method: HTTPRequest.Method) async throws {
+        try await kind.runOverHTTP2(Self.refusing(1) { $0.goAway() }) { transport, server in
+            let engine = engine(transport)
+            try await kind.withShortcoming(.unseenGoAway, if: method == .post) {
+                let response = try await engine.send(Request(server.base, method: method))
+                #expect(response.text == "1")
+            }
+            await engine.close()
+        }
+    }
+
+    /// Two attempts would be used up by the refusals, if those counted.
+    @Test func `is refused for nothing`() async throws {
+        let script = Self.refusing(2) { $0.reset(.refused) }
+        try await TransportKind.httpClient.runOverHTTP2(script) { transport, server in
+            let engine = engine(transport, attempts: 2)
+            let response = try await engine.send(Request(server.base, method: .post))
+            #expect(response.text == "2" && server.connections == 1)
+            #expect(response.attempts.map(\.reason?.code) == [.unprocessed, .unprocessed, nil])
+            await engine.close()
+        }
+    }
+
+    @Test(arguments: TransportKind.overHTTP2, [HTTPRequest.Method.get, .post])
+    func `goes out on another connection when it was misdirected`(
+        kind: TransportKind, method: HTTPRequest.Method
+    ) async throws {
+        try await kind.runOverHTTP2 { exchange in
+            exchange.answer("\(exchange.connection)", status: exchange.connection == 1 ? 421 : 200)
+        } _: { transport, server in
+            let engine = engine(transport)
+            try await kind.withShortcoming(.chosenConnection) {
+                let response = try await engine.send(Request(server.base, method: method))
+                #expect(response.status == .ok && response.text == "2")
+            }
+            await engine.close()
+        }
+    }
+}
+#endif
