@@ -13,6 +13,13 @@ final class CurlSession {
     /// No transfer's deadline is before this.
     private var nextDeadline = ContinuousClock.Instant.distantFuture
 
+    /// Whether an answer has come over HTTP/2. What libcurl reads for one exchange there may bring something for another that
+    /// it has looked at in the same pass: 7.88 keeps that and waits as if nothing were there.
+    private var sharesConnections = false
+    /// Whether to look once more before the next wait: something has come in this pass, or it is the first after a wait.
+    private var mayHaveMore = false
+    private var hasWaited = true
+
     /// The longest wait in milliseconds. Without a descriptor for the wake-up, commands are looked for instead.
     private let longestWait: Int64
 
@@ -70,6 +77,8 @@ final class CurlSession {
 
     func perform() {
         var count: Int32 = 0
+        mayHaveMore = hasWaited
+        hasWaited = false
         curl_multi_perform(multi, &count)
         while let message = curl_multi_info_read(multi, &count) {
             let result = diamond_curl_message_result(message)
@@ -90,7 +99,13 @@ final class CurlSession {
     }
 
     /// The head of a response is here.
-    func arrive(_ transfer: CurlTransfer) { arrived.append(transfer) }
+    func arrive(_ transfer: CurlTransfer, isShared: Bool) {
+        if isShared { sharesConnections = true }
+        arrived.append(transfer)
+    }
+
+    /// Something has come.
+    func advance() { mayHaveMore = true }
 
     func release(_ transfer: CurlTransfer) {
         guard let handle = transfer.handle, running.removeValue(forKey: handle.easy) != nil else { return }
@@ -101,6 +116,8 @@ final class CurlSession {
 
     /// Sleeps until a socket, a timer, a deadline or a command wants something.
     func wait() {
+        guard !sharesConnections || !mayHaveMore || running.isEmpty else { return }
+        hasWaited = true
         let left = nextDeadline == .distantFuture ? longestWait : max(0, (nextDeadline - .now).milliseconds + 1)
         curl_multi_poll(multi, nil, 0, Int32(min(left, longestWait)), nil)
     }

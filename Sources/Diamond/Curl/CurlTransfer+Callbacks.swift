@@ -19,7 +19,7 @@ extension CurlTransfer {
     /// `false` ends the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         // The end of a head, an interim one's too.
-        if line.count <= 2 { lastProgress = .now }
+        if line.count <= 2 { advance() }
         guard !isHeadHere, let handle, head.add(line, names: &handle.names) else { return true }
         guard head.status != 101 else {
             refuse("the server switched to a protocol nobody asked for")
@@ -42,7 +42,7 @@ extension CurlTransfer {
 
     /// The number of bytes taken; fewer than given end the transfer.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-        lastProgress = .now
+        advance()
         guard isHeadHere else {
             refuse("the server sent a body without a head")
             return 0

@@ -90,7 +90,12 @@ final class CurlTransfer: @unchecked Sendable {
     func take(_ response: TransportResponse) {
         isHeadHere = true
         outcome = .success(response)
-        session?.arrive(self)
+        session?.arrive(self, isShared: response.version == "HTTP/2")
+    }
+
+    func advance() {
+        lastProgress = .now
+        session?.advance()
     }
 
     /// The exchange is over; the one who waits for the head is told by ``deliver()``.
