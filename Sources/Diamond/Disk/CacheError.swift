@@ -27,7 +27,7 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The seal cannot seal or open the store's secret, or an entry.
         public static let cannotSeal = Code(description: "cannotSeal")
         /// An entry was replaced, evicted or erased while its body was read or written in pieces.
-        package static let entryGone = Code(description: "entryGone")
+        public static let entryGone = Code(description: "entryGone")
         /// A body takes more than a quarter of the store's bound.
         package static let bodyTooLarge = Code(description: "bodyTooLarge")
         /// The file is damaged. Engines set it aside, and begin another.
