@@ -10,10 +10,13 @@ final class CurlSession {
     private var idle: [CurlHandle] = []
     /// Transfers whose head came in this pass: their callers are woken after it, so that a small response is whole.
     private var arrived: [CurlTransfer] = []
+    private var lines = CurlLines()
+    /// Transfers that were connected in this pass: those who wait for them may go on.
+    private var begun: [CurlTransfer] = []
     /// No transfer's deadline is before this.
     private var nextDeadline = ContinuousClock.Instant.distantFuture
 
-    /// Whether an answer has come over HTTP/2. What libcurl reads for one exchange there may bring something for another that
+    /// Whether an answer may come over HTTP/2. What libcurl reads for one exchange there may bring something for another that
     /// it has looked at in the same pass: 7.88 keeps that and waits as if nothing were there.
     private var sharesConnections = false
     /// Whether to look once more before the next wait: something has come in this pass, or it is the first after a wait.
@@ -55,8 +58,23 @@ final class CurlSession {
         running[handle.easy] = transfer
         // Where nothing tells when the request is sent, it counts as sent from here.
         if diamond_curl_tells_beginning() == 0 { _ = transfer.mayBegin() }
-        curl_multi_add_handle(multi, handle.easy)
+        if transfer.sharedOrigin != nil { sharesConnections = true }
+        if lines.admits(transfer) { connect(transfer) }
         watch(transfer)
+    }
+
+    private func connect(_ transfer: CurlTransfer) {
+        guard let handle = transfer.handle else { return }
+        // What begins may hide what has come for another.
+        hasWaited = true
+        curl_multi_add_handle(multi, handle.easy)
+    }
+
+    /// The request of a transfer is about to be sent.
+    func begin(_ transfer: CurlTransfer) { if transfer.sharedOrigin != nil { begun.append(transfer) } }
+
+    private func connectNext(after transfer: CurlTransfer) {
+        for next in lines.next(after: transfer) { connect(next) }
     }
 
     func resume(_ transfer: CurlTransfer) {
@@ -65,6 +83,7 @@ final class CurlSession {
         let isFull = transfer.pipe.isFull
         transfer.isHeldBack = isFull
         transfer.lastProgress = .now
+        hasWaited = true
         watch(transfer)
         // What was held back is handed over in there, and may be what ends the transfer.
         transfer.takesAll = !isFull
@@ -84,6 +103,8 @@ final class CurlSession {
             let result = diamond_curl_message_result(message)
             if result >= 0, let easy = message.pointee.easy_handle { finish(easy, CURLcode(UInt32(result))) }
         }
+        for transfer in begun { connectNext(after: transfer) }
+        begun.removeAll(keepingCapacity: true)
         for transfer in arrived { transfer.deliver() }
         arrived.removeAll(keepingCapacity: true)
         expire()
@@ -101,6 +122,7 @@ final class CurlSession {
     /// The head of a response is here.
     func arrive(_ transfer: CurlTransfer, isShared: Bool) {
         if isShared { sharesConnections = true }
+        lines.note(transfer, isShared: isShared)
         arrived.append(transfer)
     }
 
@@ -112,6 +134,7 @@ final class CurlSession {
         curl_multi_remove_handle(multi, handle.easy)
         transfer.detach()
         if idle.count < Self.idleHandles { idle.append(handle) }
+        connectNext(after: transfer)
     }
 
     /// Sleeps until a socket, a timer, a deadline or a command wants something.

@@ -11,17 +11,12 @@ struct CurlSetup {
     private let uploadLength: Int64?
     private let connectTimeout: Duration?
     private let needsNewConnection: Bool
-    /// Whether it waits for a connection that is being made to the same host, and shares it where that speaks HTTP/2 (RFC 9113
-    /// section 9.1): TLS says so before anything is sent. Without TLS libcurl would wait for the first answer.
-    private let waitsForConnection: Bool
 
     init(_ request: TransportRequest) {
         method = request.method
         headers = request.headers
         connectTimeout = request.connectTimeout
         needsNewConnection = request.needsNewConnection
-        // What waits tells when it goes on: else nothing would keep its connectTimeout.
-        waitsForConnection = diamond_curl_tells_beginning() != 0 && request.url.hasPrefix("https://")
         uploadLength =
             switch request.body {
             case .none: [.post, .put, .patch, .query].contains(request.method) ? 0 : nil
@@ -33,8 +28,7 @@ struct CurlSetup {
     /// Whether a handle that is set up for `other` is set up for this, to the byte: equal headers may differ in case.
     func isSame(as other: CurlSetup?) -> Bool {
         guard let other, method == other.method, uploadLength == other.uploadLength else { return false }
-        guard connectTimeout == other.connectTimeout, needsNewConnection == other.needsNewConnection,
-            waitsForConnection == other.waitsForConnection
+        guard connectTimeout == other.connectTimeout, needsNewConnection == other.needsNewConnection
         else { return false }
         return headers.elementsEqual(other.headers) { field, other in
             field.name.rawName == other.name.rawName && field.value.utf8.elementsEqual(other.value.utf8)
@@ -55,7 +49,6 @@ struct CurlSetup {
         diamond_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout))
         let couldActTwice = diamond_curl_tells_beginning() == 0 && !method.isIdempotent
         diamond_curl_set_long(easy, CURLOPT_FRESH_CONNECT, needsNewConnection || couldActTwice ? 1 : 0)
-        diamond_curl_set_long(easy, CURLOPT_PIPEWAIT, waitsForConnection ? 1 : 0)
         setMethod(on: easy)
         let fields = list()
         diamond_curl_set_pointer(easy, CURLOPT_HTTPHEADER, fields.map { UnsafeMutableRawPointer($0) })

@@ -12,7 +12,7 @@ extension CurlTransfer {
             failure = TransportError(.connectionLost, message, requestMayHaveBeenSent: true)
             return false
         }
-        hasBegun = true
+        begin()
         return reception.beginSending()
     }
 

@@ -9,6 +9,8 @@ import HTTPTypes
 /// thread alone, from the start command to the end.
 final class CurlTransfer: @unchecked Sendable {
     let request: TransportRequest
+    /// Scheme, host and port where a connection may be shared with other exchanges; else `nil`.
+    let sharedOrigin: String?
     let reception = Reception()
     let pipe = BodyPipe()
     private let passwords: TransportPasswords
@@ -24,6 +26,8 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether all is taken that libcurl has held back. Over HTTP/2 it opens the window anew with each resumption, and keeps
     /// what comes meanwhile: what stayed there would pile up, and of some versions fail at 64 MiB.
     var takesAll = false
+    /// Whether it has waited for the connection of another.
+    var hasWaited = false
     /// Whether libcurl has been allowed to send the request.
     var hasBegun = false
     /// Why a callback ended the transfer, which libcurl cannot know.
@@ -37,20 +41,32 @@ final class CurlTransfer: @unchecked Sendable {
 
     init(_ request: TransportRequest, _ passwords: TransportPasswords, loop: CurlLoop) {
         self.request = request
+        sharedOrigin = Self.sharedOrigin(of: request)
         self.passwords = passwords
         self.loop = loop
     }
 
-    /// Whether it went out on a connection that others had used before it, and no byte of an answer has come.
+    // Over TLS, which tells what the server speaks before anything is sent; and where nothing told that the request is sent,
+    // nobody could wait for it.
+    private static func sharedOrigin(of request: TransportRequest) -> String? {
+        let scheme = "https://"
+        guard !request.needsNewConnection, request.url.hasPrefix(scheme), diamond_curl_tells_beginning() != 0
+        else { return nil }
+        let ends: [UInt8] = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
+        return String(request.url.utf8.dropFirst(scheme.utf8.count).prefix { !ends.contains($0) })
+    }
+
+    /// Whether it went out on a connection that others had used before it, and no byte of an answer has come. One that was
+    /// waited for is new.
     var isOnKeptConnection: Bool {
-        guard let handle, !isHeadHere else { return false }
+        guard let handle, !isHeadHere, !hasWaited else { return false }
         return diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
     }
 
     /// When it ends unless something moves, or a connection stands; `nil` for never.
     var deadline: ContinuousClock.Instant? {
         let standstill = isHeldBack ? nil : request.timeout.map { lastProgress + $0 }
-        // libcurl keeps it too, but not of all versions while a connection of another transfer is waited for.
+        // libcurl keeps it too, but not while the connection of another transfer is waited for.
         guard !hasBegun, let limit = request.connectTimeout else { return standstill }
         return min(standstill ?? .distantFuture, start + limit)
     }
@@ -91,6 +107,12 @@ final class CurlTransfer: @unchecked Sendable {
         isHeadHere = true
         outcome = .success(response)
         session?.arrive(self, isShared: response.version == "HTTP/2")
+    }
+
+    /// The request is about to be sent.
+    func begin() {
+        hasBegun = true
+        session?.begin(self)
     }
 
     func advance() {

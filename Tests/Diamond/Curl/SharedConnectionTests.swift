@@ -1,4 +1,5 @@
 #if Curl && os(Linux)
+import DiamondSQLite
 import DiamondTestSupport
 import Testing
 
@@ -16,6 +17,68 @@ import Testing
             }
             #expect(server.connections == 1)
         }
+    }
+
+    /// The first tells that there is nothing to share: none of the others waits for its answer.
+    @Test(.enabled(if: TLSServer.executable != nil)) func `is one of several where the server speaks HTTP/1.1`()
+        async throws
+    {
+        let identity = try await TLSServer.Identity()
+        let server = try await HTTPSServer(identity, answersAt: 6)
+        var settings = TransportSettings()
+        settings.tls.roots = .only(identity.certificate)
+        let transport = try CurlTransport(settings)
+        for _ in 0..<2 {
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<6 { group.addTask { _ = try await transport.get(server.base) } }
+                try await group.waitForAll()
+            }
+        }
+        await transport.close()
+    }
+
+    @Test(.enabled(if: TLSServer.executable != nil)) func `holds up nobody who goes elsewhere`() async throws {
+        let hasCome = Gate()
+        let deaf = try RawServer { connection in
+            guard connection.read(1) != nil else { return }
+            hasCome.open()
+            _ = connection.readRest()
+        }
+        let url = deaf.base.replacing("http://", with: "https://")
+        try await TransportKind.curl.runOverHTTP2 { exchange in
+            exchange.answer("")
+        } _: { transport, server in
+            let stuck = (0..<6).map { _ in Task { await transport.failure(of: TransportRequest(url: url)) } }
+            await hasCome.wait()
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<6 { group.addTask { _ = try await transport.get(server.base) } }
+                try await group.waitForAll()
+            }
+            for task in stuck {
+                task.cancel()
+                #expect(await task.value?.code == .cancelled)
+            }
+        }
+    }
+
+    @Test func `that fails is tried by the next in line`() async throws {
+        let count = Guarded(0)
+        // Ends every connection before its handshake.
+        let server = try RawServer { connection in
+            count.withLock { $0 += 1 }
+            _ = connection.read(1)
+        }
+        let (transport, url) = (CurlTransport(), server.base.replacing("http://", with: "https://"))
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let error = await transport.failure(of: TransportRequest(url: url))
+                    #expect(error?.requestMayHaveBeenSent == false)
+                }
+            }
+        }
+        #expect(count.withLock { $0 } == 4)
+        await transport.close()
     }
     #endif
 

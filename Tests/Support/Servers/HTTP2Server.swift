@@ -20,7 +20,7 @@ package final class HTTP2Server: Sendable {
     private let count: Guarded<Int>
 
     package init(_ identity: TLSServer.Identity, _ script: @escaping Script) async throws {
-        let (count, context) = (Guarded(0), try Self.context(identity))
+        let (count, context) = (Guarded(0), try NIOSSLContext(server: identity, ["h2"]))
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let bootstrap = ServerBootstrap(group: group).childChannelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
@@ -46,15 +46,6 @@ package final class HTTP2Server: Sendable {
 
     /// Connections on which a request has come.
     package var connections: Int { count.withLock { $0 } }
-
-    private static func context(_ identity: TLSServer.Identity) throws -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate.path).map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.privateKey.path, format: .pem))
-        )
-        configuration.applicationProtocols = ["h2"]
-        return try NIOSSLContext(configuration: configuration)
-    }
 }
 
 /// One connection, on the server's thread: gathers its requests.
