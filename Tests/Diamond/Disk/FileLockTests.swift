@@ -90,4 +90,24 @@ import Testing
         #expect(failures.withLock { $0 } == 1)
         withExtendedLifetime(observation) {}
     }
+
+    @Test func `that nobody lets go of keeps changes out of a file that has lost its name`() async throws {
+        let cache = try Cache(hasty, memoryCapacity: 0)
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        await cache.flush()
+        let lock = try held()
+        let (place, aside) = (URL(filePath: temporary.store.cachePath), temporary.directory.appending(path: "aside"))
+        try FileManager.default.moveItem(at: place, to: aside)
+        cache.forget(entry.key)
+        await cache.flush()
+        // Stands for whatever comes in its place.
+        try FileManager.default.moveItem(at: aside, to: place)
+        #expect(try temporary.rows("entry") == 1)
+        #expect(cache.find(entry.key, request: entry.request) == nil)
+        withExtendedLifetime(lock) {}
+        cache.store(try .stub("b"))
+        await cache.flush()
+        #expect(try temporary.rows("entry") == 1 && cache.find(entry.key, request: entry.request) == nil)
+    }
 }

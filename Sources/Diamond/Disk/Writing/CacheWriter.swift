@@ -160,7 +160,8 @@ final class CacheWriter: Sendable {
     /// - Returns: whether more has to be evicted; `nil` where nothing was written, and nobody has looked.
     private func drain() -> Bool? {
         do throws(CacheError) { try file.reopenIfReplaced() } catch {
-            activity.report(.cacheFailed(reason: error.message))
+            loseWaiting(error)
+            return nil
         }
         var isMore: Bool?
         while let group = nextGroup() {
@@ -224,6 +225,18 @@ final class CacheWriter: Sendable {
         }
     }
 
+    /// What waits has no file: that which is open has another name now, or none. Whatever the next one has under the keys may
+    /// be older.
+    private func loseWaiting(_ error: CacheError) {
+        activity.report(.cacheFailed(reason: error.message))
+        while let group = nextGroup() {
+            state.withLock { state in
+                state.fail(group.map(\.key))
+                state.finish(group)
+            }
+        }
+    }
+
     private func giveUp(_ group: [CacheChange], _ error: CacheError) -> CachePages? {
         activity.report(.cacheFailed(reason: error.message))
         let outdated = outdated(group.map(\.key))
@@ -246,6 +259,8 @@ final class CacheWriter: Sendable {
     private func eraseOutdated() throws(CacheError) {
         let outdated = state.withLock { $0.outdated }
         guard !outdated.isEmpty else { return }
+        // Erased in a file that has lost its name, they would be forgotten, and found in the one that has it.
+        try file.reopenIfReplaced()
         for selection in outdated { try file.erase(selection, selection.names(by: file.number)) }
         state.withLock { $0.forgetFailures() }
     }
