@@ -80,8 +80,6 @@ extension Engine {
     ///
     /// One that can be paused, and depended on, is a ``Connection``: see ``enqueue(_:to:)``.
     ///
-    /// One that can be paused, and depended on, is a ``Connection``: see ``enqueue(_:to:)``.
-    ///
     /// - Parameters:
     ///   - request: a GET without conditions or ranges of its own, where a broken transfer is to be gone on with.
     ///   - file: where the body goes; its directory has to be there.
