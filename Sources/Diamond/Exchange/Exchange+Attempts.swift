@@ -52,7 +52,8 @@ extension Exchange {
         guard let deadline = order.policy.deadline, !wire.interceptors.isEmpty else {
             return try await order.adapted(outgoing, for: wire, attempt: number)
         }
-        let left = TimeLeft(deadline - elapsed, by: repetitions.clock, isUnderWay: !history.attempts.isEmpty)
+        let isUnderWay = order.isUnderWay || !history.attempts.isEmpty
+        let left = TimeLeft(deadline - elapsed, by: repetitions.clock, isUnderWay: isUnderWay)
         return try await left.value { [order, wire] () async throws(ConnectionError) in
             try await order.adapted(outgoing, for: wire, attempt: number)
         }

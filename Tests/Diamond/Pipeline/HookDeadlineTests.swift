@@ -27,13 +27,14 @@ import Testing
 
     private struct Signer: Interceptor {
         let hold: Hold
-        /// The attempt that is held.
+        /// The attempt that is held, of what is asked at a path that ends so.
         var attempt = 1
+        var suffix = ""
         /// How many errors callers were to be told.
         let errors = Guarded(0)
 
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
-            if attempt == self.attempt { await hold.pass() }
+            if attempt == self.attempt, request.url.hasSuffix(suffix) { await hold.pass() }
         }
         func transform(_ error: inout ConnectionError) async { errors.withLock { $0 += 1 } }
     }
@@ -198,6 +199,23 @@ import Testing
         clock.advance(by: .seconds(6))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
         #expect(error?.code == .timedOut && transport.requests.count == 1)
+        hold.gate.open()
+        await settled(engine)
+    }
+
+    @Test func `behind a redirect does not make unsent what has acted`() async throws {
+        let transport = StubTransport(status: 303, headers: [.location: "/end"])
+        let engine = engine(transport) { $0.interceptors = [Signer(hold: hold, suffix: "/end")] }
+        var request = Request("http://h/start", method: .post)
+        request.replay = ReplayPolicy(.onFailure, keyLifetime: nil)
+        let task = Task { [request] in try await engine.send(request) }
+        await untilTrue { [clock, hold] in
+            clock.sleeping == [.seconds(10)] && hold.entered.withLock { $0 } == 1
+        }
+        clock.advance(by: .seconds(10))
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        let id = try #require(error?.jobID)
+        #expect(try engine.queue().job(id)?.state == .needsReview && transport.requests.map(\.method) == [.post])
         hold.gate.open()
         await settled(engine)
     }
