@@ -357,6 +357,20 @@ import Testing
         await engine.close()
     }
 
+    @Test func `has none again where a run comes to it after the end`() async throws {
+        let transport = StubTransport()
+        let engine = engine { $0.transport = transport }
+        let place = ConnectionFile(file)
+        place.close()
+        let claimant = Claimant(DownloadFile(later: file, limit: .max))
+        let asker = Asker(claim: FlightClaim(of: claimant, 1))
+        await #expect {
+            _ = try await place.response(to: Request("http://h/"), over: engine.pipeline, for: asker)
+        } throws: { ($0 as? ConnectionError)?.code == .cancelled }
+        #expect(transport.requests.isEmpty && folder.names.isEmpty)
+        await engine.close()
+    }
+
     @Test func `is no error's answer`() async throws {
         let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()

@@ -10,6 +10,7 @@ final class ConnectionFile: Sendable {
         var end: Awaited<Void>?
         /// Bytes of the whole.
         var size: Int?
+        var isClosed = false
     }
 
     let url: URL
@@ -29,6 +30,7 @@ final class ConnectionFile: Sendable {
     /// Returns when the file has its name.
     ///
     /// - Returns: a response without body.
+    /// - Throws: `cancelled` where the connection has finished.
     func response(
         to request: Request,
         over pipeline: Pipeline,
@@ -36,20 +38,25 @@ final class ConnectionFile: Sendable {
     ) async throws(ConnectionError) -> Response {
         let end = await begin(asker)
         defer { self.end(end) }
-        let part = part(of: request)
+        let part = try part(of: request)
         do throws(ConnectionError) {
             let download = try await pipeline.download(request, into: part, for: asker)
             state.withLock { $0.size = download.size }
             return download.head
         } catch {
             // Whole, and given up before it had its name: there is no rest to ask for.
-            if part.isComplete { close() }
+            if part.isComplete { discard() }
             throw error
         }
     }
 
-    /// Throws away what is there, as when the connection has finished.
+    /// Throws away what is there: the connection has finished. Of its runs one may wait still for the run before.
     func close() {
+        state.withLock { $0.isClosed = true }
+        discard()
+    }
+
+    private func discard() {
         let part = state.withLock { state in
             defer { state.part = nil }
             return state.part
@@ -57,12 +64,15 @@ final class ConnectionFile: Sendable {
         part?.discard()
     }
 
-    private func part(of request: Request) -> DownloadFile {
-        state.withLock { state in
+    private func part(of request: Request) throws(ConnectionError) -> DownloadFile {
+        let part = state.withLock { state -> DownloadFile? in
+            guard !state.isClosed else { return nil }
             let part = state.part ?? DownloadFile(later: url, limit: request.bodyLimit ?? .max)
             state.part = part
             return part
         }
+        guard let part else { throw .cancelled }
+        return part
     }
 
     // MARK: One run at a time
