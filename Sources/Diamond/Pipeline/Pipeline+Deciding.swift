@@ -35,8 +35,7 @@ extension Pipeline {
         switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
         case (.serve(let source), let stored?): return try await hand(stored, reader, from: source, passage)
         case (.serveStaleAndRefresh, let stored?):
-            refresh(stored, passage, since: found)
-            return try await hand(stored, reader, from: .stale, passage)
+            return try await handStale(stored, reader, passage, since: found)
         case (.ask(let isConditional, _), _):
             begin(&passage, &token)
             let question = Question(
@@ -47,6 +46,29 @@ extension Pipeline {
             token?.note(ActivityOutcome(outcome))
             return try await settle(outcome, passage)
         default: return passage.nothingStored
+        }
+    }
+
+    /// Brings up to date what it hands out: behind the answer, and where its body is read in pieces, behind the last, because
+    /// what comes takes the place of what is read.
+    private func handStale(
+        _ stored: StoredResponse,
+        _ reader: Boxed<BodyReader>,
+        _ passage: Passage,
+        since found: Int
+    ) async throws(ConnectionError) -> Response {
+        guard passage.asker.sink != nil else {
+            refresh(stored, passage, since: found)
+            return try await hand(stored, reader, from: .stale, passage)
+        }
+        do throws(ConnectionError) {
+            let response = try await hand(stored, reader, from: .stale, passage)
+            refresh(stored, passage, since: found)
+            return response
+        } catch {
+            // Of what cannot be read there is nothing to confirm, and it is looked up again.
+            if error.code != .unread { refresh(stored, passage, since: found) }
+            throw error
         }
     }
 

@@ -109,24 +109,30 @@ import Testing
         #expect(dropped.withLock { $0 }.isEmpty && server.count == 1)
     }
 
-    @Test func `is brought up to date for itself, and not for those who want it whole`() async throws {
-        let mayConfirm = Gate()
+    @Test(arguments: [true, false])
+    func `is brought up to date when it has been read, and not for those who want it whole`(
+        isConfirmed: Bool
+    ) async throws {
+        let mayAnswer = Gate()
         let transport = StubTransport { request throws(TransportError) in
             let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
             guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: headers, body: Self.body) }
-            await mayConfirm.wait()
-            return .stub(status: 304, headers: headers, body: "")
+            await mayAnswer.wait()
+            guard !isConfirmed else { return .stub(status: 304, headers: headers, body: "") }
+            return .stub(headers: [.cacheControl: "max-age=60", .eTag: "\"b\""], body: "second")
         }
         let engine = try await engine(having: Request("http://h/"), from: transport)
+        let recorder = ActivityRecorder(engine.activity)
         clock.advance(by: 61)
         let response = try await engine.stream(Request("http://h/", cache: .staleWhileRevalidate))
-        #expect(response.source == .stale)
+        #expect(response.source == .stale && !recorder.story.contains { $0.hasPrefix("refresh") })
+        let (pieces, error) = await pieces(response)
+        #expect(error == nil && Data(pieces.joined()) == Self.body)
         await untilTrue { transport.requests.count == 2 }
         let whole = Task { try await engine.send(Request("http://h/")) }
         await untilTrue { transport.requests.count == 3 }
-        mayConfirm.open()
-        #expect(try await whole.value.body == Self.body)
-        #expect(Data(await pieces(response).pieces.joined()) == Self.body)
+        mayAnswer.open()
+        #expect(try await whole.value.body == (isConfirmed ? Self.body : Data("second".utf8)))
         await engine.close()
     }
 
