@@ -109,8 +109,9 @@ extension Pipeline {
         return try await hand(stored, reader, from: .stale, passage, after: outcome.attempts)
     }
 
-    /// Also an answer that is of no use to the one who asks.
+    /// Also an answer that is of no use to the one who asks; not one that has no room where it goes.
     private func isFailure(_ outcome: Flight.Outcome, _ passage: Passage) async -> Bool {
+        if passage.asker.sink != nil, outcome.isNotTaken { return false }
         guard !outcome.isFailure, case .success(let response) = outcome else { return outcome.isFailure }
         return await refusal(of: response, passage)?.isFailure ?? false
     }
@@ -205,6 +206,12 @@ extension Flight.Outcome {
         case .success(let response): response.status.code >= 500
         case .failure(let error): error.isFailure
         }
+    }
+
+    /// Whether the body was refused where it was to go.
+    fileprivate var isNotTaken: Bool {
+        guard case .failure(let error) = self else { return false }
+        return [.cannotWrite, .bodyTooLarge].contains(error.code)
     }
 }
 

@@ -185,6 +185,30 @@ import Testing
         await engine.close()
     }
 
+    @Test(arguments: [true, false])
+    func `stands in for no answer that has no room where it goes`(isFull: Bool) async throws {
+        let server = try ScriptedServer([Self.first, Self.second])
+        let engine = try await engine(having: Request(server.url))
+        let writes = Guarded(0)
+        // There is room again for the next who writes.
+        let full: DownloadFile.Write = { descriptor, bytes in
+            writes.withLock { $0 += 1 }
+            guard writes.withLock({ $0 }) == 1 else {
+                return Foundation.write(descriptor, bytes.baseAddress, bytes.count)
+            }
+            errno = ENOSPC
+            return -1
+        }
+        let url = temporary.directory.appending(path: "download")
+        let file = isFull ? try DownloadFile(url, limit: .max, write: full) : try DownloadFile(url, limit: 5)
+        let request = Request(server.url, cache: .networkElseCache)
+        await #expect { _ = try await engine.pipeline.download(request, into: file) } throws: {
+            ($0 as? ConnectionError)?.code == (isFull ? .cannotWrite : .bodyTooLarge)
+        }
+        #expect(server.count == 2 && !FileManager.default.fileExists(atPath: url.path))
+        await engine.close()
+    }
+
     @Test(arguments: Way.allCases) func `is no larger than the caller allows`(way: Way) async throws {
         let server = try ScriptedServer([Self.first])
         let engine = try await engine(having: Request(server.url))
