@@ -195,7 +195,8 @@ extension Pipeline {
             question.passage.begin = begin
             return try await replace(question, isPersonal: arrival.isPersonal, &seat, hear)
         }
-        let confirmed = confirm(stored, by: arrival, question.passage, since: asked)
+        let (confirmed, hasToGo) = confirm(stored, by: arrival, question.passage, since: asked)
+        defer { if hasToGo, let key = question.passage.identity?.key { cache?.forget(key) } }
         // Whoever takes the body may take his time.
         seat.leave()
         return try await hand(

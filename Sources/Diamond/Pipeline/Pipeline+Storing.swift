@@ -137,13 +137,14 @@ extension Pipeline {
         }
     }
 
-    /// - Returns: what is served: as it is confirmed, where it may be.
+    /// - Returns: what is served: as it is confirmed, where it may be; and whether it may be stored no longer, and has to go
+    ///   when it has been read.
     func confirm(
         _ stored: StoredResponse,
         by arrival: Arrival,
         _ passage: Passage,
         since asked: Int
-    ) -> StoredResponse {
+    ) -> (stored: StoredResponse, hasToGo: Bool) {
         let decision = StoreDecision(
             confirming: stored,
             by: arrival.headers,
@@ -152,19 +153,18 @@ extension Pipeline {
             isSelecting: isSelecting(passage)
         )
         // What is said to a credential that an interceptor has added is said to nobody else.
-        guard !arrival.isPersonal else { return decision.stored ?? stored }
-        guard let confirmed = decision.stored, let new = passage.entry(confirmed),
-            !isErased(passage, since: asked)
-        else {
+        guard !arrival.isPersonal else { return (decision.stored ?? stored, false) }
+        guard !isErased(passage, since: asked) else {
             if let key = passage.identity?.key { cache?.forget(key) }
-            return stored
+            return (stored, false)
         }
+        guard let confirmed = decision.stored, let new = passage.entry(confirmed) else { return (stored, true) }
         let entry = marked(new, passage, since: asked)
         if !isOvertaken(new, passage, since: asked) {
             cache?.confirm(entry, replacing: stored)
             checkAgain(entry, passage, since: asked)
         }
-        return confirmed
+        return (confirmed, false)
     }
 
     func response(from arrival: Arrival, _ passage: Passage) -> Response {

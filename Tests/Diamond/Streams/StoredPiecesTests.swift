@@ -214,6 +214,22 @@ import Testing
         await engine.close()
     }
 
+    @Test func `goes when it has been read, where the server will not have it kept any longer`() async throws {
+        let forbidden = Answer(status: 304, headers: ["Cache-Control: no-store", "ETag: \"a\""])
+        let server = try ScriptedServer([Self.first, forbidden])
+        let engine = try await engine(having: Request(server.url))
+        clock.advance(by: 61)
+        let response = try await engine.stream(Request(server.url))
+        #expect(response.source == .revalidated)
+        // What was to be erased by now would be.
+        await engine.cache?.flush()
+        let (pieces, error) = await pieces(response)
+        #expect(error == nil && Data(pieces.joined()) == Self.body)
+        await engine.cache?.flush()
+        #expect(try temporary.rows("entry") == 0)
+        await engine.close()
+    }
+
     @Test func `is begun anew in a file where its entry goes`() async throws {
         let server = try ScriptedServer([Self.first, Self.second])
         let engine = try await engine(having: Request(server.url))
