@@ -164,12 +164,14 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     ///
     /// Called for each response that the connection may end with, not for redirects that are followed, with what
     /// interceptors have made of it, whether it comes from a server or from the cache; of a download (``init(_:to:)``) for
-    /// a success, without body, before the file has its name. What a server has answered is looked
+    /// a success, without body, before the file has its name, and of what is collected behind it (`staleWhileRevalidate`)
+    /// with its body. What a server has answered is looked
     /// at before it is stored: what is refused is not, and what was stored before stays. Of those who share an exchange,
     /// each looks for itself; whether the answer is stored, the one decides that has opened it. On any thread; be quick.
     ///
     /// - Throws: whatever says best what is wrong: the connection fails with `invalidResponse`, the response, and this as the
-    ///   cause. Under `networkElseCache` what is stored is handed out instead, but for a status of 3xx or 4xx.
+    ///   cause. Under `networkElseCache` what is stored is handed out instead, but for a status of 3xx or 4xx;
+    ///   of a download nothing is, because it is looked at when it is in the file.
     open func validate(_ response: Response) throws {}
 
     /// Makes of a valid response what the subclass wants, and keeps it: behind a lock. Does nothing here.

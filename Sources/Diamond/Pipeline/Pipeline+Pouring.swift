@@ -8,7 +8,7 @@ extension Pipeline {
     ///
     /// Returns when the body is at its end; until then a request that a server answers has its place on the wire.
     ///
-    /// - Parameter asker: for whom; what that one makes of the answer is not asked here.
+    /// - Parameter asker: for whom; what that one makes of the answer is asked of what is collected behind it alone.
     /// - Returns: where the sink is complete a response without body.
     func pour(
         _ request: Request,
@@ -16,7 +16,7 @@ extension Pipeline {
         for asker: Asker = Asker()
     ) async throws(ConnectionError) -> Response {
         var asker = asker
-        (asker.sink, asker.acceptance) = (sink, nil)
+        asker.sink = sink
         do throws(ConnectionError) {
             let response = try await untransformed(request, asker)
             // Who transforms a response looks at its body.

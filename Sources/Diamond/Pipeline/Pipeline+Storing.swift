@@ -51,10 +51,12 @@ extension Pipeline {
         Redirect.isFollowed(response, from: passage.wire, redirectLimit)
     }
 
-    /// What the one who asks has against a response; looked at once for all questions to it.
+    /// What the one who asks has against a response; looked at once for all questions to it. What goes into a sink is looked
+    /// at there.
     func refusal(of response: Response, _ passage: Passage) async -> ConnectionError? {
-        guard passage.asker.acceptance != nil, !isFollowed(response, passage) else { return nil }
-        do throws(ConnectionError) { _ = try await taken(response, by: passage.asker) } catch { return error }
+        let asker = passage.asker
+        guard asker.acceptance != nil, asker.sink == nil, !isFollowed(response, passage) else { return nil }
+        do throws(ConnectionError) { _ = try await taken(response, by: asker) } catch { return error }
         return nil
     }
 

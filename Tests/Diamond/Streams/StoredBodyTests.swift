@@ -220,6 +220,26 @@ import Testing
         await engine.close()
     }
 
+    @Test func `stays where the connection refuses what comes behind a download`() async throws {
+        final class Choosy: Connection, @unchecked Sendable {
+            struct Refused: Error {}
+
+            // Of the download itself it sees no body.
+            override func validate(_ response: Response) throws { if response.text == "second" { throw Refused() } }
+        }
+        let server = try ScriptedServer([Self.first, Self.second])
+        let engine = try await engine(having: Request(server.url))
+        clock.advance(by: 61)
+        let file = temporary.directory.appending(path: "download")
+        let connection = Choosy(Request(server.url, cache: .staleWhileRevalidate), to: file)
+        engine.enqueue(connection)
+        #expect(try await connection.download.size == 5)
+        await engine.settle()
+        #expect(server.count == 2)
+        #expect(try await engine.send(Request(server.url, cache: .cacheOnly)).text == "first")
+        await engine.close()
+    }
+
     @Test func `is an error or a redirect as well`() async throws {
         let moved = Answer(status: 301, headers: ["Location: /missing", "Content-Length: 5"], body: "there")
         let missing = Answer(status: 404, headers: ["Cache-Control: max-age=60", "Content-Length: 2"], body: "no")
