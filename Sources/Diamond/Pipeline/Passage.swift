@@ -61,7 +61,9 @@ struct Passage: Sendable {
     private(set) var timeUp = Boxed<ConnectionError>.none
     /// Whether what is stored for it cannot be read: it is as good as nothing.
     private(set) var isUnreadable = false
-    /// When the time of the request began, by the clock of exchanges, where a hop before has begun it.
+    /// Whether a server was asked for it, which has counted its miss, and what that has confirmed could not be read.
+    private(set) var wasAsked = false
+    /// When the time of the request began, by the clock of exchanges, where a hop or a question before has begun it.
     var begin: Int64?
     /// Who asks.
     var asker = Asker()
@@ -171,6 +173,12 @@ struct Passage: Sendable {
         guard error.code == .unread else { return false }
         if (error.cause as? CacheError)?.code != .entryGone { isUnreadable = true }
         return true
+    }
+
+    /// Where what a server has confirmed could not be read, the next question has what is left of the time.
+    mutating func goOn(after outcome: Flight.Outcome) {
+        guard case .failure(let error) = outcome, error.code == .unread else { return }
+        (wasAsked, begin) = (true, begin ?? error.ownBegin)
     }
 
     /// Whether secrets are to be filled in, which could be made anew.

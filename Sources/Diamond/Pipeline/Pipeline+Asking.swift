@@ -76,7 +76,8 @@ extension Pipeline {
 
     private func countMiss(_ question: Question) {
         let passage = question.passage
-        guard let cache, question.isAwaited, passage.identity != nil, !passage.asksAlone, passage.ownEnd == nil
+        guard let cache, question.isAwaited, passage.identity != nil, !passage.asksAlone, passage.ownEnd == nil,
+            !passage.wasAsked
         else { return }
         activity.report(.miss)
         cache.countMiss()
@@ -159,9 +160,16 @@ extension Pipeline {
         _ hear: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> Response {
         let begin = begin(of: question.passage)
-        var response = try await fly(question, request, since: begin, &seat, hear)
-        if begin != nil, isFollowed(response, question.passage) { response.ownBegin = begin }
-        return response
+        do throws(ConnectionError) {
+            var response = try await fly(question, request, since: begin, &seat, hear)
+            if begin != nil, isFollowed(response, question.passage) { response.ownBegin = begin }
+            return response
+        } catch {
+            guard error.code == .unread else { throw error }
+            var error = error
+            error.ownBegin = begin
+            throw error
+        }
     }
 
     private func fly(

@@ -44,6 +44,7 @@ extension Pipeline {
                 !passage.asksAgain(after: outcome)
             else { return nil }
             token?.note(ActivityOutcome(outcome))
+            passage.goOn(after: outcome)
             return try await settle(outcome, passage)
         default: return passage.nothingStored
         }
@@ -106,7 +107,13 @@ extension Pipeline {
             await isFailure(outcome, passage), case let (stored?, reader) = find(for: passage),
             case .ask(_, elseStored: true) = CacheDecision(now: now(), stored: stored, policy: passage.policy)
         else { return try outcome.get() }
-        return try await hand(stored, reader, from: .stale, passage, after: outcome.attempts)
+        do throws(ConnectionError) {
+            return try await hand(stored, reader, from: .stale, passage, after: outcome.attempts)
+        } catch {
+            // The server, which failed, is not asked all over again.
+            guard error.code == .unread else { throw error }
+            return try outcome.get()
+        }
     }
 
     /// Also an answer that is of no use to the one who asks; not one that has no room where it goes.

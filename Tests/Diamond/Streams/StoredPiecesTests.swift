@@ -30,13 +30,15 @@ import Testing
     private func engine(
         having request: Request,
         isSealed: Bool = false,
-        from transport: (any Transport)? = nil
+        from transport: (any Transport)? = nil,
+        by timer: TestClock? = nil
     ) async throws -> Engine {
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.retry = .never
         configuration.now = { [clock] in clock.now }
         if isSealed { configuration.seal = AESGCMSeal.first }
         if let transport { configuration.transport = transport }
+        if let timer { configuration.clock = timer }
         let engine = Engine(configuration)
         let dropped = dropped
         observations.append(
@@ -171,6 +173,42 @@ import Testing
         }
         #expect(server.values(of: .ifNoneMatch) == (isStale ? [nil, "\"a\"", nil] : [nil, nil]))
         #expect(dropped.withLock { $0.count } == 1)
+        await engine.close()
+    }
+
+    @Test func `is asked for anew in the time that is left, and is one miss`() async throws {
+        let (timer, mayAnswer, isStored) = (TestClock(), Gate(), Guarded(false))
+        let transport = StubTransport { request throws(TransportError) in
+            let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+            guard isStored.withLock({ $0 }) else { return .stub(headers: headers, body: Self.body) }
+            guard request.headers[.ifNoneMatch] == nil else {
+                timer.advance(by: .seconds(8))
+                return .stub(status: 304, headers: headers, body: "")
+            }
+            await mayAnswer.wait()
+            return .stub(body: "second")
+        }
+        var request = Request("http://h/")
+        let engine = try await engine(having: request, from: transport, by: timer)
+        let recorder = ActivityRecorder(engine.activity)
+        try damage(0)
+        isStored.withLock { $0 = true }
+        clock.advance(by: 61)
+        request.retry = RetryPolicy(attempts: 1, deadline: .seconds(10))
+        let task = Task { [request] in try await engine.stream(request) }
+        await untilTrue { transport.requests.count == 3 && timer.sleeping == [.seconds(2)] }
+        mayAnswer.open()
+        #expect(Data(await pieces(try await task.value).pieces.joined()) == Data("second".utf8))
+        #expect(recorder.story.filter { $0 == "miss" }.count == 1)
+        await engine.close()
+    }
+
+    @Test func `stands in for no server where it is wrong, and that is not asked again`() async throws {
+        let server = try ScriptedServer([Self.first, Answer(status: 503, headers: ["Content-Length: 0"])])
+        let engine = try await engine(having: Request(server.url))
+        try damage(0)
+        let response = try await engine.stream(Request(server.url, cache: .networkElseCache))
+        #expect(response.status == .serviceUnavailable && server.count == 2)
         await engine.close()
     }
 

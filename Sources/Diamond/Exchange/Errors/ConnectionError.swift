@@ -88,7 +88,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     /// Until when one who shared the exchange may ask again, by the clock of exchanges, because it came later than those whose
     /// time is up.
     var ownEnd: Int64?
-    /// When its time began for that one, by the same clock.
+    /// When its time began for that one, or for one that goes on where what is stored could not be read, by the same clock.
     var ownBegin: Int64?
     private var boxedResponse = Boxed<Response>.none
 
