@@ -65,6 +65,8 @@ struct Passage: Sendable {
     private(set) var wasAsked = false
     /// When the time of the request began, by the clock of exchanges, where a hop or a question before has begun it.
     var begin: Int64?
+    /// Whether it is collected behind what went into a sink.
+    var isBehindSink = false
     /// Who asks.
     var asker = Asker()
 

@@ -253,7 +253,10 @@ extension Pipeline {
     }
 
     /// The bytes of a body that are taken.
-    func bodyLimit(of passage: Passage) -> Int { passage.bodyLimit ?? wire.bodyLimit }
+    func bodyLimit(of passage: Passage) -> Int {
+        guard let limit = passage.bodyLimit else { return wire.bodyLimit }
+        return passage.isBehindSink ? min(limit, wire.bodyLimit) : limit
+    }
 
     /// `nil` where the request has no secret that could be made anew.
     private func renewal(of question: Question) -> ExchangeOrder.Renewal? {

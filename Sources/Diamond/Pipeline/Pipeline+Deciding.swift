@@ -1,3 +1,4 @@
+import DiamondSQLite
 import Foundation
 import HTTPTypes
 
@@ -144,6 +145,9 @@ extension Pipeline {
     }
 
     private func refresh(_ stored: StoredResponse, _ passage: Passage, since found: Int) {
+        // Without a body beside it, it shares no flight: there is one at a time.
+        let key = passage.asker.sink == nil ? nil : passage.identity?.key
+        if let key, !bodilessRefreshes.withLock({ $0.insert(key).inserted }) { return }
         var passage = passage
         let token = passage.begin(.refresh, in: activity)
         passage.asker.standingPriority = passage.asker.priority
@@ -151,7 +155,8 @@ extension Pipeline {
         // Nobody waits for it.
         passage.begin = nil
         passage.asker.acceptance = passage.asker.acceptance?.withoutTrace
-        // It is collected, to be stored.
+        // It is collected, to be stored, and the caller's bound was one of what goes elsewhere.
+        passage.isBehindSink = passage.asker.sink != nil
         passage.asker.sink = nil
         passage.asker.request = token.id
         let isConditional = stored.flags.contains(.hasValidator)
@@ -159,6 +164,7 @@ extension Pipeline {
             passage: passage, stored: stored, isConditional: isConditional, isAwaited: false, found: found)
         refreshes.add { [self] in
             let outcome = try? await outcome(of: question, since: nil)
+            if let key { _ = bodilessRefreshes.withLock { $0.remove(key) } }
             // What would be for another alone is not stored, so that there is nothing to refresh.
             token.end(outcome.flatMap { $0.isUnshared ? nil : ActivityOutcome($0) } ?? ActivityOutcome())
         }

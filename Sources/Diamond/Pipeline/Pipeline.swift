@@ -1,3 +1,4 @@
+import DiamondSQLite
 import Foundation
 import HTTPTypes
 
@@ -16,6 +17,8 @@ final class Pipeline: Sendable {
     let holders = PartialHolders()
     /// What brings up to date what was served stale.
     let refreshes = RunningTasks()
+    /// Those of them that share no flight, and so are begun only one at a time.
+    let bodilessRefreshes = Guarded<Set<RequestKey>>([])
     /// What brings bodies that are not collected.
     let streams = RunningTasks()
     let forgotten = Forgotten()

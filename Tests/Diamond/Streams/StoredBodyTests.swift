@@ -240,6 +240,21 @@ import Testing
         await engine.close()
     }
 
+    @Test func `stays where what comes behind a download is more than the engine has in memory`() async throws {
+        let server = try ScriptedServer([Self.first, Self.second])
+        let engine = engine { $0.bodyLimit = 5 }
+        var request = Request(server.url, cache: .staleWhileRevalidate)
+        // Of the file.
+        request.bodyLimit = 100
+        _ = try await engine.send(request)
+        clock.advance(by: 61)
+        #expect(try await ask(engine, request, .download).text == "first")
+        await engine.settle()
+        #expect(server.count == 2)
+        #expect(try await engine.send(Request(server.url, cache: .cacheOnly)).text == "first")
+        await engine.close()
+    }
+
     @Test func `is an error or a redirect as well`() async throws {
         let moved = Answer(status: 301, headers: ["Location: /missing", "Content-Length: 5"], body: "there")
         let missing = Answer(status: 404, headers: ["Cache-Control: max-age=60", "Content-Length: 2"], body: "no")
