@@ -41,9 +41,8 @@ public final class CookieJar: Sendable {
         state.withLock { $0.shelves[identity, default: CookieShelf()].set(cookie, isTrusted: true, at: now) }
     }
 
-    /// Takes out those of an identity that a predicate picks; one that is set anew meanwhile stays.
-    ///
-    /// - Parameter isGone: may ask the jar.
+    /// Takes out those of an identity that a predicate picks; one that is set anew meanwhile stays. The predicate may ask the
+    /// jar.
     public func remove(of identity: String? = nil, where isGone: (Cookie) -> Bool) {
         // It is the app's, and not called where the lock is held.
         let gone = Set(cookies(of: identity).filter(isGone))
