@@ -4,8 +4,6 @@ import Foundation
 import NIOCore
 import NIOHPACK
 import NIOHTTP2
-import NIOPosix
-import NIOSSL
 
 /// A server of one test that speaks HTTP/2 over TLS and answers by a script, frame by frame: for what happens between the
 /// requests of one connection.
@@ -15,34 +13,19 @@ package final class HTTP2Server: Sendable {
     package typealias Script = @Sendable (HTTP2Exchange) -> Void
 
     /// `https://127.0.0.1:PORT`
-    package let base: String
-    private let group: MultiThreadedEventLoopGroup
+    package var base: String { listener.base }
+    private let listener: TLSListener
     private let count: Guarded<Int>
 
     package init(_ identity: TLSServer.Identity, _ script: @escaping Script) async throws {
-        let (count, context) = (Guarded(0), try NIOSSLContext(server: identity, ["h2"]))
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let bootstrap = ServerBootstrap(group: group).childChannelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandlers([
-                    NIOSSLServerHandler(context: context),
-                    // Lengths are the script's to get wrong.
-                    NIOHTTP2Handler(mode: .server, contentLengthValidation: .disabled),
-                    HTTP2Connection(count, script),
-                ])
-            }
+        let count = Guarded(0)
+        listener = try await TLSListener(identity, ["h2"]) {
+            // Lengths are the script's to get wrong.
+            let frames = NIOHTTP2Handler(mode: .server, contentLengthValidation: .disabled)
+            return [frames, HTTP2Connection(count, script)]
         }
-        do {
-            let channel = try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
-            base = "https://127.0.0.1:\(channel.localAddress?.port ?? 0)"
-        } catch {
-            try? await group.shutdownGracefully()
-            throw error
-        }
-        (self.group, self.count) = (group, count)
+        self.count = count
     }
-
-    deinit { group.shutdownGracefully { _ in } }
 
     /// Connections on which a request has come.
     package var connections: Int { count.withLock { $0 } }

@@ -1,37 +1,18 @@
 #if AsyncHTTPClient
 import DiamondSQLite
-import Foundation
 import NIOCore
-import NIOPosix
-import NIOSSL
 
 /// A server of one test that speaks HTTP/1.1 over TLS, and nothing else: it answers when as many connections as it is told
 /// have a request on them, all at once.
 package final class HTTPSServer: Sendable {
     /// `https://127.0.0.1:PORT`
-    package let base: String
-    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    package var base: String { listener.base }
+    private let listener: TLSListener
 
     package init(_ identity: TLSServer.Identity, answersAt count: Int) async throws {
-        let context = try NIOSSLContext(server: identity, ["http/1.1"])
         let waiting = Guarded<[any Channel]>([])
-        let bootstrap = ServerBootstrap(group: group).childChannelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.addHandlers([
-                    NIOSSLServerHandler(context: context), HTTPSConnection(waiting, answersAt: count),
-                ])
-            }
-        }
-        do {
-            let channel = try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
-            base = "https://127.0.0.1:\(channel.localAddress?.port ?? 0)"
-        } catch {
-            try? await group.shutdownGracefully()
-            throw error
-        }
+        listener = try await TLSListener(identity, ["http/1.1"]) { [HTTPSConnection(waiting, answersAt: count)] }
     }
-
-    deinit { group.shutdownGracefully { _ in } }
 }
 
 /// One connection, on the server's thread, with one request.
@@ -57,16 +38,5 @@ private final class HTTPSConnection: ChannelInboundHandler {
 
     // What the client ends in the middle is no error of the test.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
-}
-
-extension NIOSSLContext {
-    convenience init(server identity: TLSServer.Identity, _ protocols: [String]) throws {
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificate.path).map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.privateKey.path, format: .pem))
-        )
-        configuration.applicationProtocols = protocols
-        try self.init(configuration: configuration)
-    }
 }
 #endif
