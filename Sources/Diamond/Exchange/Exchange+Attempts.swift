@@ -25,38 +25,51 @@ extension Exchange {
     ///   - keeper: keeps what it receives.
     func launch(
         _ number: Int,
-        behind incomplete: IncompleteArrival? = nil,
+        behind incomplete: Boxed<IncompleteArrival> = .none,
         keeper: (any PartialKeeping)? = nil
     ) async throws(ConnectionError) -> Launch {
         // Before its cookies are read: a session that ends from now on is not begun again by the answer.
         let removals = wire.cookies?.removals(of: order.identity)
+        var outgoing = outgoing(behind: incomplete)
+        if !wire.interceptors.isEmpty { outgoing = try await adapted(outgoing, number) }
+        if outgoing.isPersonal { order.hear(.personal) }
+        if let gate = order.gate { try await gate.pass() }
+        let transfer = try transfer(outgoing, behind: incomplete, keeper, removals)
+        return Launch(number: number, transfer: transfer, limit: order.policy.attemptLimit(elapsed: elapsed))
+    }
+
+    private func outgoing(behind incomplete: Boxed<IncompleteArrival>) -> ExchangeOrder.Outgoing {
         // The rest, where something is here: a signature may cover the range.
-        var outgoing = incomplete?.rest(of: request) ?? request
+        var outgoing = incomplete.value?.rest(of: request) ?? request
         outgoing.needsNewConnection = history.needsNewConnection
-        let (adapted, isPersonal) = try await adapted(outgoing, number)
-        if isPersonal { order.hear(.personal) }
-        try await order.gate?.pass()
-        let admission = repetitions.admit(to: order.origin)
-        if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, request) }
-        let transfer = Transfer(
-            adapted, of: order, removals: removals, isPersonal: isPersonal, before: incomplete, keeper: keeper,
-            history: history, admission: admission, over: wire)
-        let limit = order.policy.attemptLimit(elapsed: elapsed)
-        return Launch(number: number, transfer: transfer, limit: limit)
+        return order.withCookies(outgoing, of: wire)
     }
 
     private func adapted(
-        _ outgoing: TransportRequest,
+        _ outgoing: ExchangeOrder.Outgoing,
         _ number: Int
-    ) async throws(ConnectionError) -> (TransportRequest, isPersonal: Bool) {
-        guard let deadline = order.policy.deadline, !wire.interceptors.isEmpty else {
-            return try await order.adapted(outgoing, for: wire, attempt: number)
+    ) async throws(ConnectionError) -> ExchangeOrder.Outgoing {
+        guard let deadline = order.policy.deadline else {
+            return try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
         }
         let isUnderWay = order.isUnderWay || !history.attempts.isEmpty
         let left = TimeLeft(deadline - elapsed, by: repetitions.clock, isUnderWay: isUnderWay)
         return try await left.value { [order, wire] () async throws(ConnectionError) in
-            try await order.adapted(outgoing, for: wire, attempt: number)
+            try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
         }
+    }
+
+    private func transfer(
+        _ outgoing: ExchangeOrder.Outgoing,
+        behind incomplete: Boxed<IncompleteArrival>,
+        _ keeper: (any PartialKeeping)?,
+        _ removals: Int?
+    ) throws(ConnectionError) -> Transfer {
+        let admission = repetitions.admit(to: order.origin)
+        if case .refused(let wait) = admission { throw ConnectionError(circuitOpenFor: wait, request) }
+        return Transfer(
+            outgoing, of: order, removals: removals, before: incomplete, keeper: keeper, history: history,
+            admission: admission, over: wire)
     }
 
     /// - Parameters:
@@ -88,10 +101,12 @@ extension Exchange {
 }
 
 extension ExchangeOrder {
-    /// Whether two of it at the same time do no harm, and cost little.
-    var isHedgeable: Bool {
-        guard case .none = request.body, pouring == nil else { return false }
-        return request.method.isSafe
+    /// After which another attempt begins; `nil` for never, also where two at the same time would do harm, or cost much.
+    var hedgeDelay: Duration? {
+        guard let delay = policy.hedgeDelay, case .none = request.body, pouring == nil, request.method.isSafe else {
+            return nil
+        }
+        return delay
     }
 }
 

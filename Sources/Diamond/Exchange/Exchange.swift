@@ -37,11 +37,7 @@ struct Exchange: Sendable {
     let wire: Wire
     let order: ExchangeOrder
     private(set) var history = RetryHistory()
-    private var incomplete: IncompleteArrival? {
-        get { boxedIncomplete.value }
-        set { boxedIncomplete = Boxed(newValue) }
-    }
-    private var boxedIncomplete = Boxed<IncompleteArrival>.none
+    private var incomplete = Boxed<IncompleteArrival>.none
     /// With newer credentials than the order's.
     private var renewed = Boxed<TransportRequest>.none
     private var hasHedged = false
@@ -76,7 +72,7 @@ struct Exchange: Sendable {
         } onCancel: {
             keeper.leave()
         }
-        if let incomplete {
+        if let incomplete = incomplete.value {
             // Whoever waits for the disk needs no place on the wire.
             seat.leave()
             await keeper.keep(incomplete, for: request)
@@ -100,7 +96,7 @@ struct Exchange: Sendable {
         while true {
             let attempt = try await attempt(seat)
             guard !attempt.isGood else { return try finish(attempt) }
-            let decision = attempt.isRefused ? .restart : paid(RetryDecision(situation(after: attempt.outcome)))
+            let decision = decision(after: attempt)
             switch decision {
             case .giveUp(let reason): return try finish(attempt, reason)
             case .retry(let delay, _, _):
@@ -147,9 +143,7 @@ struct Exchange: Sendable {
         of launch: Launch,
         _ seat: borrowing Seat
     ) async throws(ConnectionError) -> ExchangeAttempt {
-        guard let delay = order.policy.hedgeDelay, !hasHedged, incomplete == nil, order.isHedgeable else {
-            return await launch.attempt()
-        }
+        guard !hasHedged, case .none = incomplete, let delay = order.hedgeDelay else { return await launch.attempt() }
         let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, seat.spare)
         if let other {
             hasHedged = true
@@ -161,6 +155,10 @@ struct Exchange: Sendable {
     }
 
     // MARK: Between attempts
+
+    private func decision(after attempt: ExchangeAttempt) -> RetryDecision {
+        attempt.isRefused ? .restart : paid(RetryDecision(situation(after: attempt.outcome)))
+    }
 
     private func situation(after outcome: RetrySituation.Outcome) -> RetrySituation {
         RetrySituation(

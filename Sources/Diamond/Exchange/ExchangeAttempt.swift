@@ -6,8 +6,7 @@ struct ExchangeAttempt: Sendable {
     let startedAt: Date
     private let end: Transfer.End
     /// What has been received of an answer that is not here whole, for the next attempt to go on with.
-    var left: IncompleteArrival? { boxedLeft.value }
-    private let boxedLeft: Boxed<IncompleteArrival>
+    let left: Boxed<IncompleteArrival>
 
     /// Sends the request, and takes the whole response, or the rest of it.
     ///
@@ -15,7 +14,7 @@ struct ExchangeAttempt: Sendable {
     init(_ transfer: Transfer, limit: Duration?) async {
         startedAt = Date(milliseconds: transfer.wire.now())
         let outcome = await Self.outcome(of: transfer, limit)
-        (end, boxedLeft) = (outcome.end, outcome.left)
+        (end, left) = (outcome.end, outcome.left)
     }
 
     private static func outcome(of transfer: Transfer, _ limit: Duration?) async -> Transfer.Outcome {

@@ -1,40 +1,75 @@
 /// Who asks for a response: how urgently, and whether as a task that waits or as a connection that is run again.
 struct Asker: Sendable {
-    /// That of the connection at the time; else the ``standingPriority``.
-    var priority: FlightPriority { claim?.priority ?? standingPriority }
-    /// That of a task, and of what goes on behind an answer.
-    var standingPriority = FlightPriority.normal
-    /// `nil` for a task that waits.
-    var claim: FlightClaim?
-    /// `nil` where every answer is taken as it is.
-    var acceptance: Acceptance?
-    /// Where the body of a success goes; `nil` where it is collected.
-    var sink: (any BodySink)? {
-        get { boxedSink.value }
-        set { boxedSink = Boxed(newValue) }
+    private struct Content: Sendable {
+        var standingPriority = FlightPriority.normal
+        var claim: FlightClaim?
+        var acceptance: Acceptance?
+        var sink: (any BodySink)?
+        var gate: SendGate?
+        var resolvedAt: Int?
+        var ticket: ReplayTicket?
+        var request: ActivityInterval.ID?
+        let isInFlight: Bool
     }
-    // Few have one, and all are copied.
-    private var boxedSink = Boxed<any BodySink>.none
-    /// Asked before anything leaves; what has one was resolved before, and shares no exchange. `nil` for all but what is kept
-    /// to be sent later.
-    var gate: SendGate?
-    /// What ``Forgotten`` counted when what it asks was resolved; `nil` where that is still to be done.
-    var resolvedAt: Int?
-    /// The job of a request that is kept, over all runs of a connection.
-    var ticket: ReplayTicket?
-    /// Whether an exchange waits for it that others may share, and so possibly itself.
-    let isInFlight = Hook.isInFlight
-    /// What its exchanges belong to, once that has begun.
-    var request: ActivityInterval.ID?
+
+    private var content: Shared<Content>
+
+    /// Nobody yet.
+    static let nobody = Asker(content: Shared(Content(isInFlight: false)))
+
+    private init(content: Shared<Content>) { self.content = content }
 
     init(
         claim: FlightClaim? = nil,
         acceptance: Acceptance? = nil,
-        sink: (any BodySink)? = nil,
         ticket: ReplayTicket? = nil,
         request: ActivityInterval.ID? = nil
     ) {
-        (self.claim, self.acceptance) = (claim, acceptance)
-        (boxedSink, self.ticket, self.request) = (Boxed(sink), ticket, request)
+        content = Shared(
+            Content(
+                claim: claim, acceptance: acceptance, ticket: ticket, request: request, isInFlight: Hook.isInFlight))
+    }
+
+    /// That of the connection at the time; else that of a task, and of what goes on behind an answer.
+    var priority: FlightPriority { claim?.priority ?? content.value.standingPriority }
+    /// `nil` for a task that waits.
+    var claim: FlightClaim? { content.value.claim }
+    /// `nil` where every answer is taken as it is.
+    var acceptance: Acceptance? { content.value.acceptance }
+    /// Where the body of a success goes; `nil` where it is collected.
+    var sink: (any BodySink)? { content.value.sink }
+    /// Asked before anything leaves; what has one was resolved before, and shares no exchange. `nil` for all but what is kept
+    /// to be sent later.
+    var gate: SendGate? { content.value.gate }
+    /// What ``Forgotten`` counted when what it asks was resolved; `nil` where that is still to be done.
+    var resolvedAt: Int? { content.value.resolvedAt }
+    /// The job of a request that is kept, over all runs of a connection.
+    var ticket: ReplayTicket? { content.value.ticket }
+    /// What its exchanges belong to; `nil` where that begins with the first.
+    var request: ActivityInterval.ID? { content.value.request }
+    /// Whether an exchange waits for it that others may share, and so possibly itself.
+    var isInFlight: Bool { content.value.isInFlight }
+
+    /// The same, the body of a success to go elsewhere.
+    func pouring(into sink: any BodySink) -> Asker { changed { $0.sink = sink } }
+
+    /// The same, asked before anything leaves.
+    func behind(_ gate: SendGate) -> Asker { changed { $0.gate = gate } }
+
+    /// The same, for what is resolved.
+    func resolved(at epoch: Int) -> Asker { changed { $0.resolvedAt = epoch } }
+
+    /// Of what goes on behind the answer: as urgent, and waited for by nobody.
+    var behindAnswer: Asker {
+        changed { [priority] in
+            ($0.standingPriority, $0.claim, $0.sink) = (priority, nil, nil)
+            $0.acceptance = $0.acceptance?.withoutTrace
+        }
+    }
+
+    private func changed(_ change: (inout Content) -> Void) -> Asker {
+        var asker = self
+        asker.content.change(change)
+        return asker
     }
 }

@@ -10,58 +10,66 @@ extension Pipeline {
     func ask(_ question: Question, since landings: Int?) async throws(ConnectionError) -> Flight.Outcome? {
         let question = dated(question)
         let request = try await request(for: question)
-        guard let key = question.flightKey(request, question.passage.retry ?? retry) else {
-            return .success(try await alone(question, request))
+        switch flight(for: question, request, since: landings) {
+        case .own: return .success(try await alone(question, request))
+        case .gone: return nil
+        case .shared(let flight): return try await join(flight, question)
         }
-        guard let flight = flight(for: key, since: landings, question, request) else { return nil }
-        return try await join(flight, for: key.key, question)
+    }
+
+    /// How an answer is come by.
+    private enum Way {
+        /// By an exchange of one's own.
+        case own
+        case shared(Flight)
+        /// Another flight has landed meanwhile.
+        case gone
     }
 
     /// The one that is under way for what is asked, unless what it brings was invalidated since it began, or a new one.
-    private func flight(
-        for key: FlightKey,
-        since landings: Int?,
-        _ question: Question,
-        _ request: TransportRequest
-    ) -> Flight? {
-        flights.flight(for: key, since: landings) {
+    private func flight(for question: Question, _ request: TransportRequest, since landings: Int?) -> Way {
+        guard let key = question.flightKey(request, question.passage.retry ?? retry) else { return .own }
+        let flight = flights.flight(for: key, since: landings) {
             isRevoked(question.passage, since: $0.revocations)
         } make: { whenOver in
             let course: Flight.Course = { [self] (seat, hear) async throws(ConnectionError) in
-                let (question, request) = try await current(question, request, seat)
-                return try await fly(question, request, &seat, hear)
+                guard isOutOfDate(question, seat) else { return try await fly(question, request, &seat, hear) }
+                return try await flyAnew(dated(question), &seat, hear)
             }
             let (passage, count) = (question.passage, revocations)
             return Flight(
                 at: passage.place, lanes, by: wire.repetitions.clock, since: passage.begin, revocations: count,
                 in: passage.scope(in: activity), course: course, whenOver: whenOver)
         }
+        return flight.map(Way.shared) ?? .gone
     }
 
-    private func join(
-        _ flight: Flight,
-        for key: RequestKey,
-        _ question: Question
-    ) async throws(ConnectionError) -> Flight.Outcome? {
+    private func join(_ flight: Flight, _ question: Question) async throws(ConnectionError) -> Flight.Outcome? {
         let asker = question.passage.asker
         // Whose time has begun has used its claim, and waits here, where that can be watched.
-        if let claim = asker.claim, let isAboard = claim.board(flight, for: key, asker.priority) {
+        if let claim = asker.claim, let key = question.passage.identity?.key,
+            let isAboard = claim.board(flight, for: key, asker.priority)
+        {
             guard isAboard else { return nil }
             countMiss(question)
             throw .parked
         }
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
-        let (priority, begin) = (asker.priority, question.passage.begin)
         guard let (rest, timeUp) = try wait(of: question.passage) else {
-            return await flight.outcome(priority, since: begin) { countMiss(question) }
+            return await self.outcome(of: flight, question)
         }
         let (outcome, isLate) = await wire.repetitions.clock.limit(rest) { [self] in
-            await flight.outcome(priority, since: begin) { countMiss(question) }
+            await self.outcome(of: flight, question)
         }
         guard isLate, !Task.isCancelled, case .failure(let error)? = outcome, error.code == .cancelled
         else { return outcome }
         return .failure(timeUp)
+    }
+
+    private func outcome(of flight: Flight, _ question: Question) async -> Flight.Outcome? {
+        let passage = question.passage
+        return await flight.outcome(passage.asker.priority, since: passage.begin) { countMiss(question) }
     }
 
     /// - Returns: how long a flight is waited for that others may share, and what is told afterwards; `nil` where its own
@@ -76,8 +84,8 @@ extension Pipeline {
 
     private func countMiss(_ question: Question) {
         let passage = question.passage
-        guard let cache, question.isAwaited, passage.identity != nil, !passage.asksAlone, passage.ownEnd == nil,
-            !passage.wasAsked
+        guard let cache, question.isAwaited, passage.identity != nil, passage.ownEnd == nil,
+            passage.marks.isDisjoint(with: [.asksAlone, .wasAsked])
         else { return }
         activity.report(.miss)
         cache.countMiss()
@@ -86,14 +94,15 @@ extension Pipeline {
     /// Asks for nobody else, in the task of the one who asks, when there is a place on the wire.
     func alone(_ question: Question, _ request: TransportRequest) async throws(ConnectionError) -> Response {
         var seat = try await seat(for: question.passage)
-        try question.passage.asker.sink?.open()
-        countMiss(question)
-        let (question, request) = try await current(question, request, seat)
         let (claim, sink) = (question.passage.asker.claim, question.passage.asker.sink)
-        return try await fly(question, request, &seat) { event in
+        try sink?.open()
+        countMiss(question)
+        let hear: Flight.Hear = { event in
             claim?.hear(event)
             sink?.hear(event)
         }
+        guard isOutOfDate(question, seat) else { return try await fly(question, request, &seat, hear) }
+        return try await flyAnew(dated(question), &seat, hear)
     }
 
     private func seat(for passage: Passage) async throws(ConnectionError) -> Seat {
@@ -125,30 +134,25 @@ extension Pipeline {
         throw isLate && !Task.isCancelled ? ConnectionError(outOfTime: true) : .cancelled
     }
 
-    /// What is asked, with the secrets of now where its place was waited for: those of before may have ended meanwhile.
-    private func current(
-        _ question: Question,
-        _ request: TransportRequest,
-        _ seat: borrowing Seat
-    ) async throws(ConnectionError) -> (Question, TransportRequest) {
-        guard seat.wasAwaited, question.passage.hasNamedSecrets else { return (question, request) }
-        let question = dated(question)
-        return (question, try await self.request(for: question))
+    /// Whether its secrets are those of before its place was waited for: they may have ended meanwhile.
+    private func isOutOfDate(_ question: Question, _ seat: borrowing Seat) -> Bool {
+        seat.wasAwaited && question.passage.hasNamedSecrets
     }
 
     /// The question with the age of its credentials, known before they are filled in.
     func dated(_ question: Question) -> Question {
         guard let credentialRefreshes, question.passage.hasNamedSecrets else { return question }
-        var question = question
-        question.refreshes = credentialRefreshes.count
-        question.isOfRefresh = CredentialRefreshes.isMaking(question.passage.wire)
-        return question
+        return question.dated(
+            credentialRefreshes.count, isOfRefresh: CredentialRefreshes.isMaking(question.passage.wire))
     }
 
     func request(for question: Question) async throws(ConnectionError) -> TransportRequest {
         let passage = question.passage
         let left = try timeLeft(of: passage)
-        let wire = passage.hasNamedSecrets ? try await environment.fill(passage.wire, within: left) : passage.wire
+        guard passage.hasNamedSecrets else {
+            return try passage.transportRequest(passage.wire, validators: question.validators)
+        }
+        let wire = try await environment.fill(passage.wire, within: left)
         return try passage.transportRequest(wire, validators: question.validators)
     }
 
@@ -157,7 +161,7 @@ extension Pipeline {
         _ question: Question,
         _ request: TransportRequest,
         _ seat: inout Seat,
-        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+        _ hear: @escaping Flight.Hear
     ) async throws(ConnectionError) -> Response {
         let begin = begin(of: question.passage)
         do throws(ConnectionError) {
@@ -172,43 +176,64 @@ extension Pipeline {
         }
     }
 
+    /// The same for a question that takes the place of another.
+    // Not inlined: what few flights need would lie in the frames of all.
+    @inline(never)
+    private func flyAnew(
+        _ question: Question,
+        _ seat: inout Seat,
+        _ hear: @escaping Flight.Hear
+    ) async throws(ConnectionError) -> Response {
+        try await fly(question, try await request(for: question), &seat, hear)
+    }
+
     private func fly(
         _ question: Question,
         _ request: TransportRequest,
         since begin: Int64?,
         _ seat: inout Seat,
-        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+        _ hear: @escaping Flight.Hear
     ) async throws(ConnectionError) -> Response {
         let asked = revocations
         // Erased while the question waited for its place, what was stored is not brought back by a confirmation.
         guard question.stored == nil || !isErased(question.passage, since: question.found) else {
-            let question = dated(question.unanswered)
-            return try await fly(question, try await self.request(for: question), &seat, hear)
+            return try await flyAnew(dated(question.unanswered), &seat, hear)
         }
-        var question = question
         // Marked stale while it waited, it is what was marked that is confirmed.
-        if isRevoked(question.passage, since: question.found) { question.stored?.flags.insert(.invalidated) }
-        let policy = try policy(of: question.passage)
+        let question = isRevoked(question.passage, since: question.found) ? question.outdated : question
         let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
-        let order = order(for: question, request, policy, hear, keeper)
+        let order = try order(for: question, request, hear, keeper)
         let arrival = try await arrival(of: question, order, &seat)
         guard !arrival.isPoured else { return await poured(arrival, question.passage) }
-        guard let stored = question.validators, arrival.status == .notModified else {
+        guard question.isConditional, question.stored != nil, arrival.status == .notModified else {
             // Code of the app, which may send through this engine, and the disk need no place on the wire.
             seat.leave()
             return try await keep(arrival, question, since: asked, keeper)
         }
-        guard stored.isConfirmed(by: arrival.headers) else {
+        return try await confirmed(question, by: arrival, since: asked, begin, keeper, &seat, hear)
+    }
+
+    /// What a 304 makes of what is stored.
+    @inline(never)
+    private func confirmed(
+        _ question: Question,
+        by arrival: Arrival,
+        since asked: Int,
+        _ begin: Int64?,
+        _ keeper: PartialKeeper?,
+        _ seat: inout Seat,
+        _ hear: @escaping Flight.Hear
+    ) async throws(ConnectionError) -> Response {
+        guard let stored = question.stored, stored.isConfirmed(by: arrival.headers) else {
             keeper?.end()
-            question.passage.begin = begin
-            return try await replace(question, isPersonal: arrival.isPersonal, &seat, hear)
+            return try await replace(question, since: begin, isPersonal: arrival.isPersonal, &seat, hear)
         }
         let (confirmed, hasToGo) = confirm(stored, by: arrival, question.passage, since: asked)
         defer { if hasToGo, let key = question.passage.identity?.key { cache?.forget(key) } }
         // Whoever takes the body may take his time.
         seat.leave()
-        return try await hand(
-            confirmed, question.reader, from: .revalidated, question.passage, after: arrival.attempts)
+        let answer = Question(passage: question.passage, stored: confirmed, reader: question.reader)
+        return try await hand(answer, from: .revalidated, after: arrival.attempts)
     }
 
     private func arrival(
@@ -228,14 +253,13 @@ extension Pipeline {
     private func order(
         for question: Question,
         _ request: TransportRequest,
-        _ policy: RetryPolicy,
-        _ hear: @escaping @Sendable (ExchangeEvent) -> Void,
+        _ hear: @escaping Flight.Hear,
         _ keeper: PartialKeeper?
-    ) -> ExchangeOrder {
+    ) throws(ConnectionError) -> ExchangeOrder {
         let passage = question.passage
         return ExchangeOrder(
             request: request,
-            policy: policy,
+            policy: try policy(of: passage),
             origin: passage.place.origin,
             renewal: renewal(of: question),
             scope: passage.scope(in: activity),
@@ -243,7 +267,7 @@ extension Pipeline {
             bodyLimit: bodyLimit(of: passage),
             identity: passage.wire.identity,
             rules: environment.rules.adding(passage.wire),
-            isForeign: passage.isForeign,
+            isForeign: passage.marks.contains(.foreign),
             isUnderWay: passage.begin != nil,
             isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
             keeper: keeper,
@@ -255,7 +279,7 @@ extension Pipeline {
     /// The bytes of a body that are taken.
     func bodyLimit(of passage: Passage) -> Int {
         guard let limit = passage.bodyLimit else { return wire.bodyLimit }
-        return passage.isBehindSink ? min(limit, wire.bodyLimit) : limit
+        return passage.marks.contains(.behindSink) ? min(limit, wire.bodyLimit) : limit
     }
 
     /// `nil` where the request has no secret that could be made anew.
@@ -273,15 +297,17 @@ extension Pipeline {
     /// A 304 that speaks of another representation confirms nothing: the stored one goes, and is asked for anew, once and
     /// without conditions (RFC 9111 section 4.3.4).
     ///
-    /// - Parameter isPersonal: whether it was said to one alone, and what is stored may be right for others.
+    /// - Parameters:
+    ///   - begin: of the time that both have.
+    ///   - isPersonal: whether it was said to one alone, and what is stored may be right for others.
     private func replace(
         _ question: Question,
+        since begin: Int64?,
         isPersonal: Bool,
         _ seat: inout Seat,
-        _ hear: @escaping @Sendable (ExchangeEvent) -> Void
+        _ hear: @escaping Flight.Hear
     ) async throws(ConnectionError) -> Response {
         if !isPersonal, let key = question.passage.identity?.key { cache?.forget(key) }
-        let question = dated(question.unconditional)
-        return try await fly(question, try await self.request(for: question), &seat, hear)
+        return try await flyAnew(dated(question.unconditional(since: begin)), &seat, hear)
     }
 }

@@ -31,52 +31,59 @@ extension Pipeline {
         since landings: Int?
     ) async throws(ConnectionError) -> Response? {
         guard passage.identity != nil else { return try await load(&passage, &token) }
+        let (decision, question) = look(&passage, &token)
+        switch decision {
+        case .serve(let source): return try await hand(question, from: source)
+        case .serveStaleAndRefresh: return try await handStale(question)
+        case .fail: return passage.nothingStored
+        case .ask: break
+        }
+        guard let outcome = try await outcome(of: question, since: landings), !passage.asksAgain(after: outcome)
+        else { return nil }
+        token?.note(ActivityOutcome(outcome))
+        passage.goOn(after: outcome)
+        return try await settle(outcome, passage)
+    }
+
+    /// What is stored, what that leads to, and what a server is asked, where it is.
+    private func look(_ passage: inout Passage, _ token: inout ActivityToken?) -> (CacheDecision, Question) {
         let found = revocations
         let (stored, reader) = find(for: passage)
-        switch (CacheDecision(now: now(), stored: stored, policy: passage.policy), stored) {
-        case (.serve(let source), let stored?): return try await hand(stored, reader, from: source, passage)
-        case (.serveStaleAndRefresh, let stored?):
-            return try await handStale(stored, reader, passage, since: found)
-        case (.ask(let isConditional, _), _):
+        let decision = CacheDecision(now: now(), stored: stored, policy: passage.policy)
+        var isConditional = false
+        if case .ask(conditionally: let hasValidator, _) = decision {
             begin(&passage, &token)
-            let question = Question(
-                passage: passage, stored: stored, reader: reader, isConditional: isConditional, found: found)
-            guard let outcome = try await outcome(of: question, since: landings),
-                !passage.asksAgain(after: outcome)
-            else { return nil }
-            token?.note(ActivityOutcome(outcome))
-            passage.goOn(after: outcome)
-            return try await settle(outcome, passage)
-        default: return passage.nothingStored
+            isConditional = hasValidator
         }
+        let question = Question(
+            passage: passage, stored: stored, reader: reader, isConditional: isConditional, found: found)
+        return (decision, question)
     }
 
     /// Brings up to date what it hands out: behind the answer, and where its body is read in pieces, behind the last, because
     /// what comes takes the place of what is read.
-    private func handStale(
-        _ stored: StoredResponse,
-        _ reader: Boxed<BodyReader>,
-        _ passage: Passage,
-        since found: Int
-    ) async throws(ConnectionError) -> Response {
-        guard passage.asker.sink != nil else {
-            refresh(stored, passage, since: found)
-            return try await hand(stored, reader, from: .stale, passage)
+    @inline(never)
+    private func handStale(_ question: Question) async throws(ConnectionError) -> Response {
+        guard question.passage.asker.sink != nil else {
+            refresh(question)
+            return try await hand(question, from: .stale)
         }
         do throws(ConnectionError) {
-            let response = try await hand(stored, reader, from: .stale, passage)
-            refresh(stored, passage, since: found)
+            let response = try await hand(question, from: .stale)
+            refresh(question)
             return response
         } catch {
             // Of what cannot be read there is nothing to confirm, and it is looked up again.
-            if error.code != .unread { refresh(stored, passage, since: found) }
+            if error.code != .unread { refresh(question) }
             throw error
         }
     }
 
     /// What is stored; for a sink without the body, which it is handed in pieces.
     private func find(for passage: Passage) -> (stored: StoredResponse?, reader: Boxed<BodyReader>) {
-        guard let cache, let identity = passage.identity, !passage.isUnreadable else { return (nil, .none) }
+        guard let cache, let identity = passage.identity, !passage.marks.contains(.unreadable) else {
+            return (nil, .none)
+        }
         guard passage.asker.sink != nil else {
             let stored = cache.find(identity.key, request: identity.canonicalForm, url: identity.printableURL)
             return (stored, .none)
@@ -104,12 +111,22 @@ extension Pipeline {
 
     /// Obeys a policy that takes what is stored over a server that fails, where nobody has seen its answer begin.
     private func settle(_ outcome: Flight.Outcome, _ passage: Passage) async throws(ConnectionError) -> Response {
-        guard passage.policy.mode == .networkElseCache, passage.asker.sink?.isCommitted != true,
-            await isFailure(outcome, passage), case let (stored?, reader) = find(for: passage),
+        guard passage.policy.mode == .networkElseCache else { return try outcome.get() }
+        return try await settle(outcome, elseStored: passage)
+    }
+
+    @inline(never)
+    private func settle(
+        _ outcome: Flight.Outcome,
+        elseStored passage: Passage
+    ) async throws(ConnectionError) -> Response {
+        guard passage.asker.sink?.isCommitted != true, await isFailure(outcome, passage),
+            case let (stored?, reader) = find(for: passage),
             case .ask(_, elseStored: true) = CacheDecision(now: now(), stored: stored, policy: passage.policy)
         else { return try outcome.get() }
+        let question = Question(passage: passage, stored: stored, reader: reader)
         do throws(ConnectionError) {
-            return try await hand(stored, reader, from: .stale, passage, after: outcome.attempts)
+            return try await hand(question, from: .stale, after: outcome.attempts)
         } catch {
             // The server, which failed, is not asked all over again.
             guard error.code == .unread else { throw error }
@@ -144,24 +161,17 @@ extension Pipeline {
             && !lanes[request.lane].isSerial && !activity.isObserved
     }
 
-    private func refresh(_ stored: StoredResponse, _ passage: Passage, since found: Int) {
+    /// Brings what is stored up to date behind the answer.
+    private func refresh(_ question: Question) {
+        let passage = question.passage
         // Without a body beside it, it shares no flight: there is one at a time.
         let key = passage.asker.sink == nil ? nil : passage.identity?.key
         if let key, !bodilessRefreshes.withLock({ $0.insert(key).inserted }) { return }
-        var passage = passage
         let token = passage.begin(.refresh, in: activity)
-        passage.asker.standingPriority = passage.asker.priority
-        passage.asker.claim = nil
-        // Nobody waits for it.
-        passage.begin = nil
-        passage.asker.acceptance = passage.asker.acceptance?.withoutTrace
-        // It is collected, to be stored, and the caller's bound was one of what goes elsewhere.
-        passage.isBehindSink = passage.asker.sink != nil
-        passage.asker.sink = nil
-        passage.asker.request = token.id
-        let isConditional = stored.flags.contains(.hasValidator)
+        let isConditional = question.stored?.flags.contains(.hasValidator) ?? false
         let question = Question(
-            passage: passage, stored: stored, isConditional: isConditional, isAwaited: false, found: found)
+            passage: passage.behindAnswer(in: token.id), stored: question.stored, isConditional: isConditional,
+            isAwaited: false, found: question.found)
         refreshes.add { [self] in
             let outcome = try? await outcome(of: question, since: nil)
             if let key { _ = bodilessRefreshes.withLock { $0.remove(key) } }

@@ -8,12 +8,15 @@ extension Pipeline {
 
     /// Whether what a passage asks for was invalidated or erased since then.
     func isRevoked(_ passage: Passage, since instant: Int) -> Bool {
-        passage.subject.map { revoked.include($0, since: instant) } ?? false
+        guard revocations != instant, let subject = passage.subject else { return false }
+        return revoked.include(subject, since: instant)
     }
 
     /// Whether what a passage asks for was erased since then: what was asked for before that is not stored any more.
     func isErased(_ passage: Passage, since instant: Int) -> Bool {
-        guard let subject = passage.subject else { return false }
+        guard revocations != instant || forgotten.count != passage.epoch, let subject = passage.subject else {
+            return false
+        }
         return forgotten.has(passage) || revoked.include(subject, since: instant, onlyErasures: true)
     }
 

@@ -15,8 +15,7 @@ extension Pipeline {
         into sink: any BodySink,
         for asker: Asker = Asker()
     ) async throws(ConnectionError) -> Response {
-        var asker = asker
-        asker.sink = sink
+        let asker = asker.pouring(into: sink)
         do throws(ConnectionError) {
             let response = try await untransformed(request, asker)
             // Who transforms a response looks at its body.
@@ -28,18 +27,30 @@ extension Pipeline {
 
     /// Serves what is stored, its body as that of a server: a success into the sink, where there is one.
     ///
-    /// - Parameter reader: of the body, where that is not with it.
+    /// - Parameter question: with a reader of the body, where that is not with what is stored.
     /// - Throws: `unread` where the body cannot be read and nobody has seen its beginning.
     func hand(
-        _ stored: StoredResponse,
-        _ reader: Boxed<BodyReader>,
+        _ question: Question,
         from source: Response.Source,
-        _ passage: Passage,
         after attempts: [Attempt] = []
     ) async throws(ConnectionError) -> Response {
-        guard let sink = passage.asker.sink, let reader = reader.value else {
-            return serve(stored, from: source, passage, after: attempts)
+        guard let stored = question.stored else { return question.passage.nothingStored }
+        guard let sink = question.passage.asker.sink, let reader = question.reader.value else {
+            return serve(stored, from: source, question.passage, after: attempts)
         }
+        return try await pour(stored, reader, into: sink, from: source, question.passage, after: attempts)
+    }
+
+    // Not inlined: what few answers need would lie in the frames of all.
+    @inline(never)
+    private func pour(
+        _ stored: StoredResponse,
+        _ reader: BodyReader,
+        into sink: any BodySink,
+        from source: Response.Source,
+        _ passage: Passage,
+        after attempts: [Attempt]
+    ) async throws(ConnectionError) -> Response {
         let isSuccess = (200..<300).contains(stored.status)
         var pieces = StoredPieces(passage.wire.method == .head ? nil : reader, self, sink)
         try pieces.check(isSuccess ? sink.limit : Transfer.unpouredLimit)

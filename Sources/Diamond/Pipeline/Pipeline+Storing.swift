@@ -16,24 +16,29 @@ extension Pipeline {
     ) async throws(ConnectionError) -> Response {
         let (passage, response) = (question.passage, response(from: arrival, question.passage))
         if passage.identity == nil, !passage.wire.method.isSafe { await invalidate(after: arrival, passage) }
-        do throws(ConnectionError) { try await validate(response, passage) } catch {
-            await keeper?.discard()
-            throw error
-        }
+        // A redirect that is followed is not the answer.
+        if !wire.interceptors.isEmpty, !isFollowed(response, passage) { try await validate(response, passage, keeper) }
         guard cache != nil, passage.identity != nil, !isWorse(arrival, than: question.stored) else { return response }
-        if await isOfUse(response, passage) {
-            await store(arrival, question, since: asked, keeper)
-        } else {
+        if passage.asker.acceptance != nil, await !isOfUse(response, passage) {
             await keeper?.discard()
+        } else {
+            await store(arrival, question, since: asked, keeper)
         }
         return response
     }
 
-    /// A redirect that is followed is not the answer.
-    private func validate(_ response: Response, _ passage: Passage) async throws(ConnectionError) {
-        guard !wire.interceptors.isEmpty, !isFollowed(response, passage) else { return }
-        try await asideInFlight(passage.asker) { () async throws(ConnectionError) in
-            try await wire.interceptors.validate(response)
+    private func validate(
+        _ response: Response,
+        _ passage: Passage,
+        _ keeper: PartialKeeper?
+    ) async throws(ConnectionError) {
+        do throws(ConnectionError) {
+            try await asideInFlight(passage.asker) { () async throws(ConnectionError) in
+                try await wire.interceptors.validate(response)
+            }
+        } catch {
+            await keeper?.discard()
+            throw error
         }
     }
 
@@ -63,7 +68,6 @@ extension Pipeline {
     /// Whether it may be stored. That a status is an error for a typed call says nothing against keeping it: the rules of
     /// HTTP do.
     private func isOfUse(_ response: Response, _ passage: Passage) async -> Bool {
-        guard passage.asker.acceptance != nil else { return true }
         let refusal =
             wire.interceptors.isEmpty
             ? await self.refusal(of: response, passage)
@@ -98,17 +102,21 @@ extension Pipeline {
     }
 
     private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {
-        let passage = question.passage
-        guard let stored = decision(on: arrival, passage).stored, let new = passage.entry(stored),
-            !arrival.isPersonal, !isErased(passage, since: asked), !isOvertaken(new, passage, since: asked)
-        else {
+        guard let entry = entry(for: arrival, question.passage, since: asked) else {
             await keeper?.discard()
             return
         }
-        let entry = marked(new, passage, since: asked)
         let isWritten = await keeper?.finish(as: entry.stored) ?? false
         if !isWritten { cache?.store(entry, replacing: question.stored != nil) }
-        checkAgain(entry, passage, since: asked)
+        checkAgain(entry, question.passage, since: asked)
+    }
+
+    /// What is stored of an answer; `nil` where nothing may be.
+    private func entry(for arrival: Arrival, _ passage: Passage, since asked: Int) -> CacheEntry? {
+        guard let stored = decision(on: arrival, passage).stored, let new = passage.entry(stored),
+            !arrival.isPersonal, !isErased(passage, since: asked), !isOvertaken(new, passage, since: asked)
+        else { return nil }
+        return marked(new, passage, since: asked)
     }
 
     /// Whether what is stored was asked for after the change that has made this one stale.

@@ -102,22 +102,36 @@ final class Pipeline: Sendable {
         if asker.claim?.hasLanded(for: passage.identity?.key) != true {
             passage = passage.considering(wire.cookies, at: wire.date)
         }
-        passage.asker = asker
-        if let claim = asker.claim { passage.epoch = claim.epoch }
+        passage.begin(for: asker)
         // What begins where a server is asked; that of a connection has begun.
         var token: ActivityToken?
         defer { token?.end() }
-        var target: Request?
-        for _ in 0...redirectLimit {
+        var hops = 0
+        while true {
             let response = try await answer(&passage, &token)
-            guard let next = redirect(of: request, response, passage) else { return response }
-            target = next
-            passage = try Passage(next, behind: passage, since: response.ownBegin, rules: environment.rules)
-                .considering(wire.cookies, at: wire.date)
+            guard let next = try hop(behind: passage, response, of: request, hops) else { return response }
+            (passage, hops) = (next, hops + 1)
         }
-        let advice = "look where it leads, or raise the engine's redirectLimit"
-        let message = "\(target ?? request) was redirected more than \(redirectLimit) times: \(advice)"
-        throw ConnectionError(.badResponse, message)
+    }
+
+    /// Where a response leads.
+    ///
+    /// - Parameter hops: how many redirects were followed before.
+    /// - Returns: `nil` where it is the answer.
+    private func hop(
+        behind passage: Passage,
+        _ response: Response,
+        of request: Request,
+        _ hops: Int
+    ) throws(ConnectionError) -> Passage? {
+        guard let next = redirect(of: request, response, passage) else { return nil }
+        guard hops < redirectLimit else {
+            let advice = "look where it leads, or raise the engine's redirectLimit"
+            let message = "\(next) was redirected more than \(redirectLimit) times: \(advice)"
+            throw ConnectionError(.badResponse, message)
+        }
+        return try Passage(next, behind: passage, since: response.ownBegin, rules: environment.rules)
+            .considering(wire.cookies, at: wire.date)
     }
 
     /// What a response leads to, with all that the request says beside.
@@ -138,13 +152,14 @@ final class Pipeline: Sendable {
 
     /// Worked out once for a request and its copies, unless somebody has to be asked for whom it is, or a file for what it
     /// holds.
-    private func passage(
-        of request: Request,
-        _ asker: Asker = Asker()
-    ) async throws(ConnectionError) -> Passage {
+    private func passage(of request: Request, _ asker: Asker = Asker()) async throws(ConnectionError) -> Passage {
         if asker.gate != nil { return try Passage(request, rules: environment.rules, at: forgotten.count) }
         if let epoch = asker.resolvedAt { return try Passage(request, rules: environment.rules, at: epoch) }
         if let passage = try passageAtOnce(of: request) { return passage }
+        return try await askedPassage(of: request, asker)
+    }
+
+    private func askedPassage(of request: Request, _ asker: Asker) async throws(ConnectionError) -> Passage {
         let epoch = forgotten.count
         let resolved = try await aside(asker) { () async throws(ConnectionError) in
             try await environment.resolve(request, within: timeLeft(of: request))

@@ -39,14 +39,39 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let other = Code(description: "other")
     }
 
+    private struct Content: Sendable {
+        var code: Code
+        var message: String
+        var requestMayHaveBeenSent: Bool
+        var cause: (any Error)?
+    }
+
+    // Every step of an exchange has room for an error, and few have one.
+    private var content: Shared<Content>
+
     /// Which kind of failure it is: what is tried again goes by it.
-    public var code: Code
+    public var code: Code {
+        get { content.value.code }
+        set { content.change { $0.code = newValue } }
+    }
+
     /// What happened and what to do, in one line, without secrets.
-    public var message: String
+    public var message: String {
+        get { content.value.message }
+        set { content.change { $0.message = newValue } }
+    }
+
     /// Whether bytes of the request may have reached the server, so that repeating it could act twice.
-    public var requestMayHaveBeenSent: Bool
+    public var requestMayHaveBeenSent: Bool {
+        get { content.value.requestMayHaveBeenSent }
+        set { content.change { $0.requestMayHaveBeenSent = newValue } }
+    }
+
     /// The error of the library below, where it says more.
-    public var cause: (any Error)?
+    public var cause: (any Error)? {
+        get { content.value.cause }
+        set { content.change { $0.cause = newValue } }
+    }
 
     /// For transports of your own. Where it is not known that nothing was sent, say that it may have been.
     public init(
@@ -55,10 +80,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         requestMayHaveBeenSent: Bool = false,
         cause: (any Error)? = nil
     ) {
-        self.code = code
-        self.message = message
-        self.requestMayHaveBeenSent = requestMayHaveBeenSent
-        self.cause = cause
+        content = Shared(
+            Content(code: code, message: message, requestMayHaveBeenSent: requestMayHaveBeenSent, cause: cause))
     }
 
     init(bodyLargerThan limit: Int) {

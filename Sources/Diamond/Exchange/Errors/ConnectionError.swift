@@ -70,33 +70,72 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let other = Code(description: "other")
     }
 
+    private struct Content: Sendable {
+        var code: Code
+        var message: String
+        var cause: (any Error)?
+        var response: Response?
+        var attempts: [Attempt] = []
+        var jobID: Int64?
+        var ownEnd: Int64?
+        var ownBegin: Int64?
+    }
+
+    // Every step of a request has room for an error, and few have one.
+    private var content: Shared<Content>
+
     /// Which kind of failure it is.
-    public var code: Code
+    public var code: Code {
+        get { content.value.code }
+        set { content.change { $0.code = newValue } }
+    }
+
     /// What happened and what to do, in one line, without secrets.
-    public var message: String
+    public var message: String {
+        get { content.value.message }
+        set { content.change { $0.message = newValue } }
+    }
+
     /// The ``RequestError``, ``TransportError`` or `DecodingError` behind it.
-    public var cause: (any Error)?
+    public var cause: (any Error)? {
+        get { content.value.cause }
+        set { content.change { $0.cause = newValue } }
+    }
+
     /// The response, whole, where there is one that is not what was asked for.
     public var response: Response? {
-        get { boxedResponse.value }
-        set { boxedResponse = Boxed(newValue) }
+        get { content.value.response }
+        set { content.change { $0.response = newValue } }
     }
+
     /// The exchanges that failed, in order, with the reasons why another followed or none did; empty where there was none.
-    public var attempts: [Attempt] = []
+    public var attempts: [Attempt] {
+        get { content.value.attempts }
+        set { content.change { $0.attempts = newValue } }
+    }
+
     /// The job that the request is kept as; `nil` where it is not, or has to be sent no more.
-    public var jobID: Int64?
+    public var jobID: Int64? {
+        get { content.value.jobID }
+        set { content.change { $0.jobID = newValue } }
+    }
+
     /// Until when one who shared the exchange may ask again, by the clock of exchanges, because it came later than those whose
     /// time is up.
-    var ownEnd: Int64?
+    var ownEnd: Int64? {
+        get { content.value.ownEnd }
+        set { content.change { $0.ownEnd = newValue } }
+    }
+
     /// When its time began for that one, or for one that goes on where what is stored could not be read, by the same clock.
-    var ownBegin: Int64?
-    private var boxedResponse = Boxed<Response>.none
+    var ownBegin: Int64? {
+        get { content.value.ownBegin }
+        set { content.change { $0.ownBegin = newValue } }
+    }
 
     /// An error of an app's own, such as what an ``Interceptor`` throws or puts in place of another.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
-        self.code = code
-        self.message = message
-        self.cause = cause
+        content = Shared(Content(code: code, message: message, cause: cause))
     }
 
     public var description: String { message }

@@ -2,43 +2,41 @@ import HTTPTypes
 
 /// What cookies and interceptors may make of a request, and what that makes of its answer.
 extension ExchangeOrder {
-    /// The request as it goes out. A redirect to another origin takes no credential along, also none of theirs.
+    /// A request as it goes out.
+    struct Outgoing: Sendable {
+        var request: TransportRequest
+        /// Whether it is now one of somebody who is not named.
+        var isPersonal = false
+    }
+
+    /// A request with the cookies for its URL, also where a redirect has led to another origin: they are that one's. A request
+    /// with cookies of its own has no others.
     ///
     /// - Parameters:
-    ///   - outgoing: the order's, or one for the rest of its answer.
+    ///   - request: the order's, or one for the rest of its answer.
     ///   - wire: what the engine adds to all it sends.
-    ///   - attempt: 1 for the first.
-    /// - Returns: with it, whether it is now one of somebody who is not named.
-    func adapted(
-        _ outgoing: TransportRequest,
-        for wire: Exchange.Wire,
-        attempt: Int
-    ) async throws(ConnectionError) -> (TransportRequest, isPersonal: Bool) {
-        let cookies = cookies(for: outgoing, on: wire)
-        guard let cookies else { return try await adapted(outgoing, by: wire.interceptors, attempt) }
-        var sent = outgoing
+    func withCookies(_ request: TransportRequest, of wire: Exchange.Wire) -> Outgoing {
+        guard let jar = wire.cookies, request.headers[.cookie] == nil,
+            let cookies = jar.field(for: request.url, of: identity, at: wire.date)
+        else { return Outgoing(request: request) }
+        var sent = request
         sent.headers[.cookie] = cookies
-        let (request, isPersonal) = try await adapted(sent, by: wire.interceptors, attempt)
-        return (request, isPersonal || identity == nil)
+        return Outgoing(request: sent, isPersonal: identity == nil)
     }
 
-    /// Those for the URL, also where a redirect has led to another origin: they are that one's. A request with cookies of its
-    /// own has no others.
-    private func cookies(for request: TransportRequest, on wire: Exchange.Wire) -> String? {
-        guard let jar = wire.cookies, request.headers[.cookie] == nil else { return nil }
-        return jar.field(for: request.url, of: identity, at: wire.date)
-    }
-
-    private func adapted(
-        _ outgoing: TransportRequest,
+    /// What interceptors make of it. A redirect to another origin takes no credential along, also none of theirs.
+    ///
+    /// - Parameter attempt: 1 for the first.
+    func adapted(
+        _ outgoing: Outgoing,
         by interceptors: [any Interceptor],
-        _ attempt: Int
-    ) async throws(ConnectionError) -> (TransportRequest, isPersonal: Bool) {
-        guard !interceptors.isEmpty else { return (outgoing, false) }
-        var request = try await interceptors.adapt(outgoing, attempt: attempt)
-        let added = AddedCredentials(request, from: outgoing, rules)
-        if isForeign { added.takeBack(from: &request, to: outgoing, rules) }
+        attempt: Int
+    ) async throws(ConnectionError) -> Outgoing {
+        var request = try await interceptors.adapt(outgoing.request, attempt: attempt)
+        let added = AddedCredentials(request, from: outgoing.request, rules)
+        if isForeign { added.takeBack(from: &request, to: outgoing.request, rules) }
         // What is asked for without them is no answer to those who ask with them.
-        return (request, !added.isEmpty && (isForeign || identity == nil))
+        let isPersonal = !added.isEmpty && (isForeign || identity == nil)
+        return Outgoing(request: request, isPersonal: outgoing.isPersonal || isPersonal)
     }
 }

@@ -5,8 +5,8 @@ import Foundation
 /// Called by one exchange, in this order: ``left(for:)``, any number of ``begin(_:)`` with the pieces behind each, and
 /// ``keep(_:for:)`` where it ends without a whole answer.
 protocol PartialKeeping: AnyObject, Sendable {
-    /// What the one before has left; `nil` where there is nothing to go on with.
-    func left(for request: TransportRequest) async -> IncompleteArrival?
+    /// What the one before has left; `none` where there is nothing to go on with.
+    func left(for request: TransportRequest) async -> Boxed<IncompleteArrival>
 
     /// An answer begins that may be gone on with, or its rest: what is in it already was received before.
     func begin(_ incomplete: IncompleteArrival) async

@@ -17,9 +17,7 @@ final class Transfer: Sendable {
     struct Outcome: Sendable {
         var end: End
         /// What can be gone on with.
-        let left: Boxed<IncompleteArrival>
-
-        init(end: End, left: IncompleteArrival? = nil) { (self.end, self.left) = (end, Boxed(left)) }
+        var left = Boxed<IncompleteArrival>.none
     }
 
     /// For the rest, where something was received before.
@@ -29,7 +27,7 @@ final class Transfer: Sendable {
     let removals: Int?
     let isPersonal: Bool
     /// What was received before.
-    let before: IncompleteArrival?
+    let before: Boxed<IncompleteArrival>
     let keeper: (any PartialKeeping)?
     /// What has led to it.
     let history: RetryHistory
@@ -37,19 +35,18 @@ final class Transfer: Sendable {
     let wire: Exchange.Wire
     let meter: TransferMeter
 
-    /// - Parameter request: the order's as it goes out, or one for the rest.
+    /// - Parameter outgoing: the order's request, or one for the rest.
     init(
-        _ request: TransportRequest,
+        _ outgoing: ExchangeOrder.Outgoing,
         of order: ExchangeOrder,
         removals: Int?,
-        isPersonal: Bool,
-        before: IncompleteArrival?,
+        before: Boxed<IncompleteArrival>,
         keeper: (any PartialKeeping)?,
         history: RetryHistory,
         admission: CircuitBreaker.Admission,
         over wire: Exchange.Wire
     ) {
-        (self.request, self.removals, self.isPersonal) = (request, removals, isPersonal)
+        (request, isPersonal, self.removals) = (outgoing.request, outgoing.isPersonal, removals)
         (self.before, self.keeper, self.history, self.admission) = (before, keeper, history, admission)
         (self.order, self.wire) = (order, wire)
         meter = TransferMeter(request)
@@ -60,28 +57,41 @@ final class Transfer: Sendable {
         let sentAt = wire.now()
         do throws(TransportError) {
             let response = try await response(within: headLimit)
-            meter.arrive(response, to: request)
-            if let removals {
-                wire.cookies?.receive(
-                    response.headers, from: request.url, of: order.identity, since: removals, at: wire.date)
-            }
-            let head = Arrival(
-                status: response.status, headers: response.headers, body: Data(), sentAt: sentAt,
-                receivedAt: wire.now(), isPersonal: isPersonal, isPoured: isPoured(response.status))
+            let head = head(of: response, sentAt)
+            // Most are here to their ends with their heads: nothing of them can break any more.
+            if let whole = wholeAnswer(head, response.body) { return whole }
             return await receive(head, response.body)
         } catch {
             return Outcome(end: .failed(error, afterHead: false), left: before)
         }
     }
 
+    private func head(of response: TransportResponse, _ sentAt: Int64) -> Arrival {
+        meter.arrive(response, to: request)
+        if let removals {
+            wire.cookies?.receive(
+                response.headers, from: request.url, of: order.identity, since: removals, at: wire.date)
+        }
+        return Arrival(
+            status: response.status, headers: response.headers, body: Data(), sentAt: sentAt, receivedAt: wire.now(),
+            isPersonal: isPersonal, isPoured: isPoured(response.status))
+    }
+
+    private func wholeAnswer(_ head: Arrival, _ body: BodyStream) -> Outcome? {
+        guard case .none = before else { return nil }
+        return whole(head, body).map { Outcome(end: .arrived($0, answered: head.status)) }
+    }
+
+    // Not inlined: what answers need that come in parts would lie in the frames of all.
+    @inline(never)
     private func receive(_ head: Arrival, _ body: BodyStream) async -> Outcome {
-        guard let before else { return await receiveNew(head, body) }
+        guard let before = before.value else { return await receiveNew(head, body) }
         let decision = ContinuationDecision(
             before.continuation, from: before.received, status: head.status.code, headers: head.headers)
         switch decision {
         case .append: return await receiveParts(of: before.continued(by: head), body, head.status)
         case .complete: return Outcome(end: .arrived(before.completed(by: head), answered: head.status))
-        case .keep: return await receiveAll(head, body, left: before)
+        case .keep: return await receiveAll(head, body, left: self.before)
         case .replace:
             await keeper?.discard()
             return await receiveNew(head, body)
@@ -97,12 +107,11 @@ final class Transfer: Sendable {
         }
         if let arrival = whole(head, body) { return Outcome(end: .arrived(arrival, answered: head.status)) }
         guard order.isContinuable, let incomplete = IncompleteArrival(head) else {
-            return await receiveAll(head, body, left: nil)
+            return await receiveAll(head, body)
         }
         return await receiveParts(of: incomplete, body, head.status)
     }
 
-    /// An answer that is here to its end with its head: nothing of it can break any more.
     private func whole(_ head: Arrival, _ body: BodyStream) -> Arrival? {
         let limit = limit(of: head)
         guard !head.isPoured, meter.progress.expectedToReceive ?? 0 <= limit, let data = body.whole(upTo: limit)
@@ -113,7 +122,11 @@ final class Transfer: Sendable {
         return arrival
     }
 
-    private func receiveAll(_ head: Arrival, _ body: BodyStream, left: IncompleteArrival?) async -> Outcome {
+    private func receiveAll(
+        _ head: Arrival,
+        _ body: BodyStream,
+        left: Boxed<IncompleteArrival> = .none
+    ) async -> Outcome {
         var arrival = head
         do throws(TransportError) {
             if head.isPoured {
@@ -146,7 +159,7 @@ final class Transfer: Sendable {
             // What is too large once is so again, and behind what was not taken nothing can follow.
             let isOfUse = ![.bodyTooLarge, .notTaken].contains(error.code) && incomplete.isWorthKeeping
             if !isOfUse { await keeper?.discard() }
-            return Outcome(end: .failed(error, afterHead: true), left: isOfUse ? incomplete : nil)
+            return Outcome(end: .failed(error, afterHead: true), left: isOfUse ? .some(incomplete) : .none)
         }
         return await end(incomplete, answered)
     }
@@ -174,6 +187,6 @@ final class Transfer: Sendable {
         }
         let message = "the rest of the body ended \(missing) bytes early: try again"
         let error = TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
-        return Outcome(end: .failed(error, afterHead: true), left: incomplete)
+        return Outcome(end: .failed(error, afterHead: true), left: .some(incomplete))
     }
 }

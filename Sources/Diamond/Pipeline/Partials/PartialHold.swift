@@ -4,6 +4,7 @@ import DiamondSQLite
 final class PartialHold: Sendable {
     private struct State {
         var number: Int?
+        var hasBegun = false
         var isLeaving = false
         var isOver = false
     }
@@ -27,11 +28,15 @@ final class PartialHold: Sendable {
     /// - Returns: whether it is the one.
     func enter() -> Bool {
         state.withLock { state in
+            state.hasBegun = true
             guard !state.isOver, !state.isLeaving else { return state.number != nil }
             if state.number == nil { state.number = holders.enter(owner) }
             return state.number != nil
         }
     }
+
+    /// Whether it was to begin, as the one or beside another.
+    var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
     /// The exchange was canceled.
     func leave() {

@@ -32,22 +32,20 @@ actor PartialKeeper: PartialKeeping {
 
     // MARK: What is there
 
-    nonisolated func left(for request: TransportRequest) async -> IncompleteArrival? {
-        guard await hold.settle(), place.mayHaveKept else { return nil }
-        let (stored, kept) = (place.partial(), place.takeKept(for: request))
+    nonisolated func left(for request: TransportRequest) async -> Boxed<IncompleteArrival> {
         // Most find nothing, and need not come here for it.
-        guard stored != nil || kept != nil else { return nil }
-        return await take(stored?.partial, kept) ?? stored?.incomplete
+        guard await hold.settle(), place.mayHaveKept, let found = place.found(for: request) else { return .none }
+        return await take(found.value)
     }
 
-    /// - Returns: what the connection has kept itself.
-    private func take(_ stored: PartialBody?, _ kept: IncompleteArrival?) async -> IncompleteArrival? {
+    private func take(_ found: PartialPlace.Found) async -> Boxed<IncompleteArrival> {
         // Whoever comes next waits from now on, until it is put back.
         _ = hold.enter()
-        partial = stored
+        partial = found.stored?.partial
+        guard let kept = found.kept else { return Boxed(found.stored?.incomplete) }
         // Of two, the connection's own is the newer, and what the store has is another one, even where it is as long.
-        if kept != nil { await discard() }
-        return kept
+        await discardBegun()
+        return .some(kept)
     }
 
     // MARK: Receiving
@@ -82,7 +80,12 @@ actor PartialKeeper: PartialKeeping {
 
     // MARK: The end
 
-    func discard() async {
+    // Most have found nothing and begun nothing, and what they would finish is not here.
+    nonisolated func discard() async {
+        if hold.hasBegun { await discardBegun() }
+    }
+
+    private func discardBegun() async {
         await stopStoring()
         if let partial { await place.erase(partial) }
         partial = nil
@@ -133,10 +136,14 @@ actor PartialKeeper: PartialKeeping {
     /// Makes what was written the entry, where all of it was.
     ///
     /// - Returns: whether it is stored.
-    func finish(as stored: StoredResponse) async -> Bool {
+    nonisolated func finish(as stored: StoredResponse) async -> Bool {
         defer { hold.end() }
+        return hold.hasBegun ? await finishBegun(as: stored) : false
+    }
+
+    private func finishBegun(as stored: StoredResponse) async -> Bool {
         guard let writer, writer.size == stored.body.count else {
-            await discard()
+            await discardBegun()
             return false
         }
         (self.writer, partial) = (nil, nil)

@@ -50,9 +50,23 @@ struct PartialPlace: Sendable {
         pipeline.activity.report(.cacheFailed(reason: error.message))
     }
 
+    /// What was left for a request.
+    struct Found: Sendable {
+        /// In the store.
+        let stored: (partial: PartialBody, incomplete: IncompleteArrival)?
+        /// By the connection itself.
+        let kept: IncompleteArrival?
+    }
+
+    /// `nil` for nothing.
+    func found(for request: TransportRequest) -> Shared<Found>? {
+        let found = Found(stored: partial(), kept: takeKept(for: request))
+        return found.stored == nil && found.kept == nil ? nil : Shared(found)
+    }
+
     // MARK: The box
 
-    func takeKept(for request: TransportRequest) -> IncompleteArrival? {
+    private func takeKept(for request: TransportRequest) -> IncompleteArrival? {
         passage.asker.claim?.takeKept(for: request, where: isWanted)
     }
 

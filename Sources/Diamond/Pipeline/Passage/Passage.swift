@@ -42,37 +42,22 @@ struct Passage: Sendable {
         }
     }
 
+    /// What changes on the way.
+    private struct State: Sendable {
+        var marks: PassageMarks = []
+        var epoch: Int
+        var timeUp = Boxed<ConnectionError>.none
+        var begin: Int64?
+        var asker = Asker.nobody
+        var request: ActivityInterval.ID?
+    }
+
     private let content: Content
-    /// Whether nobody knows whose its answer is.
-    private var isNobodys = false
-    /// What ``Forgotten`` counted when it set out.
-    var epoch: Int
-    /// Whether a redirect has led away from the origin that was asked.
-    private(set) var isForeign = false
-    /// Whether a redirect has taken credentials away: what is asked for without them is no answer to those who ask with
-    /// them, though an identity makes one key of both.
-    private var isStripped = false
-    /// Whether it has waited for an exchange that turned out to be another's, which has counted its miss.
-    private(set) var asksAlone = false
-    /// Until when it waits, by the clock of exchanges, where it has waited for one that was not given its own time, and that has
-    /// counted its miss.
-    var ownEnd: Int64? { timeUp.value?.ownEnd }
-    /// What that one came to.
-    private(set) var timeUp = Boxed<ConnectionError>.none
-    /// Whether what is stored for it cannot be read: it is as good as nothing.
-    private(set) var isUnreadable = false
-    /// Whether a server was asked for it, which has counted its miss, and what that has confirmed could not be read.
-    private(set) var wasAsked = false
-    /// When the time of the request began, by the clock of exchanges, where a hop or a question before has begun it.
-    var begin: Int64?
-    /// Whether it is collected behind what went into a sink.
-    var isBehindSink = false
-    /// Who asks.
-    var asker = Asker()
+    private var state: Shared<State>
 
     init(_ request: borrowing Request, rules: KeyRules, at epoch: Int = 0) throws(ConnectionError) {
-        self.epoch = epoch
         do throws(RequestError) { content = try Content(request, rules) } catch { throw ConnectionError(error) }
+        state = Shared(State(epoch: epoch))
     }
 
     /// The next hop, where a redirect leads.
@@ -85,11 +70,13 @@ struct Passage: Sendable {
         rules: KeyRules
     ) throws(ConnectionError) {
         try self.init(request, rules: rules, at: last.epoch)
-        self.begin = last.begin ?? last.timeUp.value?.ownBegin ?? begin
-        asker = last.asker
         let isOtherOrigin = wire.url.origin != last.wire.url.origin
-        isForeign = last.isForeign || isOtherOrigin
-        isStripped = last.isStripped || isOtherOrigin && last.wire.hasCredentials(rules)
+        var next = State(marks: last.marks.intersection(.ofAllHops), epoch: last.epoch, asker: last.asker)
+        next.request = last.request
+        next.begin = last.begin ?? last.timeUp.value?.ownBegin ?? begin
+        if isOtherOrigin { next.marks.insert(.foreign) }
+        if isOtherOrigin, last.wire.hasCredentials(rules) { next.marks.insert(.stripped) }
+        state = Shared(next)
     }
 
     /// What was worked out before; `nil` where nothing was.
@@ -97,7 +84,7 @@ struct Passage: Sendable {
     /// - Parameter environment: the number of the one that it was worked out in.
     init?(known memory: RequestMemory, by environment: Int, at epoch: Int = 0) {
         guard let content = memory.value(by: environment, as: Content.self) else { return nil }
-        (self.content, self.epoch) = (content, epoch)
+        (self.content, state) = (content, Shared(State(epoch: epoch)))
     }
 
     func keep(in memory: RequestMemory, by environment: Int) { memory.keep(content, by: environment) }
@@ -116,10 +103,57 @@ struct Passage: Sendable {
     /// The URL that is sent, without user info and without secrets that are filled in later.
     var url: String { content.url }
     /// `nil` when the answer is this request's alone: the cache is neither read nor written, and no flight is shared.
-    var identity: Identity? { isNobodys || isStripped && wire.identity != nil ? nil : content.identity.value }
+    var identity: Identity? {
+        let isNobodys = marks.contains(.nobodys) || marks.contains(.stripped) && wire.identity != nil
+        return isNobodys ? nil : content.identity.value
+    }
     /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
     /// received of its answer can then be gone on with (RFC 9110 section 14.2).
     var isContinuable: Bool { content.isContinuable }
+    var marks: PassageMarks { state.value.marks }
+    /// What ``Forgotten`` counted when it set out.
+    var epoch: Int { state.value.epoch }
+    /// Who asks.
+    var asker: Asker { state.value.asker }
+    /// When the time of the request began, by the clock of exchanges, where a hop or a question before has begun it.
+    var begin: Int64? { state.value.begin }
+    /// What one came to that it has waited for, which was not given its own time, and has counted its miss.
+    var timeUp: Boxed<ConnectionError> { state.value.timeUp }
+    /// Until when it waits, by the clock of exchanges, where it has waited for such a one.
+    var ownEnd: Int64? { timeUp.value?.ownEnd }
+
+    /// What its exchanges belong to, once that has begun.
+    var request: ActivityInterval.ID? { state.value.request }
+
+    /// Sets out on somebody's behalf.
+    mutating func begin(for asker: Asker) {
+        state.change {
+            ($0.asker, $0.request) = (asker, asker.request)
+            if let claim = asker.claim { $0.epoch = claim.epoch }
+        }
+    }
+
+    /// What it belongs to has begun.
+    mutating func count(in request: ActivityInterval.ID) { state.change { $0.request = request } }
+
+    /// The same, its time begun.
+    func begun(at begin: Int64?) -> Passage { changed { $0.begin = begin } }
+
+    /// The same behind the answer, where nobody waits for it: what is collected then, to be stored, is bound by the engine
+    /// alone, where the caller's bound was one of what goes elsewhere.
+    func behindAnswer(in request: ActivityInterval.ID) -> Passage {
+        changed {
+            if $0.asker.sink != nil { $0.marks.insert(.behindSink) } else { $0.marks.remove(.behindSink) }
+            ($0.begin, $0.request) = (nil, request)
+            $0.asker = $0.asker.behindAnswer
+        }
+    }
+
+    private func changed(_ change: (inout State) -> Void) -> Passage {
+        var passage = self
+        passage.state.change(change)
+        return passage
+    }
 
     /// Whether the answer may be another's, too.
     private static func isKeyed(_ wire: WireRequest, _ policy: CachePolicy) -> Bool {
@@ -151,9 +185,7 @@ struct Passage: Sendable {
         guard let cookies, identity != nil, wire.identity == nil, wire.headers[.cookie] == nil,
             cookies.has(for: url, of: nil, at: now)
         else { return self }
-        var passage = self
-        passage.isNobodys = true
-        return passage
+        return changed { $0.marks.insert(.nobodys) }
     }
 
     /// Whether what it has waited for is not its answer, and it asks again: for itself where that was for another alone, and,
@@ -161,11 +193,11 @@ struct Passage: Sendable {
     mutating func asksAgain(after outcome: Flight.Outcome) -> Bool {
         guard case .failure(let error) = outcome else { return false }
         if error.code == .unshared {
-            asksAlone = true
+            state.change { $0.marks.insert(.asksAlone) }
             return true
         }
         guard ownEnd == nil, error.ownEnd != nil else { return false }
-        timeUp = .some(error)
+        state.change { $0.timeUp = .some(error) }
         return true
     }
 
@@ -173,14 +205,17 @@ struct Passage: Sendable {
     /// is found, else nothing.
     mutating func looksAgain(after error: ConnectionError) -> Bool {
         guard error.code == .unread else { return false }
-        if (error.cause as? CacheError)?.code != .entryGone { isUnreadable = true }
+        if (error.cause as? CacheError)?.code != .entryGone { state.change { $0.marks.insert(.unreadable) } }
         return true
     }
 
     /// Where what a server has confirmed could not be read, the next question has what is left of the time.
     mutating func goOn(after outcome: Flight.Outcome) {
         guard case .failure(let error) = outcome, error.code == .unread else { return }
-        (wasAsked, begin) = (true, begin ?? error.ownBegin)
+        state.change {
+            $0.marks.insert(.wasAsked)
+            $0.begin = $0.begin ?? error.ownBegin
+        }
     }
 
     /// Whether secrets are to be filled in, which could be made anew.

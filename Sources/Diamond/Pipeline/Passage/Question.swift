@@ -2,30 +2,65 @@ import Foundation
 import HTTPTypes
 
 /// What a server is asked for a passage: for what it has, or whether what is stored is still right.
-struct Question: Sendable {
-    var passage: Passage
+///
+/// A class, because every step to the answer has it.
+final class Question: Sendable {
+    let passage: Passage
     /// What an answer takes the place of.
-    var stored: StoredResponse?
+    let stored: StoredResponse?
     /// Of its body, where that is handed out in pieces.
-    var reader = Boxed<BodyReader>.none
+    let reader: Boxed<BodyReader>
     /// Whether the validators of what is stored go along.
-    var isConditional = false
+    let isConditional: Bool
     /// Whether somebody waits for the answer.
-    var isAwaited = true
+    let isAwaited: Bool
     /// How many ``Pipeline/revocations`` there were when the cache was asked.
-    var found = 0
+    let found: Int
     /// How often credentials had been made anew when its own were filled in.
-    var refreshes = 0
+    let refreshes: Int
     /// Whether what makes its own credentials anew asks it, and takes a 401 for an answer.
-    var isOfRefresh = false
+    let isOfRefresh: Bool
+
+    init(
+        passage: Passage,
+        stored: StoredResponse? = nil,
+        reader: Boxed<BodyReader> = .none,
+        isConditional: Bool = false,
+        isAwaited: Bool = true,
+        found: Int = 0,
+        refreshes: Int = 0,
+        isOfRefresh: Bool = false
+    ) {
+        (self.passage, self.stored, self.reader) = (passage, stored, reader)
+        (self.isConditional, self.isAwaited, self.found) = (isConditional, isAwaited, found)
+        (self.refreshes, self.isOfRefresh) = (refreshes, isOfRefresh)
+    }
 
     var validators: StoredResponse? { isConditional ? stored : nil }
 
-    /// The same without conditions.
-    var unconditional: Question { Question(passage: passage, stored: stored) }
+    /// The same without conditions, its time begun.
+    func unconditional(since begin: Int64?) -> Question {
+        Question(passage: passage.begun(at: begin), stored: stored)
+    }
 
     /// The same, with nothing stored.
     var unanswered: Question { Question(passage: passage, isAwaited: isAwaited) }
+
+    /// The same, with what is stored marked stale.
+    var outdated: Question {
+        var stored = stored
+        stored?.flags.insert(.invalidated)
+        return Question(
+            passage: passage, stored: stored, reader: reader, isConditional: isConditional, isAwaited: isAwaited,
+            found: found, refreshes: refreshes, isOfRefresh: isOfRefresh)
+    }
+
+    /// The same with credentials of this age.
+    func dated(_ refreshes: Int, isOfRefresh: Bool) -> Question {
+        Question(
+            passage: passage, stored: stored, reader: reader, isConditional: isConditional, isAwaited: isAwaited,
+            found: found, refreshes: refreshes, isOfRefresh: isOfRefresh)
+    }
 
     /// What others must ask to share the flight; `nil` where nobody can.
     ///
@@ -34,8 +69,9 @@ struct Question: Sendable {
     /// sink, what is kept to be sent later, and what a shared exchange waits for. So does what would bring a response to one
     /// that has no body beside it.
     func flightKey(_ request: TransportRequest, _ retry: RetryPolicy) -> FlightKey? {
+        let asker = passage.asker
         guard let identity = passage.identity, passage.policy.mode != .reload, !isOfRefresh,
-            passage.asker.sink == nil, passage.asker.gate == nil, !passage.asker.isInFlight, !passage.asksAlone,
+            asker.sink == nil, asker.gate == nil, !asker.isInFlight, !passage.marks.contains(.asksAlone),
             stored?.isWhole ?? true
         else { return nil }
         return FlightKey(

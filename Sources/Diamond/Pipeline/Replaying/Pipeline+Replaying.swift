@@ -15,14 +15,14 @@ extension Pipeline {
         }
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
-        var asker = asker
-        asker.gate = .open
-        guard request.replay.mode == .durable else { return try await keepingOnFailure(kept, draft, queue, asker) }
+        guard request.replay.mode == .durable else {
+            return try await keepingOnFailure(kept, draft, queue, asker.behind(.open))
+        }
         switch try await place(draft, ticket, in: queue) {
         case .queued(let id): throw ConnectionError(queued: id, kept)
         case .claimed(let job):
-            asker.gate = SendGate { await ticket.begin(job, in: queue) }
-            return try await sending(kept, job, ticket, queue, asker)
+            let gate = SendGate { await ticket.begin(job, in: queue) }
+            return try await sending(kept, job, ticket, queue, asker.behind(gate))
         }
     }
 
@@ -143,11 +143,10 @@ extension Pipeline {
         let statuses = statuses(of: request)
         let limit = request.retry?.attemptTimeout ?? Self.replayTimeout
         (request.replay, request.retry) = (.never, RetryPolicy(attempts: 1, attemptTimeout: limit, statuses: statuses))
-        var asker = Asker()
         // Asked last of all: who is signed in may have changed while it waited for its place.
         let (provider, refusal) = (environment.provider, Guarded<ReplayOutcome?>(nil))
         let identity = request.identity
-        asker.gate = SendGate { [request] in
+        let gate = SendGate { [request] in
             if let stranger = await Self.stranger(to: request, identity, provider) {
                 refusal.withLock { $0 = stranger }
                 return false
@@ -155,7 +154,7 @@ extension Pipeline {
             return await sending.begin()
         }
         do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, asker)
+            let response = try await plainResponse(to: request, Asker().behind(gate))
             return (ReplayOutcome(response, statuses: statuses, now: now()), .success(response))
         } catch {
             return (refusal.withLock { $0 } ?? outcome(of: error, request), .failure(error))

@@ -82,8 +82,7 @@ final class Handover: BodySink {
 
     private func run(_ request: Request, resolvedAt epoch: Int?, over pipeline: Pipeline) async {
         let outcome: Result<Response, ConnectionError>
-        var asker = Asker()
-        asker.resolvedAt = epoch
+        let asker = epoch.map { Asker().resolved(at: $0) } ?? Asker()
         do throws(ConnectionError) {
             outcome = .success(try await pipeline.pour(request, into: self, for: asker))
         } catch {
