@@ -38,13 +38,14 @@ struct ConnectionLife {
     private enum Phase { case ready, started, finished }
 
     private var phase = Phase.ready
-    private var pauses = 0
+    // Beside what is a byte, and as small as it may be: a queue may hold very many.
     /// Whether a run is under way, or about to be.
     private(set) var isUnderWay = false
     /// Whether the run is about to be taken up.
     private var awaitsRunner = false
     /// Whether the run does what cannot be taken back, and is let come to its end.
     private var isConcluding = false
+    private var pauses: UInt32 = 0
     /// What arrived while it was paused.
     private var held = Boxed<Outcome>.none
     private var settled = Boxed<Outcome>.none

@@ -12,12 +12,12 @@ struct Asker: Sendable {
         let isInFlight: Bool
     }
 
-    private var content: Shared<Content>
+    private var content: CopyOnWrite<Content>
 
     /// Nobody yet.
-    static let nobody = Asker(content: Shared(Content(isInFlight: false)))
+    static let nobody = Asker(content: CopyOnWrite(Content(isInFlight: false)))
 
-    private init(content: Shared<Content>) { self.content = content }
+    private init(content: CopyOnWrite<Content>) { self.content = content }
 
     init(
         claim: FlightClaim? = nil,
@@ -25,7 +25,7 @@ struct Asker: Sendable {
         ticket: ReplayTicket? = nil,
         request: ActivityInterval.ID? = nil
     ) {
-        content = Shared(
+        content = CopyOnWrite(
             Content(
                 claim: claim, acceptance: acceptance, ticket: ticket, request: request, isInFlight: Hook.isInFlight))
     }

@@ -10,7 +10,7 @@ extension Pipeline {
     func ask(_ question: Question, since landings: Int?) async throws(ConnectionError) -> Flight.Outcome? {
         let question = dated(question)
         let request = try await request(for: question)
-        switch flight(for: question, request, since: landings) {
+        switch way(to: question, request, since: landings) {
         case .own: return .success(try await alone(question, request))
         case .gone: return nil
         case .shared(let flight): return try await join(flight, question)
@@ -26,8 +26,9 @@ extension Pipeline {
         case gone
     }
 
-    /// The one that is under way for what is asked, unless what it brings was invalidated since it began, or a new one.
-    private func flight(for question: Question, _ request: TransportRequest, since landings: Int?) -> Way {
+    /// Where others may share it the flight that is under way, unless what it brings was invalidated since it began, or a new
+    /// one.
+    private func way(to question: Question, _ request: TransportRequest, since landings: Int?) -> Way {
         guard let key = question.flightKey(request, question.passage.retry ?? retry) else { return .own }
         let flight = flights.flight(for: key, since: landings) {
             isRevoked(question.passage, since: $0.revocations)
@@ -154,160 +155,5 @@ extension Pipeline {
         }
         let wire = try await environment.fill(passage.wire, within: left)
         return try passage.transportRequest(wire, validators: question.validators)
-    }
-
-    /// One question and what becomes of its answer. Where that leads to another, both have one time.
-    private func fly(
-        _ question: Question,
-        _ request: TransportRequest,
-        _ seat: inout Seat,
-        _ hear: @escaping Flight.Hear
-    ) async throws(ConnectionError) -> Response {
-        let begin = begin(of: question.passage)
-        do throws(ConnectionError) {
-            var response = try await fly(question, request, since: begin, &seat, hear)
-            if begin != nil, isFollowed(response, question.passage) { response.ownBegin = begin }
-            return response
-        } catch {
-            guard error.code == .unread else { throw error }
-            var error = error
-            error.ownBegin = begin
-            throw error
-        }
-    }
-
-    /// The same for a question that takes the place of another.
-    // Not inlined: what few flights need would lie in the frames of all.
-    @inline(never)
-    private func flyAnew(
-        _ question: Question,
-        _ seat: inout Seat,
-        _ hear: @escaping Flight.Hear
-    ) async throws(ConnectionError) -> Response {
-        try await fly(question, try await request(for: question), &seat, hear)
-    }
-
-    private func fly(
-        _ question: Question,
-        _ request: TransportRequest,
-        since begin: Int64?,
-        _ seat: inout Seat,
-        _ hear: @escaping Flight.Hear
-    ) async throws(ConnectionError) -> Response {
-        let asked = revocations
-        // Erased while the question waited for its place, what was stored is not brought back by a confirmation.
-        guard question.stored == nil || !isErased(question.passage, since: question.found) else {
-            return try await flyAnew(dated(question.unanswered), &seat, hear)
-        }
-        // Marked stale while it waited, it is what was marked that is confirmed.
-        let question = isRevoked(question.passage, since: question.found) ? question.outdated : question
-        let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
-        let order = try order(for: question, request, hear, keeper)
-        let arrival = try await arrival(of: question, order, &seat)
-        guard !arrival.isPoured else { return await poured(arrival, question.passage) }
-        guard question.isConditional, question.stored != nil, arrival.status == .notModified else {
-            // Code of the app, which may send through this engine, and the disk need no place on the wire.
-            seat.leave()
-            return try await keep(arrival, question, since: asked, keeper)
-        }
-        return try await confirmed(question, by: arrival, since: asked, begin, keeper, &seat, hear)
-    }
-
-    /// What a 304 makes of what is stored.
-    @inline(never)
-    private func confirmed(
-        _ question: Question,
-        by arrival: Arrival,
-        since asked: Int,
-        _ begin: Int64?,
-        _ keeper: PartialKeeper?,
-        _ seat: inout Seat,
-        _ hear: @escaping Flight.Hear
-    ) async throws(ConnectionError) -> Response {
-        guard let stored = question.stored, stored.isConfirmed(by: arrival.headers) else {
-            keeper?.end()
-            return try await replace(question, since: begin, isPersonal: arrival.isPersonal, &seat, hear)
-        }
-        let (confirmed, hasToGo) = confirm(stored, by: arrival, question.passage, since: asked)
-        defer { if hasToGo, let key = question.passage.identity?.key { cache?.forget(key) } }
-        // Whoever takes the body may take his time.
-        seat.leave()
-        let answer = Question(passage: question.passage, stored: confirmed, reader: question.reader)
-        return try await hand(answer, from: .revalidated, after: arrival.attempts)
-    }
-
-    private func arrival(
-        of question: Question,
-        _ order: ExchangeOrder,
-        _ seat: inout Seat
-    ) async throws(ConnectionError) -> Arrival {
-        var exchange = Exchange(order, over: wire)
-        do throws(ConnectionError) {
-            return try await exchange.arrival(&seat)
-        } catch {
-            await invalidate(after: error, question.passage)
-            throw error
-        }
-    }
-
-    private func order(
-        for question: Question,
-        _ request: TransportRequest,
-        _ hear: @escaping Flight.Hear,
-        _ keeper: PartialKeeper?
-    ) throws(ConnectionError) -> ExchangeOrder {
-        let passage = question.passage
-        return ExchangeOrder(
-            request: request,
-            policy: try policy(of: passage),
-            origin: passage.place.origin,
-            renewal: renewal(of: question),
-            scope: passage.scope(in: activity),
-            hear: hear,
-            bodyLimit: bodyLimit(of: passage),
-            identity: passage.wire.identity,
-            rules: environment.rules.adding(passage.wire),
-            isForeign: passage.marks.contains(.foreign),
-            isUnderWay: passage.begin != nil,
-            isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
-            keeper: keeper,
-            pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) },
-            gate: passage.asker.gate
-        )
-    }
-
-    /// The bytes of a body that are taken.
-    func bodyLimit(of passage: Passage) -> Int {
-        guard let limit = passage.bodyLimit else { return wire.bodyLimit }
-        return passage.marks.contains(.behindSink) ? min(limit, wire.bodyLimit) : limit
-    }
-
-    /// `nil` where the request has no secret that could be made anew.
-    private func renewal(of question: Question) -> ExchangeOrder.Renewal? {
-        guard let credentialRefreshes, question.passage.hasNamedSecrets, !question.isOfRefresh else { return nil }
-        let (wire, instant) = (question.passage.wire, question.refreshes)
-        return ExchangeOrder.Renewal {
-            credentialRefreshes.allows(wire, since: instant)
-        } request: { [self] () async throws(ConnectionError) in
-            try await credentialRefreshes.refresh(wire, since: instant)
-            return try await request(for: question)
-        }
-    }
-
-    /// A 304 that speaks of another representation confirms nothing: the stored one goes, and is asked for anew, once and
-    /// without conditions (RFC 9111 section 4.3.4).
-    ///
-    /// - Parameters:
-    ///   - begin: of the time that both have.
-    ///   - isPersonal: whether it was said to one alone, and what is stored may be right for others.
-    private func replace(
-        _ question: Question,
-        since begin: Int64?,
-        isPersonal: Bool,
-        _ seat: inout Seat,
-        _ hear: @escaping Flight.Hear
-    ) async throws(ConnectionError) -> Response {
-        if !isPersonal, let key = question.passage.identity?.key { cache?.forget(key) }
-        return try await flyAnew(dated(question.unconditional(since: begin)), &seat, hear)
     }
 }

@@ -4,9 +4,9 @@ import HTTPTypes
 extension Pipeline {
     /// A server is asked: what is answered from the cache is not counted. What a connection asks is counted by that.
     func begin(_ passage: inout Passage, _ token: inout ActivityToken?) {
-        guard passage.request == nil else { return }
+        guard passage.parent == nil else { return }
         let begun = passage.begin(.request, in: activity)
-        passage.count(in: begun.id)
+        passage.belong(to: begun.id)
         token = begun
     }
 

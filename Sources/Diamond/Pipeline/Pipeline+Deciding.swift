@@ -31,12 +31,12 @@ extension Pipeline {
         since landings: Int?
     ) async throws(ConnectionError) -> Response? {
         guard passage.identity != nil else { return try await load(&passage, &token) }
-        let (decision, question) = look(&passage, &token)
-        switch decision {
-        case .serve(let source): return try await hand(question, from: source)
-        case .serveStaleAndRefresh: return try await handStale(question)
+        let question: Question
+        switch next(&passage, &token) {
+        case .hand(let stored, let source): return try await hand(stored, from: source, passage)
+        case .handStale(let stored, let found): return try await handStale(stored, passage, since: found)
         case .fail: return passage.nothingStored
-        case .ask: break
+        case .ask(let next): question = next
         }
         guard let outcome = try await outcome(of: question, since: landings), !passage.asksAgain(after: outcome)
         else { return nil }
@@ -45,55 +45,65 @@ extension Pipeline {
         return try await settle(outcome, passage)
     }
 
-    /// What is stored, what that leads to, and what a server is asked, where it is.
-    private func look(_ passage: inout Passage, _ token: inout ActivityToken?) -> (CacheDecision, Question) {
+    /// What a ``CacheDecision`` leads to.
+    private enum Step {
+        case hand(StoredAnswer, Response.Source)
+        /// - Parameter since: how many ``revocations`` there were when it was found.
+        case handStale(StoredAnswer, since: Int)
+        case ask(Question)
+        case fail
+    }
+
+    private func next(_ passage: inout Passage, _ token: inout ActivityToken?) -> Step {
         let found = revocations
-        let (stored, reader) = find(for: passage)
-        let decision = CacheDecision(now: now(), stored: stored, policy: passage.policy)
-        var isConditional = false
-        if case .ask(conditionally: let hasValidator, _) = decision {
+        let stored = find(for: passage)
+        switch (CacheDecision(now: now(), stored: stored?.response, policy: passage.policy), stored) {
+        case (.serve(let source), let stored?): return .hand(stored, source)
+        case (.serveStaleAndRefresh, let stored?): return .handStale(stored, since: found)
+        case (.ask(let isConditional, _), _):
             begin(&passage, &token)
-            isConditional = hasValidator
+            return .ask(Question(passage: passage, stored: stored, isConditional: isConditional, found: found))
+        default: return .fail
         }
-        let question = Question(
-            passage: passage, stored: stored, reader: reader, isConditional: isConditional, found: found)
-        return (decision, question)
     }
 
     /// Brings up to date what it hands out: behind the answer, and where its body is read in pieces, behind the last, because
     /// what comes takes the place of what is read.
+    // Not inlined: what few answers need would lie in the frames of all.
     @inline(never)
-    private func handStale(_ question: Question) async throws(ConnectionError) -> Response {
-        guard question.passage.asker.sink != nil else {
-            refresh(question)
-            return try await hand(question, from: .stale)
+    private func handStale(
+        _ stored: StoredAnswer,
+        _ passage: Passage,
+        since found: Int
+    ) async throws(ConnectionError) -> Response {
+        guard passage.asker.sink != nil else {
+            refresh(stored, passage, since: found)
+            return try await hand(stored, from: .stale, passage)
         }
         do throws(ConnectionError) {
-            let response = try await hand(question, from: .stale)
-            refresh(question)
+            let response = try await hand(stored, from: .stale, passage)
+            refresh(stored, passage, since: found)
             return response
         } catch {
             // Of what cannot be read there is nothing to confirm, and it is looked up again.
-            if error.code != .unread { refresh(question) }
+            if error.code != .unread { refresh(stored, passage, since: found) }
             throw error
         }
     }
 
     /// What is stored; for a sink without the body, which it is handed in pieces.
-    private func find(for passage: Passage) -> (stored: StoredResponse?, reader: Boxed<BodyReader>) {
-        guard let cache, let identity = passage.identity, !passage.marks.contains(.unreadable) else {
-            return (nil, .none)
-        }
+    private func find(for passage: Passage) -> StoredAnswer? {
+        guard let cache, let identity = passage.identity, !passage.marks.contains(.unreadable) else { return nil }
         guard passage.asker.sink != nil else {
             let stored = cache.find(identity.key, request: identity.canonicalForm, url: identity.printableURL)
-            return (stored, .none)
+            return stored.map { StoredAnswer($0) }
         }
         do throws(CacheError) {
             let reader = try cache.bodyReader(identity.key, request: identity.canonicalForm)
-            return (reader?.stored, Boxed(reader))
+            return reader.map { StoredAnswer($0.stored, .some($0)) }
         } catch {
             report(error)
-            return (nil, .none)
+            return nil
         }
     }
 
@@ -115,18 +125,19 @@ extension Pipeline {
         return try await settle(outcome, elseStored: passage)
     }
 
+    // Not inlined, as with what is stale.
     @inline(never)
     private func settle(
         _ outcome: Flight.Outcome,
         elseStored passage: Passage
     ) async throws(ConnectionError) -> Response {
         guard passage.asker.sink?.isCommitted != true, await isFailure(outcome, passage),
-            case let (stored?, reader) = find(for: passage),
-            case .ask(_, elseStored: true) = CacheDecision(now: now(), stored: stored, policy: passage.policy)
+            let stored = find(for: passage),
+            case .ask(_, elseStored: true) = CacheDecision(
+                now: now(), stored: stored.response, policy: passage.policy)
         else { return try outcome.get() }
-        let question = Question(passage: passage, stored: stored, reader: reader)
         do throws(ConnectionError) {
-            return try await hand(question, from: .stale, after: outcome.attempts)
+            return try await hand(stored, from: .stale, passage, after: outcome.attempts)
         } catch {
             // The server, which failed, is not asked all over again.
             guard error.code == .unread else { throw error }
@@ -141,37 +152,14 @@ extension Pipeline {
         return await refusal(of: response, passage)?.isFailure ?? false
     }
 
-    /// What lies in memory and may be served as it is, where no code of the app has a say: found without a wait, and within
-    /// what a change of threads alone would cost several times.
-    ///
-    /// - Returns: `nil` where it is another case, also one that fails.
-    func atHand(_ request: Request) -> Response? {
-        guard let cache, isPlain(request), let passage = try? passageAtOnce(of: request),
-            let identity = passage.identity,
-            let stored = cache.findAtHand(identity.key, request: identity.canonicalForm),
-            case .serve(let source) = CacheDecision(now: now(), stored: stored, policy: passage.policy),
-            redirectLimit == 0 || !(300..<400).contains(stored.status)
-        else { return nil }
-        return serve(stored, from: source, passage)
-    }
-
-    /// Whether nobody is asked or told about a request that the cache can answer, and its key is made of a few bytes.
-    private func isPlain(_ request: Request) -> Bool {
-        wire.interceptors.isEmpty && wire.cookies == nil && request.body == nil && !request.isKept
-            && !lanes[request.lane].isSerial && !activity.isObserved
-    }
-
-    /// Brings what is stored up to date behind the answer.
-    private func refresh(_ question: Question) {
-        let passage = question.passage
+    private func refresh(_ stored: StoredAnswer, _ passage: Passage, since found: Int) {
         // Without a body beside it, it shares no flight: there is one at a time.
         let key = passage.asker.sink == nil ? nil : passage.identity?.key
         if let key, !bodilessRefreshes.withLock({ $0.insert(key).inserted }) { return }
         let token = passage.begin(.refresh, in: activity)
-        let isConditional = question.stored?.flags.contains(.hasValidator) ?? false
         let question = Question(
-            passage: passage.behindAnswer(in: token.id), stored: question.stored, isConditional: isConditional,
-            isAwaited: false, found: question.found)
+            passage: passage.behindAnswer(in: token.id), stored: StoredAnswer(stored.response),
+            isConditional: stored.response.flags.contains(.hasValidator), isAwaited: false, found: found)
         refreshes.add { [self] in
             let outcome = try? await outcome(of: question, since: nil)
             if let key { _ = bodilessRefreshes.withLock { $0.remove(key) } }
@@ -195,20 +183,6 @@ extension Pipeline {
             token?.note(ActivityOutcome(error))
             throw error
         }
-    }
-
-    func serve(
-        _ stored: StoredResponse,
-        from source: Response.Source,
-        _ passage: Passage,
-        after attempts: [Attempt] = []
-    ) -> Response {
-        activity.report(.hit(source))
-        if let key = passage.identity?.key { cache?.count(source, of: stored, under: key) }
-        let isHead = passage.wire.method == .head
-        var response = stored.response(from: source, at: now(), url: passage.url, isHead: isHead)
-        response.attempts = attempts
-        return response
     }
 }
 

@@ -27,18 +27,17 @@ extension Pipeline {
 
     /// Serves what is stored, its body as that of a server: a success into the sink, where there is one.
     ///
-    /// - Parameter question: with a reader of the body, where that is not with what is stored.
     /// - Throws: `unread` where the body cannot be read and nobody has seen its beginning.
     func hand(
-        _ question: Question,
+        _ stored: StoredAnswer,
         from source: Response.Source,
+        _ passage: Passage,
         after attempts: [Attempt] = []
     ) async throws(ConnectionError) -> Response {
-        guard let stored = question.stored else { return question.passage.nothingStored }
-        guard let sink = question.passage.asker.sink, let reader = question.reader.value else {
-            return serve(stored, from: source, question.passage, after: attempts)
+        guard let sink = passage.asker.sink, let reader = stored.reader.value else {
+            return serve(stored.response, from: source, passage, after: attempts)
         }
-        return try await pour(stored, reader, into: sink, from: source, question.passage, after: attempts)
+        return try await pour(stored.response, reader, into: sink, from: source, passage, after: attempts)
     }
 
     // Not inlined: what few answers need would lie in the frames of all.

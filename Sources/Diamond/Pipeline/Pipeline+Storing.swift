@@ -18,7 +18,8 @@ extension Pipeline {
         if passage.identity == nil, !passage.wire.method.isSafe { await invalidate(after: arrival, passage) }
         // A redirect that is followed is not the answer.
         if !wire.interceptors.isEmpty, !isFollowed(response, passage) { try await validate(response, passage, keeper) }
-        guard cache != nil, passage.identity != nil, !isWorse(arrival, than: question.stored) else { return response }
+        guard cache != nil, passage.identity != nil, !isWorse(arrival, than: question.stored?.response)
+        else { return response }
         if passage.asker.acceptance != nil, await !isOfUse(response, passage) {
             await keeper?.discard()
         } else {

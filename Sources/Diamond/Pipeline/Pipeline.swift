@@ -102,14 +102,14 @@ final class Pipeline: Sendable {
         if asker.claim?.hasLanded(for: passage.identity?.key) != true {
             passage = passage.considering(wire.cookies, at: wire.date)
         }
-        passage.begin(for: asker)
+        passage.setOut(for: asker)
         // What begins where a server is asked; that of a connection has begun.
         var token: ActivityToken?
         defer { token?.end() }
         var hops = 0
         while true {
             let response = try await answer(&passage, &token)
-            guard let next = try hop(behind: passage, response, of: request, hops) else { return response }
+            guard let next = try next(after: response, to: request, behind: passage, hops) else { return response }
             (passage, hops) = (next, hops + 1)
         }
     }
@@ -118,10 +118,10 @@ final class Pipeline: Sendable {
     ///
     /// - Parameter hops: how many redirects were followed before.
     /// - Returns: `nil` where it is the answer.
-    private func hop(
+    private func next(
+        after response: Response,
+        to request: Request,
         behind passage: Passage,
-        _ response: Response,
-        of request: Request,
         _ hops: Int
     ) throws(ConnectionError) -> Passage? {
         guard let next = redirect(of: request, response, passage) else { return nil }

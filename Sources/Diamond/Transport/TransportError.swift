@@ -47,7 +47,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     }
 
     // Every step of an exchange has room for an error, and few have one.
-    private var content: Shared<Content>
+    private var content: CopyOnWrite<Content>
 
     /// Which kind of failure it is: what is tried again goes by it.
     public var code: Code {
@@ -80,7 +80,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         requestMayHaveBeenSent: Bool = false,
         cause: (any Error)? = nil
     ) {
-        content = Shared(
+        content = CopyOnWrite(
             Content(code: code, message: message, requestMayHaveBeenSent: requestMayHaveBeenSent, cause: cause))
     }
 

@@ -82,7 +82,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     }
 
     // Every step of a request has room for an error, and few have one.
-    private var content: Shared<Content>
+    private var content: CopyOnWrite<Content>
 
     /// Which kind of failure it is.
     public var code: Code {
@@ -135,7 +135,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
 
     /// An error of an app's own, such as what an ``Interceptor`` throws or puts in place of another.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
-        content = Shared(Content(code: code, message: message, cause: cause))
+        content = CopyOnWrite(Content(code: code, message: message, cause: cause))
     }
 
     public var description: String { message }

@@ -34,8 +34,8 @@ actor PartialKeeper: PartialKeeping {
 
     nonisolated func left(for request: TransportRequest) async -> Boxed<IncompleteArrival> {
         // Most find nothing, and need not come here for it.
-        guard await hold.settle(), place.mayHaveKept, let found = place.found(for: request) else { return .none }
-        return await take(found.value)
+        guard await hold.settle(), place.mayHaveKept, let found = place.found(for: request).value else { return .none }
+        return await take(found)
     }
 
     private func take(_ found: PartialPlace.Found) async -> Boxed<IncompleteArrival> {
@@ -80,7 +80,7 @@ actor PartialKeeper: PartialKeeping {
 
     // MARK: The end
 
-    // Most have found nothing and begun nothing, and what they would finish is not here.
+    // Most have found nothing and begun nothing, and need not come here for it.
     nonisolated func discard() async {
         if hold.hasBegun { await discardBegun() }
     }
@@ -138,6 +138,7 @@ actor PartialKeeper: PartialKeeping {
     /// - Returns: whether it is stored.
     nonisolated func finish(as stored: StoredResponse) async -> Bool {
         defer { hold.end() }
+        // As with what is to be discarded.
         return hold.hasBegun ? await finishBegun(as: stored) : false
     }
 

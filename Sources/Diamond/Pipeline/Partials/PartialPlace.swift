@@ -3,6 +3,14 @@ import HTTPTypes
 
 /// Where a keeper finds and puts what belongs to one request: the store's partial entry, and the connection's box.
 struct PartialPlace: Sendable {
+    /// What was left for a request.
+    struct Found: Sendable {
+        /// In the store.
+        let stored: (partial: PartialBody, incomplete: IncompleteArrival)?
+        /// By the connection itself.
+        let kept: IncompleteArrival?
+    }
+
     private let passage: Passage
     private let pipeline: Pipeline
     /// Whether an entry that was there is no longer right.
@@ -50,18 +58,9 @@ struct PartialPlace: Sendable {
         pipeline.activity.report(.cacheFailed(reason: error.message))
     }
 
-    /// What was left for a request.
-    struct Found: Sendable {
-        /// In the store.
-        let stored: (partial: PartialBody, incomplete: IncompleteArrival)?
-        /// By the connection itself.
-        let kept: IncompleteArrival?
-    }
-
-    /// `nil` for nothing.
-    func found(for request: TransportRequest) -> Shared<Found>? {
+    func found(for request: TransportRequest) -> Boxed<Found> {
         let found = Found(stored: partial(), kept: takeKept(for: request))
-        return found.stored == nil && found.kept == nil ? nil : Shared(found)
+        return found.stored == nil && found.kept == nil ? .none : .some(found)
     }
 
     // MARK: The box

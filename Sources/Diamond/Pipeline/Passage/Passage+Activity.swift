@@ -5,7 +5,7 @@ extension Passage {
         ActivityScope(
             activity: activity,
             subject: activitySubject,
-            parent: request,
+            parent: parent,
             method: wire.method,
             url: url,
             rules: wire.rules

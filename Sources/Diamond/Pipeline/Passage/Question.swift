@@ -7,9 +7,7 @@ import HTTPTypes
 final class Question: Sendable {
     let passage: Passage
     /// What an answer takes the place of.
-    let stored: StoredResponse?
-    /// Of its body, where that is handed out in pieces.
-    let reader: Boxed<BodyReader>
+    let stored: StoredAnswer?
     /// Whether the validators of what is stored go along.
     let isConditional: Bool
     /// Whether somebody waits for the answer.
@@ -23,20 +21,19 @@ final class Question: Sendable {
 
     init(
         passage: Passage,
-        stored: StoredResponse? = nil,
-        reader: Boxed<BodyReader> = .none,
+        stored: StoredAnswer? = nil,
         isConditional: Bool = false,
         isAwaited: Bool = true,
         found: Int = 0,
         refreshes: Int = 0,
         isOfRefresh: Bool = false
     ) {
-        (self.passage, self.stored, self.reader) = (passage, stored, reader)
+        (self.passage, self.stored) = (passage, stored)
         (self.isConditional, self.isAwaited, self.found) = (isConditional, isAwaited, found)
         (self.refreshes, self.isOfRefresh) = (refreshes, isOfRefresh)
     }
 
-    var validators: StoredResponse? { isConditional ? stored : nil }
+    var validators: StoredResponse? { isConditional ? stored?.response : nil }
 
     /// The same without conditions, its time begun.
     func unconditional(since begin: Int64?) -> Question {
@@ -48,17 +45,15 @@ final class Question: Sendable {
 
     /// The same, with what is stored marked stale.
     var outdated: Question {
-        var stored = stored
-        stored?.flags.insert(.invalidated)
-        return Question(
-            passage: passage, stored: stored, reader: reader, isConditional: isConditional, isAwaited: isAwaited,
+        Question(
+            passage: passage, stored: stored?.outdated, isConditional: isConditional, isAwaited: isAwaited,
             found: found, refreshes: refreshes, isOfRefresh: isOfRefresh)
     }
 
     /// The same with credentials of this age.
     func dated(_ refreshes: Int, isOfRefresh: Bool) -> Question {
         Question(
-            passage: passage, stored: stored, reader: reader, isConditional: isConditional, isAwaited: isAwaited,
+            passage: passage, stored: stored, isConditional: isConditional, isAwaited: isAwaited,
             found: found, refreshes: refreshes, isOfRefresh: isOfRefresh)
     }
 
@@ -72,7 +67,7 @@ final class Question: Sendable {
         let asker = passage.asker
         guard let identity = passage.identity, passage.policy.mode != .reload, !isOfRefresh,
             asker.sink == nil, asker.gate == nil, !asker.isInFlight, !passage.marks.contains(.asksAlone),
-            stored?.isWhole ?? true
+            stored?.response.isWhole ?? true
         else { return nil }
         return FlightKey(
             identity.key,

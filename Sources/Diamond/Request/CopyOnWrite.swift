@@ -1,5 +1,5 @@
 /// A value that is large, and handed on more often than it is changed: one word, the same for its copies until one changes.
-struct Shared<Value: Sendable>: Sendable {
+struct CopyOnWrite<Value: Sendable>: Sendable {
     // `@unchecked Sendable`: changed only where nobody else has it.
     private final class Box: @unchecked Sendable {
         var value: Value

@@ -1,0 +1,39 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite("Values behind one reference")
+struct CopyOnWriteTests {
+    @Test func `change without their copies`() {
+        let first = CopyOnWrite([1])
+        var second = first
+        second.change { $0.append(2) }
+        let third = second
+        second.change { $0.append(3) }
+        #expect(first.value == [1] && third.value == [1, 2] && second.value == [1, 2, 3])
+    }
+
+    @Test func `are errors of a request, each with its own story`() {
+        let first = ConnectionError(.timedOut, "late")
+        var second = first
+        (second.code, second.message, second.jobID) = (.queued, "kept", 7)
+        (second.ownBegin, second.ownEnd, second.response) = (1, 2, Response(status: .ok))
+        second.attempts = [Attempt(number: 1, startedAt: Date(milliseconds: 0), outcome: .answered(.ok))]
+        second.cause = TransportError(.timedOut, "late")
+        #expect(first.code == .timedOut && first.message == "late" && first.jobID == nil && first.cause == nil)
+        #expect(first.ownBegin == nil && first.ownEnd == nil && first.response == nil && first.attempts.isEmpty)
+        #expect(second.code == .queued && second.message == "kept" && second.jobID == 7)
+        #expect(second.ownBegin == 1 && second.ownEnd == 2 && second.response?.status == .ok)
+    }
+
+    @Test func `are errors of an exchange`() {
+        let first = TransportError(.timedOut, "late")
+        var second = first
+        (second.code, second.message, second.requestMayHaveBeenSent) = (.closed, "closed", true)
+        second.cause = first
+        #expect(first.code == .timedOut && first.message == "late" && !first.requestMayHaveBeenSent)
+        #expect(first.cause == nil && second.cause != nil && second.code == .closed && second.requestMayHaveBeenSent)
+    }
+}
