@@ -23,6 +23,8 @@ final class Flight: Sendable {
         var hear: Hear?
         /// From when on its time counts, by the clock; `nil` for the flight's begin.
         var since: Int64?
+        /// What he is still to be told by who tells him what he has missed; `nil` where he knows all.
+        var untold: [ExchangeEvent]?
     }
 
     fileprivate struct State {
@@ -36,9 +38,8 @@ final class Flight: Sendable {
         var begin: Int64?
         /// Whether it has waited for its place.
         var wasAwaited = false
-        /// What a passenger who comes later has missed.
-        var lastEvent: ExchangeEvent?
-        var meter: TransferMeter?
+        /// What a passenger who comes later has missed, in its order: the last meter, and the last of all else.
+        var missed: (older: ExchangeEvent?, newer: ExchangeEvent?)
     }
 
     private let state = Guarded(State())
@@ -98,9 +99,14 @@ final class Flight: Sendable {
         guard let boarding else { return nil }
         if boarding.number == 1 { begin(priority, isAtOnce: isAtOnce) }
         if let number = boarding.raised { lanes.change(number, to: priority) }
-        if let meter = boarding.meter { hear?(.began(meter)) }
-        if let event = boarding.missed { hear?(event) }
+        if boarding.isBehind, let hear { tellMissed(to: boarding.number, hear) }
         return boarding.number
+    }
+
+    /// Tells a passenger what he has missed, and then what happens meanwhile: who reports that leaves it to this, or it
+    /// could be heard first.
+    private func tellMissed(to number: Int, _ hear: Hear) {
+        while let event = state.withLock({ $0.takeUntold(of: number) }) { hear(event) }
     }
 
     /// Waits for the outcome; canceling the waiting task leaves the flight.
@@ -202,10 +208,7 @@ final class Flight: Sendable {
 
     @Sendable private func report(_ event: ExchangeEvent) {
         if case .personal = event { return dismissOthers() }
-        let passengers = state.withLock { state in
-            if case .began(let meter) = event { state.meter = meter } else { state.lastEvent = event }
-            return Array(state.passengers.values)
-        }
+        let passengers = state.withLock { $0.note(event) }
         for passenger in passengers { passenger.hear?(event) }
     }
 
@@ -266,8 +269,8 @@ extension Flight.State {
         var number: Int
         /// What waits in line, where it has become more urgent.
         var raised: SlotNumber?
-        var missed: ExchangeEvent?
-        var meter: TransferMeter?
+        /// Whether he has missed something.
+        var isBehind: Bool
     }
 
     /// - Returns: `nil` where it is over.
@@ -280,9 +283,29 @@ extension Flight.State {
         guard !isPersonal else { return nil }
         var passenger = passenger
         if begin != nil, passenger.since == nil { passenger.since = clock.uptime() }
+        let isBehind = passenger.hear != nil && missed.newer != nil
+        if isBehind { passenger.untold = [missed.older, missed.newer].compactMap(\.self) }
         count += 1
         passengers[count] = passenger
-        return Boarding(number: count, raised: raise(to: priority), missed: lastEvent, meter: meter)
+        return Boarding(number: count, raised: raise(to: priority), isBehind: isBehind)
+    }
+
+    /// - Returns: who is to be told at once. Who is being told what he has missed hears it after that.
+    fileprivate mutating func note(_ event: ExchangeEvent) -> [Flight.Aboard] {
+        if let newer = missed.newer, newer.isBegin != event.isBegin { missed.older = newer }
+        missed.newer = event
+        var told: [Flight.Aboard] = []
+        for (number, passenger) in passengers {
+            if passenger.untold == nil { told.append(passenger) } else { passengers[number]?.untold?.append(event) }
+        }
+        return told
+    }
+
+    /// - Returns: the next that a passenger is to be told; `nil` where he knows all, or has left.
+    fileprivate mutating func takeUntold(of number: Int) -> ExchangeEvent? {
+        guard let untold = passengers[number]?.untold else { return nil }
+        passengers[number]?.untold = untold.isEmpty ? nil : Array(untold.dropFirst())
+        return untold.first
     }
 
     /// All but the first of those who are aboard.
@@ -301,4 +324,8 @@ extension Flight.State {
         if case .waiting(let number) = phase { return number }
         return nil
     }
+}
+
+extension ExchangeEvent {
+    fileprivate var isBegin: Bool { if case .began = self { true } else { false } }
 }
