@@ -22,8 +22,8 @@ import HTTPTypes
 public final class CookieJar: Sendable {
     private struct State {
         var shelves: [String?: CookieShelf] = [:]
-        /// How often each was emptied.
-        var removals: [String?: Int] = [:]
+        /// Those that were emptied lately. What was under way for longer than that counts as from before.
+        var removals = RecentLog<String?>()
     }
 
     private let state = Guarded(State())
@@ -55,14 +55,14 @@ public final class CookieJar: Sendable {
     public func removeAll(of identity: String?) {
         state.withLock { state in
             state.shelves[identity] = nil
-            state.removals[identity, default: 0] += 1
+            state.removals.append(identity)
         }
     }
 
     // MARK: On the way
 
-    /// How often the cookies of an identity were taken out, for ``receive(_:from:of:since:at:)``.
-    func removals(of identity: String?) -> Int { state.withLock { $0.removals[identity] ?? 0 } }
+    /// How often all cookies of somebody were taken out, for ``receive(_:from:of:since:at:)``.
+    var removals: Int { state.withLock { $0.removals.count } }
 
     /// Whether there is one for a URL.
     func has(for url: String, of identity: String?, at now: Date) -> Bool {
@@ -86,7 +86,7 @@ public final class CookieJar: Sendable {
         guard !fields.isEmpty, let origin = CookieOrigin(url) else { return }
         let cookies = fields.compactMap { SetCookie($0.value)?.cookie(from: origin, at: now) }
         state.withLock { state in
-            guard state.removals[identity] ?? 0 == removals else { return }
+            guard !state.removals.contains(since: removals, where: { $0 == identity }) else { return }
             for cookie in cookies {
                 state.shelves[identity, default: CookieShelf()].set(cookie, isTrusted: origin.isSecure, at: now)
             }

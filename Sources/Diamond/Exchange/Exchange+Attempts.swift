@@ -29,7 +29,7 @@ extension Exchange {
         keeper: (any PartialKeeping)? = nil
     ) async throws(ConnectionError) -> Launch {
         // Before its cookies are read: a session that ends from now on is not begun again by the answer.
-        let removals = wire.cookies?.removals(of: order.identity)
+        let removals = wire.cookies?.removals
         var outgoing = outgoing(behind: incomplete)
         if !wire.interceptors.isEmpty { outgoing = try await adapted(outgoing, number) }
         if outgoing.isPersonal { order.hear(.personal) }

@@ -13,7 +13,7 @@ import Testing
         _ fields: String..., from url: String = "https://www.example.com/a/b", of identity: String? = nil
     ) {
         let headers = HTTPFields(fields.map { HTTPField(name: .setCookie, value: $0) })
-        jar.receive(headers, from: url, of: identity, since: jar.removals(of: identity), at: clock.now)
+        jar.receive(headers, from: url, of: identity, since: jar.removals, at: clock.now)
     }
 
     private func field(_ url: String, of identity: String? = nil) -> String? {
@@ -71,10 +71,29 @@ import Testing
     }
 
     @Test func `keeps nothing that answers what was sent before it was emptied`() {
-        let removals = jar.removals(of: "anna")
+        let removals = jar.removals
         jar.removeAll(of: "anna")
         jar.receive([.setCookie: "a=1"], from: "https://h.x/", of: "anna", since: removals, at: clock.now)
         #expect(jar.cookies(of: "anna").isEmpty)
+    }
+
+    @Test(arguments: [nil, "otto"]) func `keeps what answers another than who was emptied`(identity: String?) {
+        let removals = jar.removals
+        jar.removeAll(of: "anna")
+        jar.receive([.setCookie: "a=1"], from: "https://h.x/", of: identity, since: removals, at: clock.now)
+        #expect(jar.cookies(of: identity).count == 1)
+    }
+
+    @Test(arguments: ["anna", "otto", nil])
+    func `takes for emptied whoever it can tell of no longer, and knows a bounded number`(identity: String?) {
+        let before = jar.removals
+        jar.removeAll(of: "anna")
+        let after = jar.removals
+        for number in 1...1000 { jar.removeAll(of: "\(number)") }
+        for (name, removals) in [("before", before), ("after", after)] {
+            jar.receive([.setCookie: "\(name)=1"], from: "https://h.x/", of: identity, since: removals, at: clock.now)
+        }
+        #expect(jar.cookies(of: identity).map(\.name) == ["after"])
     }
 
     @Test(arguments: [

@@ -23,7 +23,7 @@ final class Transfer: Sendable {
     /// For the rest, where something was received before.
     let request: TransportRequest
     let order: ExchangeOrder
-    /// How many sessions of its had ended when its cookies were read; `nil` without a jar.
+    /// How many sessions had ended when its cookies were read; `nil` without a jar.
     let removals: Int?
     let isPersonal: Bool
     /// What was received before.
