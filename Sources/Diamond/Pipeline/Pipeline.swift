@@ -192,9 +192,9 @@ final class Pipeline: Sendable {
     }
 
     func key(of request: Request) async throws(ConnectionError) -> RequestKey {
-        if let key = try await passage(of: request).identity?.key { return key }
-        let request = try await environment.resolve(request)
-        do { return try CanonicalForm(of: request, rules: environment.rules).key } catch {
+        let passage = try await passage(of: request)
+        if let key = passage.identity?.key { return key }
+        do { return try CanonicalForm(of: passage.wire, rules: environment.rules).key } catch {
             throw ConnectionError(error)
         }
     }

@@ -56,6 +56,40 @@ import Testing
         #expect(try await engine.key(of: request) != first)
     }
 
+    /// Says on whose behalf requests are, and counts how often it was asked.
+    private struct Registry: CredentialProvider {
+        let name: String?
+        let questions = Guarded(0)
+
+        func identity(for request: Request) async throws -> String? {
+            questions.withLock { $0 += 1 }
+            return name
+        }
+        func secret(_ name: String, for identity: String?) async throws -> String? { nil }
+    }
+
+    /// Each a request that something sets apart: of the first alone the answer may be another's.
+    private static let kinds: [(name: String, change: @Sendable (inout Request) -> Void)] = [
+        ("plain", { _ in }), ("post", { $0.method = .post }), ("noStore", { $0.cache = .noStore }),
+        ("no-store", { $0.headers[.cacheControl] = "no-store" }), ("condition", { $0.headers[.ifNoneMatch] = "\"1\"" }),
+        ("secret", { $0.credentials = [.bearer(.secret("token"))] }),
+    ]
+
+    @Test(arguments: kinds.indices, [nil, "anna"])
+    func `takes one question for whom the request is`(index: Int, identity: String?) async throws {
+        let registry = Registry(name: identity)
+        var configuration = Engine.Configuration(store: temporary.store)
+        (configuration.credentials, configuration.headers) = (registry, [:])
+        let engine = engine(configuration)
+        var request = Request("http://h/a")
+        Self.kinds[index].change(&request)
+        let key = try await engine.key(of: request)
+        #expect(registry.questions.withLock { $0 } == 1, "\(Self.kinds[index].name)")
+        request.identity = identity
+        let fresh = try CanonicalForm(of: request, rules: try #require(engine.cache).rules).key
+        #expect(key == fresh, "\(Self.kinds[index].name)")
+    }
+
     @Test func `leaves requests as equal as they were`() async throws {
         let (one, other) = (Request("http://h/"), Request("http://h/"))
         _ = try await engine().key(of: one)
