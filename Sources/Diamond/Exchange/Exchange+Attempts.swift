@@ -52,8 +52,7 @@ extension Exchange {
         guard let deadline = order.policy.deadline else {
             return try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
         }
-        let isUnderWay = order.isUnderWay || !history.attempts.isEmpty
-        let left = TimeLeft(deadline - elapsed, by: repetitions.clock, isUnderWay: isUnderWay)
+        let left = TimeLeft(deadline - elapsed, by: repetitions.clock, isUnderWay: !history.attempts.isEmpty)
         return try await left.value { [order, wire] () async throws(ConnectionError) in
             try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
         }

@@ -19,9 +19,6 @@ final class ExchangeOrder: Sendable {
     let rules: KeyRules
     /// Whether a redirect has led it away from the origin that was asked.
     let isForeign: Bool
-    /// Whether something of the request may have been sent before it, by the hop that a redirect has led here from. Known
-    /// where its time is limited.
-    let isUnderWay: Bool
     /// Whether an answer whose transfer breaks is gone on with, as far as that depends on the request.
     let isContinuable: Bool
     /// Keeps what has been received; `nil` where nobody asks for it behind this exchange.
@@ -42,7 +39,6 @@ final class ExchangeOrder: Sendable {
         identity: String?,
         rules: KeyRules,
         isForeign: Bool,
-        isUnderWay: Bool,
         isContinuable: Bool,
         keeper: (any PartialKeeping)?,
         pouring: Pouring?,
@@ -50,8 +46,7 @@ final class ExchangeOrder: Sendable {
     ) {
         (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
         (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)
-        (self.identity, self.rules, self.isForeign, self.isUnderWay) = (identity, rules, isForeign, isUnderWay)
-        self.isContinuable = isContinuable
+        (self.identity, self.rules, self.isForeign, self.isContinuable) = (identity, rules, isForeign, isContinuable)
         (self.keeper, self.pouring, self.gate) = (keeper, pouring, gate)
     }
 

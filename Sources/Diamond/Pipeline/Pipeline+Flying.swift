@@ -117,7 +117,6 @@ extension Pipeline {
             identity: passage.wire.identity,
             rules: environment.rules.adding(passage.wire),
             isForeign: passage.marks.contains(.foreign),
-            isUnderWay: passage.begin != nil,
             isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
             keeper: keeper,
             pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) },

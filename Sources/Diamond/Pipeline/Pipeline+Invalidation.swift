@@ -43,7 +43,8 @@ extension Pipeline {
         await invalidate(urls, passage)
     }
 
-    /// A request whose answer was lost may have acted: what it may have changed is asked for again.
+    /// A request whose answer was lost may have acted: what it may have changed is asked for again. Of a hop behind a redirect
+    /// that is so where that hop was sent; what one before may have changed, its redirect has made stale.
     func invalidate(after error: ConnectionError, _ passage: Passage) async {
         // The cause is the last attempt's; where there is none, it ended between two.
         let failure = error.cause as? TransportError

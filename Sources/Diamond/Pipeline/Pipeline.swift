@@ -106,11 +106,17 @@ final class Pipeline: Sendable {
         // What begins where a server is asked; that of a connection has begun.
         var token: ActivityToken?
         defer { token?.end() }
-        var hops = 0
+        var (hops, wasAnswered) = (0, false)
         while true {
-            let response = try await answer(&passage, &token)
-            guard let next = try next(after: response, to: request, behind: passage, hops) else { return response }
-            (passage, hops) = (next, hops + 1)
+            do throws(ConnectionError) {
+                let response = try await answer(&passage, &token)
+                wasAnswered = wasAnswered || response.source.isOfServer
+                guard let next = try next(after: response, to: request, behind: passage, hops) else { return response }
+                (passage, hops) = (next, hops + 1)
+            } catch {
+                // What the hop itself comes to is known here only as the end of the request.
+                throw wasAnswered ? error.behindRedirect : error
+            }
         }
     }
 
@@ -198,4 +204,9 @@ final class Pipeline: Sendable {
             throw ConnectionError(error)
         }
     }
+}
+
+extension Response.Source {
+    /// Whether a server was asked for it.
+    fileprivate var isOfServer: Bool { self == .network || self == .revalidated }
 }

@@ -61,7 +61,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         set { content.change { $0.message = newValue } }
     }
 
-    /// Whether bytes of the request may have reached the server, so that repeating it could act twice.
+    /// Whether bytes of the request may have reached the server, so that repeating it could act twice. As the cause of a
+    /// ``ConnectionError`` it counts a server that has answered the request with a redirect before, too.
     public var requestMayHaveBeenSent: Bool {
         get { content.value.requestMayHaveBeenSent }
         set { content.change { $0.requestMayHaveBeenSent = newValue } }

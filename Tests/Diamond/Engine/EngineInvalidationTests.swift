@@ -75,6 +75,28 @@ import Testing
         #expect(found == asked)
     }
 
+    @Test(arguments: [
+        ("/towns/1", ["http://h/cities", "http://h/towns/1"]), ("http://other/towns/1", ["http://h/cities"]),
+    ])
+    func `that was redirected to where it was not sent, what the redirect makes stale is asked for again, and no more`(
+        location: String,
+        asked: [String]
+    ) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .post else { return .stub(headers: [.cacheControl: "max-age=60"]) }
+            if request.url.hasSuffix("/cities") { return .stub(status: 307, headers: [.location: location]) }
+            throw TransportError(.cannotConnect, "refused")
+        }
+        let engine = temporary.engine(transport)
+        for url in Self.stored { _ = try await engine.send(Request(url)) }
+        await #expect(throws: ConnectionError.self) {
+            try await engine.send(Request("http://h/cities", method: .post))
+        }
+        var found: [String] = []
+        for url in Self.stored where try await engine.send(Request(url)).source == .network { found.append(url) }
+        #expect(found == asked)
+    }
+
     @Test func `that was canceled between two attempts, what is stored is asked for again`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .delete else { return .stub(headers: [.cacheControl: "max-age=60"]) }

@@ -79,6 +79,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         var jobID: Int64?
         var ownEnd: Int64?
         var ownBegin: Int64?
+        var isBehindRedirect = false
     }
 
     // Every step of a request has room for an error, and few have one.
@@ -96,7 +97,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         set { content.change { $0.message = newValue } }
     }
 
-    /// The ``RequestError``, ``TransportError`` or `DecodingError` behind it.
+    /// The ``RequestError``, ``TransportError`` or `DecodingError` behind it. A ``TransportError`` is the last attempt's, and
+    /// says that the request may have been sent where a redirect had been followed before, too.
     public var cause: (any Error)? {
         get { content.value.cause }
         set { content.change { $0.cause = newValue } }
@@ -131,6 +133,21 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     var ownBegin: Int64? {
         get { content.value.ownBegin }
         set { content.change { $0.ownBegin = newValue } }
+    }
+
+    /// Whether a server has answered the request with a redirect before, and may have acted, whatever came of the hop that
+    /// has failed.
+    var isBehindRedirect: Bool { content.value.isBehindRedirect }
+
+    /// The same for the request as a whole, one hop of which a server has redirected: it has been sent, though nothing may
+    /// have been of the hop that this tells of.
+    var behindRedirect: ConnectionError {
+        var error = self
+        error.content.change { $0.isBehindRedirect = true }
+        guard var cause = error.cause as? TransportError else { return error }
+        cause.requestMayHaveBeenSent = true
+        error.cause = cause
+        return error
     }
 
     /// An error of an app's own, such as what an ``Interceptor`` throws or puts in place of another.

@@ -25,12 +25,15 @@ extension ReplayOutcome {
 
     private static func fault(of error: ConnectionError, _ isReachable: Bool) -> Fault {
         switch error.code {
-        case .badRequest, .badSettings: return .unsendable
-        case .noCredential: return .noCredential
         case .cancelled, .held: return .interrupted
         // What the engine was closed over may have left.
         case .noEngine:
             return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
+        // What it leads to was not reached, but what was asked for may have been done: no status forbids a server to act and
+        // redirect, and some act and answer 307. Nor was the network away, or the request at fault.
+        case _ where error.isBehindRedirect: return .unknown
+        case .badRequest, .badSettings: return .unsendable
+        case .noCredential: return .noCredential
         case .circuitOpen, .preparationFailed: return .unsent
         default: break
         }

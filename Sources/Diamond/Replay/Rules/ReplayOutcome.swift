@@ -37,7 +37,7 @@ package enum ReplayOutcome: Hashable, Sendable {
         // Nothing has left.
         case (0, .unknown): return .failed(.unsent, code: code, message: message)
         case (0, .interrupted): return .failed(isWanted ? .unsent : .returned, code: code, message: message)
-        // A redirect was followed: what it leads to was not reached, but what was asked for may have been done.
+        // Another has begun before, by a redirect or before a pause: what was asked for may have been done.
         case (2..., .unsent), (2..., .offline): return .failed(.unknown, code: code, message: message)
         default: return self
         }

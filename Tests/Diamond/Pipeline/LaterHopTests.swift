@@ -1,0 +1,213 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// A server has answered `/start` with a redirect, and nothing was sent to where that leads.
+@Suite(.timeLimit(.minutes(5))) struct `A hop that is not sent, behind one that was,` {
+    /// What keeps it from being sent.
+    enum Obstacle: String, CaseIterable {
+        case cannotConnect, cannotResolveHost, tlsFailed, certificateRejected, badURL, badSettings, closed, circuitOpen,
+            noCredential
+
+        /// What the transport says of it.
+        var error: TransportError? {
+            switch self {
+            case .circuitOpen, .noCredential: nil
+            default: TransportError(TransportError.Code(description: rawValue), "nothing was sent")
+            }
+        }
+
+        var code: ConnectionError.Code {
+            switch self {
+            case .circuitOpen: .circuitOpen
+            case .noCredential: .noCredential
+            default: error.map { ConnectionError($0).code } ?? .other
+            }
+        }
+
+        /// Credentials do not go along to another origin, and a circuit is open for that alone.
+        var target: String { self == .noCredential ? "/end" : "http://other/end" }
+    }
+
+    /// Who sends it.
+    enum Sender: CaseIterable { case keptOnFailure, durable, replayer }
+
+    /// Knows its secret until something was sent.
+    private struct Provider: CredentialProvider {
+        let transport: StubTransport
+
+        func identity(for request: Request) async throws -> String? { "anna" }
+        func secret(_ name: String, for identity: String?) async throws -> String? {
+            transport.requests.contains { $0.url.hasSuffix("/start") } ? nil : "t"
+        }
+    }
+
+    private let temporary = TemporaryStore()
+    private let clock = TestClock()
+    private let network = FakeNetwork()
+
+    private func transport(_ status: Int, _ obstacle: Obstacle) -> StubTransport {
+        StubTransport { request throws(TransportError) in
+            guard !request.url.hasSuffix("/start") else {
+                return .stub(status: status, headers: [.location: obstacle.target])
+            }
+            throw obstacle.error ?? TransportError(.cannotConnect, "refused")
+        }
+    }
+
+    private func engine(
+        _ transport: any Transport,
+        _ change: (inout Engine.Configuration) -> Void = { _ in }
+    ) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        (configuration.transport, configuration.clock, configuration.retry) = (transport, clock, .never)
+        configuration.now = { [clock] in clock.date }
+        configuration.uptime = { [clock] in clock.date.milliseconds }
+        configuration.reachability = network
+        // No wait between attempts.
+        configuration.draw = { 0 }
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    /// One where the obstacle stands.
+    private func engine(_ transport: StubTransport, _ obstacle: Obstacle) async -> Engine {
+        let engine = engine(transport) { configuration in
+            if obstacle == .circuitOpen { configuration.circuit = CircuitPolicy(minimumCalls: 1) }
+            if obstacle == .noCredential { configuration.credentials = Provider(transport: transport) }
+        }
+        // It opens the circuit.
+        if obstacle == .circuitOpen { _ = try? await engine.send(Request("http://other/")) }
+        return engine
+    }
+
+    private func start(_ obstacle: Obstacle? = nil, _ method: HTTPRequest.Method = .post) -> Request {
+        var request = Request("http://h/start", method: method)
+        guard obstacle == .noCredential else { return request }
+        request.identity = "anna"
+        request.credentials = [.header(.authorization, .secret("token"))]
+        return request
+    }
+
+    /// What has become of a job, once it was sent.
+    private func job(_ request: Request, by sender: Sender, from engine: Engine) async throws -> ReplayJob? {
+        guard sender == .replayer else {
+            let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+            #expect(error?.code == .queued)
+            return try error?.jobID.flatMap { try engine.queue().job($0) }
+        }
+        let id = try await engine.queue().enqueue(request)
+        try await engine.replayer().replay()
+        return try id.flatMap { try engine.queue().job($0) }
+    }
+
+    // MARK: The caller
+
+    @Test(arguments: [303, 307, 308], Obstacle.allCases)
+    func `fails as one that may have been sent`(status: Int, obstacle: Obstacle) async throws {
+        let transport = transport(status, obstacle)
+        let engine = await engine(transport, obstacle)
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(start(obstacle)) }
+        #expect(error?.code == obstacle.code && error?.isBehindRedirect == true)
+        let cause = error?.cause as? TransportError
+        #expect(cause?.requestMayHaveBeenSent == (obstacle.error == nil ? nil : true))
+        #expect(transport.requests.filter { $0.url.hasSuffix("/start") }.count == 1)
+    }
+
+    @Test(arguments: TransportKind.allCases, ["303 See Other", "307 Temporary Redirect"])
+    func `fails so over a real connection, too`(kind: TransportKind, status: String) async throws {
+        let target = try RawServer.refusedURL()
+        let server = try RawServer(
+            answering: "HTTP/1.1 \(status)\r\nLocation: \(target)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        let engine = engine(kind.make())
+        let request = Request(server.base, method: .post)
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+        #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == true)
+        #expect(error?.isBehindRedirect == true)
+        var kept = request
+        kept.replay = ReplayPolicy(.onFailure, keyLifetime: nil)
+        #expect(try await job(kept, by: .keptOnFailure, from: engine)?.state == .needsReview)
+        await engine.close()
+    }
+
+    @Test func `fails as unsent where the redirect was stored`() async throws {
+        let isReached = Gate()
+        let transport = StubTransport { request throws(TransportError) in
+            if request.url.hasSuffix("/start") {
+                return .stub(status: 308, headers: [.location: "/end", .cacheControl: "max-age=60"])
+            }
+            guard !isReached.isOpen else { throw TransportError(.cannotConnect, "refused") }
+            isReached.open()
+            return .stub(headers: [.cacheControl: "no-store"])
+        }
+        let engine = engine(transport)
+        _ = try await engine.send(start(nil, .get))
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(start(nil, .get)) }
+        #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end", "http://h/end"])
+        #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == false)
+        #expect(error?.isBehindRedirect == false)
+    }
+
+    // MARK: Its own attempts
+
+    @Test func `is sent again as what was surely not processed, and the one before is not`() async throws {
+        let refusals = Guarded(2)
+        let transport = StubTransport { request throws(TransportError) in
+            guard !request.url.hasSuffix("/start") else { return .stub(status: 307, headers: [.location: "/end"]) }
+            let isRefused = refusals.withLock { count in
+                count -= 1
+                return count >= 0
+            }
+            if isRefused { throw TransportError(.cannotConnect, "refused") }
+            return .stub(status: 201)
+        }
+        let engine = engine(transport) { $0.retry = RetryPolicy(attempts: 3) }
+        let response = try await engine.send(start())
+        #expect(response.status == .created)
+        #expect(response.attempts.map(\.reason?.code) == [.unprocessed, .unprocessed, nil])
+        #expect(transport.requests.map(\.url) == ["http://h/start"] + Array(repeating: "http://h/end", count: 3))
+    }
+
+    // MARK: The queue
+
+    /// What an engine is closed over is not kept when it fails.
+    static let sendings = Obstacle.allCases.flatMap { obstacle in
+        Sender.allCases.map { (obstacle: obstacle, sender: $0) }
+    }.filter { $0.obstacle != .closed || $0.sender != .keptOnFailure }
+
+    @Test(arguments: sendings, [303, 307])
+    func `makes a job without a key one for review`(_ sending: (obstacle: Obstacle, sender: Sender), status: Int)
+        async throws
+    {
+        let transport = transport(status, sending.obstacle)
+        let engine = await engine(transport, sending.obstacle)
+        var request = start(sending.obstacle)
+        request.replay = ReplayPolicy(sending.sender == .durable ? .durable : .onFailure, keyLifetime: nil)
+        let job = try await job(request, by: sending.sender, from: engine)
+        #expect(job?.state == .needsReview && job?.reason == .outcomeUnknown && job?.unknownSince != nil)
+        #expect(transport.requests.filter { $0.url.hasSuffix("/start") }.count == 1)
+    }
+
+    @Test(arguments: [TransportError.Code.cannotConnect, .cannotResolveHost], Sender.allCases)
+    func `costs an attempt, also where the network is away by then`(
+        code: TransportError.Code,
+        sender: Sender
+    ) async throws {
+        let transport = StubTransport { [network] request throws(TransportError) in
+            guard request.url.hasSuffix("/start") else { throw TransportError(code, "nothing was sent") }
+            network.isReachable = false
+            return .stub(status: 307, headers: [.location: "/end"])
+        }
+        let engine = engine(transport)
+        var request = start(nil, .put)
+        request.replay = sender == .durable ? .durable : .onFailure
+        let job = try await job(request, by: sender, from: engine)
+        #expect(job?.state == .waiting && job?.reason == .backoff && job?.attempts == 1)
+        #expect(job?.unknownSince != nil)
+    }
+}
