@@ -193,6 +193,20 @@ import Testing
         #expect(transport.requests.filter { $0.url.hasSuffix("/start") }.count == 1)
     }
 
+    @Test func `because another has signed in meanwhile makes a job one for review`() async throws {
+        let login = EngineReplayTests.Login()
+        login.current.withLock { $0 = "anna" }
+        let transport = StubTransport { request throws(TransportError) in
+            login.current.withLock { $0 = "bert" }
+            return .stub(status: 307, headers: [.location: "/end"])
+        }
+        let engine = engine(transport) { $0.credentials = login }
+        var request = start()
+        (request.identity, request.replay) = ("anna", ReplayPolicy(.onFailure, keyLifetime: nil))
+        let job = try await job(request, by: .replayer, from: engine)
+        #expect(job?.state == .needsReview && transport.requests.map(\.url) == ["http://h/start"])
+    }
+
     @Test(arguments: [TransportError.Code.cannotConnect, .cannotResolveHost], Sender.allCases)
     func `costs an attempt, also where the network is away by then`(
         code: TransportError.Code,

@@ -157,7 +157,9 @@ extension Pipeline {
             let response = try await plainResponse(to: request, Asker().behind(gate))
             return (ReplayOutcome(response, statuses: statuses, now: now()), .success(response))
         } catch {
-            return (refusal.withLock { $0 } ?? outcome(of: error, request), .failure(error))
+            // Behind a redirect it may have been done, whoever is signed in by then.
+            let refusal = error.isBehindRedirect ? nil : refusal.withLock { $0 }
+            return (refusal ?? outcome(of: error, request), .failure(error))
         }
     }
 
