@@ -6,8 +6,7 @@ extension Exchange {
     struct Launch: Sendable {
         let number: Int
         let transfer: Transfer
-        /// How long it may take.
-        let limit: Duration?
+        let limit: ExchangeAttempt.Limit?
 
         func attempt() async -> ExchangeAttempt {
             let order = transfer.order
@@ -31,11 +30,13 @@ extension Exchange {
         // Before its cookies are read: a session that ends from now on is not begun again by the answer.
         let removals = wire.cookies?.removals
         var outgoing = outgoing(behind: incomplete)
-        if !wire.interceptors.isEmpty { outgoing = try await adapted(outgoing, number) }
+        var spent = Duration.zero
+        if !wire.interceptors.isEmpty { (outgoing, spent) = try await adapted(outgoing, number) }
         if outgoing.isPersonal { order.hear(.personal) }
         if let gate = order.gate { try await gate.pass() }
         let transfer = try transfer(outgoing, behind: incomplete, keeper, removals)
-        return Launch(number: number, transfer: transfer, limit: order.policy.attemptLimit(elapsed: elapsed))
+        let rest = order.policy.attemptLimit(elapsed: elapsed, after: spent)
+        return Launch(number: number, transfer: transfer, limit: rest.map { .init(rest: $0, spent: spent) })
     }
 
     private func outgoing(behind incomplete: Boxed<IncompleteArrival>) -> ExchangeOrder.Outgoing {
@@ -45,17 +46,18 @@ extension Exchange {
         return order.withCookies(outgoing, of: wire)
     }
 
+    /// - Returns: the time that it took, too, which is of the attempt's.
     private func adapted(
         _ outgoing: ExchangeOrder.Outgoing,
         _ number: Int
-    ) async throws(ConnectionError) -> ExchangeOrder.Outgoing {
-        guard let deadline = order.policy.deadline else {
-            return try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
-        }
-        let left = TimeLeft(deadline - elapsed, by: repetitions.clock, isUnderWay: !history.attempts.isEmpty)
-        return try await left.value { [order, wire] () async throws(ConnectionError) in
+    ) async throws(ConnectionError) -> (ExchangeOrder.Outgoing, spent: Duration) {
+        let begin = elapsed
+        let limit = order.policy.attemptLimit(elapsed: begin)
+        let left = TimeLeft(limit, by: repetitions.clock, isUnderWay: !history.attempts.isEmpty)
+        let adapted = try await left.value { [order, wire] () async throws(ConnectionError) in
             try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
         }
+        return (adapted, elapsed - begin)
     }
 
     private func transfer(

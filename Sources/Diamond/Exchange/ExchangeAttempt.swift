@@ -3,6 +3,13 @@ import HTTPTypes
 
 /// One attempt of an exchange, and what came of it.
 struct ExchangeAttempt: Sendable {
+    /// How long it may take.
+    struct Limit: Sendable {
+        let rest: Duration
+        /// What was taken of its time before, to adapt its request.
+        let spent: Duration
+    }
+
     let startedAt: Date
     private let end: Transfer.End
     /// What has been received of an answer that is not here whole, for the next attempt to go on with.
@@ -11,15 +18,15 @@ struct ExchangeAttempt: Sendable {
     /// Sends the request, and takes the whole response, or the rest of it.
     ///
     /// - Parameter limit: how long it may take, where the body goes elsewhere until its head is here; `nil` for ever.
-    init(_ transfer: Transfer, limit: Duration?) async {
+    init(_ transfer: Transfer, limit: Limit?) async {
         startedAt = Date(milliseconds: transfer.wire.now())
         let outcome = await Self.outcome(of: transfer, limit)
         (end, left) = (outcome.end, outcome.left)
     }
 
-    private static func outcome(of transfer: Transfer, _ limit: Duration?) async -> Transfer.Outcome {
+    private static func outcome(of transfer: Transfer, _ limit: Limit?) async -> Transfer.Outcome {
         guard let limit, transfer.order.pouring == nil else { return await transfer.outcome(headLimit: limit) }
-        var (outcome, isLate) = await transfer.wire.repetitions.clock.limit(limit) { await transfer.outcome() }
+        var (outcome, isLate) = await transfer.wire.repetitions.clock.limit(limit.rest) { await transfer.outcome() }
         guard isLate, case .failed(let error, let isAfterHead) = outcome.end, error.code == .cancelled else {
             return outcome
         }
@@ -87,8 +94,9 @@ struct ExchangeAttempt: Sendable {
 }
 
 extension TransportError {
-    init(late error: TransportError, _ limit: Duration) {
-        let message = "the attempt took longer than \(limit.milliseconds) ms: allow it more time in the retry policy"
+    init(late error: TransportError, _ limit: ExchangeAttempt.Limit) {
+        let time = (limit.rest + limit.spent).milliseconds
+        let message = "the attempt took longer than \(time) ms: allow it more time in the retry policy"
         self.init(.timedOut, message, requestMayHaveBeenSent: error.requestMayHaveBeenSent)
     }
 }

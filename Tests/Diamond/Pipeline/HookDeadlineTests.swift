@@ -166,9 +166,59 @@ import Testing
         hold.gate.open()
     }
 
-    @Test func `before another attempt leaves what led to it`() async throws {
+    /// Ten seconds for what is adapted.
+    static let policies = [
+        RetryPolicy(deadline: .seconds(10)), RetryPolicy(attemptTimeout: .seconds(10)),
+        RetryPolicy(attemptTimeout: .seconds(10), deadline: .seconds(60)),
+    ]
+
+    @Test(arguments: policies) func `while it adapts is bound by the time of its attempt, too`(
+        policy: RetryPolicy
+    ) async throws {
+        let transport = StubTransport()
+        let engine = engine(transport) { ($0.interceptors, $0.retry) = ([Signer(hold: hold)], policy) }
+        let task = Task { try await engine.send(Request("http://h/")) }
+        await untilTrue { [clock, hold] in
+            clock.sleeping == [.seconds(10)] && hold.entered.withLock { $0 } == 1
+        }
+        clock.advance(by: .seconds(10))
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .timedOut && transport.requests.isEmpty && hold.left.withLock { $0 } == 0)
+        await settled(engine)
+        hold.gate.open()
+        #expect(try await engine.send(Request("http://h/")).status == .ok)
+    }
+
+    /// Takes four seconds.
+    private struct SlowSigner: Interceptor {
+        let clock: TestClock
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws { clock.advance(by: .seconds(4)) }
+    }
+
+    @Test(arguments: [false, true])
+    func `but comes back leaves less of its attempt's time`(isStreamed: Bool) async throws {
+        let transport = StubTransport.silent()
+        let engine = engine(transport) { configuration in
+            configuration.interceptors = [SlowSigner(clock: clock)]
+            configuration.retry = RetryPolicy(attempts: 1, attemptTimeout: .seconds(10))
+        }
+        let request = Request("http://h/")
+        let task = Task {
+            if isStreamed { try await engine.stream(request).status } else { try await engine.send(request).status }
+        }
+        await untilTrue { [clock] in transport.requests.count == 1 && clock.sleeping == [.seconds(6)] }
+        clock.advance(by: .seconds(6))
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .timedOut && error?.message.contains("10000 ms") == true)
+        await settled(engine)
+    }
+
+    @Test(arguments: policies) func `before another attempt leaves what led to it`(policy: RetryPolicy) async throws {
         let transport = StubTransport(status: 503)
-        let engine = engine(transport) { $0.interceptors = [Signer(hold: hold, attempt: 2)] }
+        let engine = engine(transport) {
+            ($0.interceptors, $0.retry) = ([Signer(hold: hold, attempt: 2)], policy)
+        }
         let task = Task { try await engine.send(Request("http://h/")) }
         await untilTrue { [clock, hold] in
             clock.sleeping == [.seconds(10)] && hold.entered.withLock { $0 } == 1
@@ -203,9 +253,12 @@ import Testing
         await settled(engine)
     }
 
-    @Test func `behind a redirect does not make unsent what has acted`() async throws {
+    @Test(arguments: policies)
+    func `behind a redirect does not make unsent what has acted`(policy: RetryPolicy) async throws {
         let transport = StubTransport(status: 303, headers: [.location: "/end"])
-        let engine = engine(transport) { $0.interceptors = [Signer(hold: hold, suffix: "/end")] }
+        let engine = engine(transport) {
+            ($0.interceptors, $0.retry) = ([Signer(hold: hold, suffix: "/end")], policy)
+        }
         var request = Request("http://h/start", method: .post)
         request.replay = ReplayPolicy(.onFailure, keyLifetime: nil)
         let task = Task { [request] in try await engine.send(request) }

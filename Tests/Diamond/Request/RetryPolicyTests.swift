@@ -96,14 +96,16 @@ import Testing
 
     @Test(
         arguments: [
-            (nil, nil, 5, nil), (10, nil, 5, 10), (nil, 30, 5, 25), (10, 30, 5, 10), (10, 30, 25, 5), (10, 30, 31, 0),
-        ] as [(Int64?, Int64?, Int64, Int64?)])
-    func `gives an attempt its own time, and no more than the deadline leaves`(
-        timeout: Int64?, deadline: Int64?, elapsed: Int64, limit: Int64?
+            (nil, nil, 5, 4, nil), (10, nil, 5, 0, 10), (10, nil, 5, 4, 6), (10, nil, 12, 11, 0), (nil, 30, 5, 4, 25),
+            (10, 30, 5, 0, 10), (10, 30, 5, 4, 6), (10, 30, 25, 4, 5), (10, 30, 31, 0, 0),
+        ] as [(Int64?, Int64?, Int64, Int64, Int64?)])
+    func `gives an attempt what it has not spent of its own time, and no more than the deadline leaves`(
+        timeout: Int64?, deadline: Int64?, elapsed: Int64, spent: Int64, limit: Int64?
     ) {
         let policy = RetryPolicy(
             attemptTimeout: timeout.map { .seconds($0) }, deadline: deadline.map { .seconds($0) })
-        #expect(policy.attemptLimit(elapsed: .seconds(elapsed)) == limit.map { .seconds($0) })
+        let left = policy.attemptLimit(elapsed: .seconds(elapsed), after: .seconds(spent))
+        #expect(left == limit.map { .seconds($0) })
     }
 
     @Test func `is no part of what identifies a request`() throws {

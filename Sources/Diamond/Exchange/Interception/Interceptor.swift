@@ -21,7 +21,9 @@ public protocol Interceptor: Sendable {
     /// would have been.
     ///
     /// Called while the request has its place on the wire: be quick, and send what this needs through another engine, or
-    /// the two may wait for each other. Canceled at the ``RetryPolicy/deadline``; what comes of it later is dropped.
+    /// the two may wait for each other. What it takes is of the attempt's time: at ``RetryPolicy/attemptTimeout`` or
+    /// ``RetryPolicy/deadline`` it is canceled and not waited for, the request ends with `timedOut`, and what comes of
+    /// it later is dropped. Where neither is set nothing bounds it, nor does ``Request/timeout``.
     ///
     /// - Parameters:
     ///   - request: as it is about to be sent.

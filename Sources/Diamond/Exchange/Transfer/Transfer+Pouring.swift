@@ -21,9 +21,9 @@ extension Transfer {
     }
 
     /// The answer, its body still on the way.
-    func response(within limit: Duration?) async throws(TransportError) -> TransportResponse {
+    func response(within limit: ExchangeAttempt.Limit?) async throws(TransportError) -> TransportResponse {
         guard let limit else { return try await send() }
-        let (result, isLate) = await wire.repetitions.clock.limit(limit) {
+        let (result, isLate) = await wire.repetitions.clock.limit(limit.rest) {
             await Result { [self] () async throws(TransportError) in try await send() }
         }
         do throws(TransportError) { return try result.get() } catch {

@@ -53,7 +53,7 @@ final class Transfer: Sendable {
     }
 
     /// - Parameter headLimit: how long the head may take; `nil` for ever.
-    func outcome(headLimit: Duration? = nil) async -> Outcome {
+    func outcome(headLimit: ExchangeAttempt.Limit? = nil) async -> Outcome {
         let sentAt = wire.now()
         do throws(TransportError) {
             let response = try await response(within: headLimit)

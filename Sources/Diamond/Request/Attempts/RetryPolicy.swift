@@ -24,8 +24,9 @@ public struct RetryPolicy: Hashable, Sendable {
     /// How much longer than the drawn delay a `Retry-After` may make the wait; 5 seconds. A server that wants more gets
     /// no repetition: its answer is the answer.
     public var retryAfterLimit: Duration { didSet { retryAfterLimit = retryAfterLimit.bounded } }
-    /// The longest time of one attempt, from its begin to the end of its body; `nil`, the default, sets none. What
-    /// stands still, ``Request/timeout`` ends in any case.
+    /// The longest time of one attempt, from its begin, ``Interceptor/adapt(_:attempt:)`` included, to the end of its
+    /// body; `nil`, the default, sets none. What stands still on the wire, ``Request/timeout`` ends in any case. One
+    /// that takes longer may be repeated, but where it is being adapted still the request ends with `timedOut`.
     public var attemptTimeout: Duration? { didSet { attemptTimeout = attemptTimeout?.bounded } }
     /// The longest time of all attempts and of what is between them, a wait for a place on the wire included, over all hops
     /// where redirects are followed; `nil`, the default, sets none. No attempt begins whose delay ends after it. It begins
@@ -88,13 +89,16 @@ public struct RetryPolicy: Hashable, Sendable {
     /// Those of ``statuses`` when nothing is said.
     public static let defaultStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
-    /// The longest time that an attempt has which begins now; `nil` where nothing limits it.
+    /// The longest time that is left to an attempt; `nil` where nothing limits it.
     ///
-    /// - Parameter elapsed: since the first attempt began.
-    func attemptLimit(elapsed: @autoclosure () -> Duration) -> Duration? {
-        guard let deadline else { return attemptTimeout }
+    /// - Parameters:
+    ///   - elapsed: since the first attempt began.
+    ///   - spent: what it has taken of its time already.
+    func attemptLimit(elapsed: @autoclosure () -> Duration, after spent: Duration = .zero) -> Duration? {
+        let own = attemptTimeout.map { max(.zero, $0 - spent) }
+        guard let deadline else { return own }
         let rest = max(.zero, deadline - elapsed())
-        return min(attemptTimeout ?? rest, rest)
+        return min(own ?? rest, rest)
     }
 
     /// Since the first attempt began: from then on no other begins; `nil` where nothing says so.
