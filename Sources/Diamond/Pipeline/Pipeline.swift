@@ -109,7 +109,8 @@ final class Pipeline: Sendable {
         var (hops, wasAnswered) = (0, false)
         while true {
             do throws(ConnectionError) {
-                let response = try await answer(&passage, &token)
+                var response = try await answer(&passage, &token)
+                if wasAnswered { response.isBehindRedirect = true }
                 wasAnswered = wasAnswered || response.source.isOfServer
                 guard let next = try next(after: response, to: request, behind: passage, hops) else { return response }
                 (passage, hops) = (next, hops + 1)

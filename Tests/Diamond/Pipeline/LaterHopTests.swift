@@ -193,6 +193,42 @@ import Testing
         #expect(transport.requests.filter { $0.url.hasSuffix("/start") }.count == 1)
     }
 
+    @Test(arguments: [401, 408, 425, 429, 500, 503], Sender.allCases)
+    func `makes a job without a key one for review where it is answered with what others are sent again for`(
+        status: Int,
+        sender: Sender
+    ) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard !request.url.hasSuffix("/start") else { return .stub(status: 303, headers: [.location: "/end"]) }
+            return .stub(status: status, headers: [.retryAfter: "1"])
+        }
+        let engine = engine(transport)
+        var request = start()
+        request.identity = "anna"
+        request.replay = ReplayPolicy(sender == .durable ? .durable : .onFailure, keyLifetime: nil)
+        // Not kept where nobody has kept it before: the caller has the answer.
+        guard status != 401 || sender != .keptOnFailure else {
+            #expect(try await engine.send(request).status.code == status)
+            return
+        }
+        let job = try await job(request, by: sender, from: engine)
+        #expect(job?.state == .needsReview && job?.reason == .outcomeUnknown && job?.unknownSince != nil)
+        #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
+    }
+
+    @Test(arguments: Sender.allCases)
+    func `lets a job that may be repeated wait as the server asks`(sender: Sender) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard !request.url.hasSuffix("/start") else { return .stub(status: 307, headers: [.location: "/end"]) }
+            return .stub(status: 503, headers: [.retryAfter: "60"])
+        }
+        let engine = engine(transport)
+        var request = start(nil, .put)
+        request.replay = sender == .durable ? .durable : .onFailure
+        let job = try await job(request, by: sender, from: engine)
+        #expect(job?.state == .waiting && job?.reason == .retryAfter)
+    }
+
     @Test func `because another has signed in meanwhile makes a job one for review`() async throws {
         let login = EngineReplayTests.Login()
         login.current.withLock { $0 = "anna" }

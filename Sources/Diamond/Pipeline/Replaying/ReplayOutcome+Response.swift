@@ -10,7 +10,8 @@ extension ReplayOutcome {
         self = .answered(
             status: status,
             isTransient: statuses.contains(status),
-            pushBack: RetryAfter.duration(response.headers, now: now)
+            pushBack: RetryAfter.duration(response.headers, now: now),
+            isBehindRedirect: response.isBehindRedirect
         )
     }
 
@@ -47,7 +48,7 @@ extension ReplayOutcome {
     /// Whether a request that nobody has kept yet is worth to be: another attempt may have another outcome.
     var isWorthKeeping: Bool {
         switch self {
-        case .answered(_, let isTransient, _): isTransient
+        case .answered(_, let isTransient, _, _): isTransient
         case .failed(let fault, _, _): [.unsent, .unknown, .offline].contains(fault)
         }
     }

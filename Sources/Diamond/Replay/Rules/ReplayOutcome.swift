@@ -5,7 +5,8 @@ package enum ReplayOutcome: Hashable, Sendable {
     /// - Parameters:
     ///   - isTransient: whether the same request may be answered otherwise later.
     ///   - pushBack: how long the server asks to wait (RFC 9110 section 10.2.3); `nil` where it does not say.
-    case answered(status: Int, isTransient: Bool = false, pushBack: Duration? = nil)
+    ///   - isBehindRedirect: whether one before has redirected the request, and may have acted.
+    case answered(status: Int, isTransient: Bool = false, pushBack: Duration? = nil, isBehindRedirect: Bool = false)
     case failed(Fault, code: String, message: String)
 
     /// What a failure means for another attempt.
@@ -45,8 +46,8 @@ package enum ReplayOutcome: Hashable, Sendable {
 
     var failure: (code: String, message: String)? {
         switch self {
-        case .answered(let status, _, _) where (200..<400).contains(status): nil
-        case .answered(let status, _, _): ("status \(status)", "the server answered \(status)")
+        case .answered(let status, _, _, _) where (200..<400).contains(status): nil
+        case .answered(let status, _, _, _): ("status \(status)", "the server answered \(status)")
         case .failed(_, let code, let message): (code, message)
         }
     }

@@ -7,8 +7,13 @@ extension ReplayRow {
         // Of the attempt that has ended, and of none when it is over.
         defer { (owner, sentAt) = (nil, nil) }
         switch outcome {
-        case .answered(let status, let isTransient, let pushBack):
+        case .answered(let status, let isTransient, let pushBack, let isBehindRedirect):
             self.status = status
+            // Others are sent again for these, and here the server before may have acted.
+            if isBehindRedirect, isTransient || status == 401 {
+                unknownAt = unknownAt ?? sentAt ?? now
+                if let reason = reviewReason(at: now) { return end(.needsReview, reason) }
+            }
             take(status, isTransient, pushBack, now, draw)
         case .failed(let fault, _, _): take(fault, now, draw)
         }
