@@ -7,6 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `cachectl queue replay` {
     let cachectl = Shell()
+    // The server does close: a job that met a connection on its way to be closed would be sent again later.
+    private static let acceptance = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
     private func add(_ base: String, _ options: String...) async throws {
         let added = try await cachectl(["queue", "add", "-X", "POST", "--json-body", "[1]", base + "/notes"] + options)
@@ -14,7 +16,7 @@ import Testing
     }
 
     @Test func `sends what can be sent now, in order, and says what came of it`() async throws {
-        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try RawServer(answering: Self.acceptance)
         for _ in 0..<2 { try await add(server.base, "--key", "k") }
         try await add(server.base, "--after", "1h")
         let outcome = try await cachectl("queue", "replay")
@@ -42,14 +44,14 @@ import Testing
     }
 
     @Test func `sends only the jobs of those whom it is told`() async throws {
-        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try RawServer(answering: Self.acceptance)
         for name in ["me", "other"] { try await add(server.base, "--identity", name) }
         #expect(try await cachectl("queue", "replay", "--identity", "me").text.hasSuffix("1 done\n1 ready, 1 done\n"))
         #expect(try cachectl.queue().jobs(ReplayFilter(state: .ready)).map(\.identity) == ["other"])
     }
 
     @Test func `fills a secret in from the environment, and shows no byte of it`() async throws {
-        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try RawServer(answering: Self.acceptance)
         let text = #"{"url": "\#(server.base)/", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
         _ = try await cachectl("queue", "add", "-", input: text)
         #expect(try await cachectl("queue", "replay").text.hasSuffix("1 postponed\n1 waiting\n"))
@@ -60,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM]) func `goes on until it is told to end`(signal: Int32) async throws {
-        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let server = try RawServer(answering: Self.acceptance)
         try await add(server.base)
         let output = Pipe()
         let replay = try ChildProcess(
@@ -69,7 +71,8 @@ import Testing
             output: .pipe(output))
         #expect(await output.firstLine() == "job 1: finish, running to done (finished)")
         try await add(server.base)
-        #expect(await output.firstLine() == "job 2: finish, running to done (finished)")
+        let second = await output.firstLine()
+        #expect(second == "job 2: finish, running to done (finished)")
         replay.kill(signal)
         #expect(await output.firstLine() == "2 done")
         #expect(await replay.ended() == .exited(0))
