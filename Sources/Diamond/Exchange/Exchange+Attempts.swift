@@ -32,6 +32,9 @@ extension Exchange {
         var outgoing = outgoing(behind: incomplete)
         var spent = Duration.zero
         if !wire.interceptors.isEmpty { (outgoing, spent) = try await adapted(outgoing, number) }
+        // What has blocked its thread comes back late: nothing is to leave.
+        let isLate = spent > .zero && order.policy.attemptLimit(elapsed: elapsed, after: spent) == .zero
+        guard !isLate else { throw ConnectionError(outOfTime: !history.attempts.isEmpty) }
         if outgoing.isPersonal { order.hear(.personal) }
         if let gate = order.gate { try await gate.pass() }
         let transfer = try transfer(outgoing, behind: incomplete, keeper, removals)

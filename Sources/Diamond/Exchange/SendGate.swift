@@ -1,15 +1,21 @@
+import DiamondSQLite
+
 /// Asked before the first byte of a request leaves: what waits for its place on the wire may meanwhile be somebody else's.
 final class SendGate: Sendable {
     private let open: @Sendable () async -> Bool
+    private let redirected = Guarded(false)
 
-    /// - Parameter open: whether it may leave.
-    init(open: @escaping @Sendable () async -> Bool) { self.open = open }
-
-    static let open = SendGate { true }
+    /// - Parameter open: whether it may leave; always, if nothing is said.
+    init(open: @escaping @Sendable () async -> Bool = { true }) { self.open = open }
 
     func pass() async throws(ConnectionError) {
         guard await open() else {
             throw ConnectionError(.held, "the request is sent by somebody else, or may not be sent now")
         }
     }
+
+    /// A server has answered with a redirect that is followed: it may have acted, whatever comes of what that leads to.
+    func noteRedirect() { redirected.withLock { $0 = true } }
+
+    var isBehindRedirect: Bool { redirected.withLock { $0 } }
 }

@@ -109,14 +109,16 @@ final class Pipeline: Sendable {
         var (hops, wasAnswered) = (0, false)
         while true {
             do throws(ConnectionError) {
-                var response = try await answer(&passage, &token)
-                if wasAnswered { response.isBehindRedirect = true }
+                let response = try await answer(&passage, &token)
                 wasAnswered = wasAnswered || response.source.isOfServer
                 guard let next = try next(after: response, to: request, behind: passage, hops) else { return response }
                 (passage, hops) = (next, hops + 1)
+                if wasAnswered { asker.gate?.noteRedirect() }
             } catch {
                 // What the hop itself comes to is known here only as the end of the request.
-                throw wasAnswered ? error.behindRedirect : error
+                guard wasAnswered else { throw error }
+                asker.gate?.noteRedirect()
+                throw error.behindRedirect
             }
         }
     }

@@ -135,7 +135,7 @@ import Testing
         let engine = engine(transport, heldAt: place, signer)
         let recorder = ActivityRecorder(engine.activity)
         let task = Task { try await status(from: engine, heldAt: place) }
-        await untilTrue { [clock] in clock.sleeping == [.seconds(10)] }
+        await untilTrue { [clock] in clock.limits == [.seconds(10)] }
         await untilTrue { [hold] in hold.entered.withLock { $0 } == 1 }
         clock.advance(by: .seconds(10))
         #expect(await code(of: task) == .timedOut)
@@ -148,7 +148,7 @@ import Testing
         await untilTrue { [hold] in hold.left.withLock { $0 } == 1 }
         #expect(try await status(from: engine, heldAt: place) == 200)
         #expect(transport.requests.count == 1 && signer.errors.withLock { $0 } == told)
-        await untilTrue { [clock] in clock.sleeping.isEmpty && recorder.isBalanced }
+        await untilTrue { [clock] in clock.limits.isEmpty && recorder.isBalanced }
         await engine.close()
     }
 
@@ -157,12 +157,12 @@ import Testing
         let transport = StubTransport()
         let engine = engine(transport, heldAt: place, signer(heldAt: place))
         let task = Task { try await status(from: engine, heldAt: place) }
-        await untilTrue { [clock, hold] in clock.sleeping.count == 1 && hold.entered.withLock { $0 } == 1 }
+        await untilTrue { [clock, hold] in clock.limits.count == 1 && hold.entered.withLock { $0 } == 1 }
         task.cancel()
         #expect(await code(of: task) == .cancelled)
         await settled(engine)
         #expect(transport.requests.isEmpty && hold.left.withLock { $0 } == 0)
-        await untilTrue { [clock] in clock.sleeping.isEmpty }
+        await untilTrue { [clock] in clock.limits.isEmpty }
         hold.gate.open()
     }
 
@@ -179,7 +179,7 @@ import Testing
         let engine = engine(transport) { ($0.interceptors, $0.retry) = ([Signer(hold: hold)], policy) }
         let task = Task { try await engine.send(Request("http://h/")) }
         await untilTrue { [clock, hold] in
-            clock.sleeping == [.seconds(10)] && hold.entered.withLock { $0 } == 1
+            clock.limits == [.seconds(10)] && hold.entered.withLock { $0 } == 1
         }
         clock.advance(by: .seconds(10))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
@@ -207,7 +207,7 @@ import Testing
         let task = Task {
             if isStreamed { try await engine.stream(request).status } else { try await engine.send(request).status }
         }
-        await untilTrue { [clock] in transport.requests.count == 1 && clock.sleeping == [.seconds(6)] }
+        await untilTrue { [clock] in transport.requests.count == 1 && clock.limits == [.seconds(6)] }
         clock.advance(by: .seconds(6))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
         #expect(error?.code == .timedOut && error?.message.contains("10000 ms") == true)
@@ -221,7 +221,7 @@ import Testing
         }
         let task = Task { try await engine.send(Request("http://h/")) }
         await untilTrue { [clock, hold] in
-            clock.sleeping == [.seconds(10)] && hold.entered.withLock { $0 } == 1
+            clock.limits == [.seconds(10)] && hold.entered.withLock { $0 } == 1
         }
         clock.advance(by: .seconds(10))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
@@ -244,7 +244,7 @@ import Testing
         request.credentials = [.header(.authorization, .secret("token"))]
         let task = Task { [request] in try await engine.send(request) }
         await untilTrue { [clock, hold] in
-            clock.sleeping == [.seconds(6)] && hold.entered.withLock { $0 } == 1
+            clock.limits == [.seconds(6)] && hold.entered.withLock { $0 } == 1
         }
         clock.advance(by: .seconds(6))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
@@ -263,7 +263,7 @@ import Testing
         request.replay = ReplayPolicy(.onFailure, keyLifetime: nil)
         let task = Task { [request] in try await engine.send(request) }
         await untilTrue { [clock, hold] in
-            clock.sleeping == [.seconds(10)] && hold.entered.withLock { $0 } == 1
+            clock.limits == [.seconds(10)] && hold.entered.withLock { $0 } == 1
         }
         clock.advance(by: .seconds(10))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
@@ -282,7 +282,7 @@ import Testing
         request.credentials = [.header(.authorization, .secret("token"))]
         let task = Task { [request] in try await engine.send(request) }
         await untilTrue { [clock, hold] in
-            clock.sleeping == [.seconds(10), .seconds(10)] && hold.entered.withLock { $0 } == 1
+            clock.limits == [.seconds(10), .seconds(10)] && hold.entered.withLock { $0 } == 1
         }
         clock.advance(by: .seconds(10))
         let response = try await task.value
@@ -291,4 +291,10 @@ import Testing
         hold.gate.open()
         await settled(engine)
     }
+}
+
+extension TestClock {
+    /// What is waited for, but for the second after which a queue looks for holds again where the system lets it watch no
+    /// file more: as with many tests at the same time.
+    fileprivate var limits: [Duration] { sleeping.filter { $0 != .seconds(1) } }
 }

@@ -113,7 +113,7 @@ import Testing
         let transport = transport(status, obstacle)
         let engine = await engine(transport, obstacle)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(start(obstacle)) }
-        #expect(error?.code == obstacle.code && error?.isBehindRedirect == true)
+        #expect(error?.code == obstacle.code)
         let cause = error?.cause as? TransportError
         #expect(cause?.requestMayHaveBeenSent == (obstacle.error == nil ? nil : true))
         #expect(transport.requests.filter { $0.url.hasSuffix("/start") }.count == 1)
@@ -128,7 +128,6 @@ import Testing
         let request = Request(server.base, method: .post)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
         #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == true)
-        #expect(error?.isBehindRedirect == true)
         var kept = request
         kept.replay = ReplayPolicy(.onFailure, keyLifetime: nil)
         #expect(try await job(kept, by: .keptOnFailure, from: engine)?.state == .needsReview)
@@ -150,7 +149,6 @@ import Testing
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(start(nil, .get)) }
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end", "http://h/end"])
         #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == false)
-        #expect(error?.isBehindRedirect == false)
     }
 
     // MARK: Its own attempts
@@ -193,27 +191,50 @@ import Testing
         #expect(transport.requests.filter { $0.url.hasSuffix("/start") }.count == 1)
     }
 
-    @Test(arguments: [401, 408, 425, 429, 500, 503], Sender.allCases)
+    /// With whether an interceptor makes an error of the answer.
+    static let answers = [401, 408, 425, 429, 500, 503].flatMap { status in
+        [false, true].map { (status: status, isValidated: $0) }
+    }
+
+    @Test(arguments: answers, Sender.allCases)
     func `makes a job without a key one for review where it is answered with what others are sent again for`(
-        status: Int,
+        _ answer: (status: Int, isValidated: Bool),
         sender: Sender
     ) async throws {
+        let status = answer.status
         let transport = StubTransport { request throws(TransportError) in
             guard !request.url.hasSuffix("/start") else { return .stub(status: 303, headers: [.location: "/end"]) }
             return .stub(status: status, headers: [.retryAfter: "1"])
         }
-        let engine = engine(transport)
+        let engine = engine(transport) { $0.interceptors = answer.isValidated ? [ResponseValidator()] : [] }
         var request = start()
         request.identity = "anna"
         request.replay = ReplayPolicy(sender == .durable ? .durable : .onFailure, keyLifetime: nil)
-        // Not kept where nobody has kept it before: the caller has the answer.
-        guard status != 401 || sender != .keptOnFailure else {
-            #expect(try await engine.send(request).status.code == status)
-            return
-        }
+        // Not kept where nobody has kept it before.
+        guard status != 401 || sender != .keptOnFailure else { return }
         let job = try await job(request, by: sender, from: engine)
         #expect(job?.state == .needsReview && job?.reason == .outcomeUnknown && job?.unknownSince != nil)
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
+    }
+
+    @Test(arguments: [400, 401, 404], Sender.allCases)
+    func `ends a job for good where it is answered with what none is sent again for`(
+        status: Int,
+        sender: Sender
+    ) async throws {
+        guard sender != .keptOnFailure else { return }
+        let transport = StubTransport { request throws(TransportError) in
+            request.url.hasSuffix("/start") ? .stub(status: 303, headers: [.location: "/end"]) : .stub(status: status)
+        }
+        let engine = engine(transport) { $0.retry.statuses.insert(status) }
+        var request = start()
+        request.replay = ReplayPolicy(sender == .durable ? .durable : .onFailure, keyLifetime: nil)
+        if sender == .durable {
+            #expect(try await engine.send(request).status.code == status)
+            #expect(try engine.queue().jobs().map(\.state) == [.dead])
+        } else {
+            #expect(try await job(request, by: sender, from: engine)?.state == .dead)
+        }
     }
 
     @Test(arguments: Sender.allCases)
@@ -229,7 +250,10 @@ import Testing
         #expect(job?.state == .waiting && job?.reason == .retryAfter)
     }
 
-    @Test func `because another has signed in meanwhile makes a job one for review`() async throws {
+    @Test(arguments: [HTTPRequest.Method.post, .put])
+    func `because another has signed in meanwhile makes a job one that may have been done`(
+        method: HTTPRequest.Method
+    ) async throws {
         let login = EngineReplayTests.Login()
         login.current.withLock { $0 = "anna" }
         let transport = StubTransport { request throws(TransportError) in
@@ -237,10 +261,13 @@ import Testing
             return .stub(status: 307, headers: [.location: "/end"])
         }
         let engine = engine(transport) { $0.credentials = login }
-        var request = start()
+        var request = start(nil, method)
         (request.identity, request.replay) = ("anna", ReplayPolicy(.onFailure, keyLifetime: nil))
         let job = try await job(request, by: .replayer, from: engine)
-        #expect(job?.state == .needsReview && transport.requests.map(\.url) == ["http://h/start"])
+        #expect(transport.requests.map(\.url) == ["http://h/start"])
+        let isIdempotent = method == .put
+        #expect(job?.state == (isIdempotent ? .waiting : .needsReview))
+        #expect(job?.reason == (isIdempotent ? .backoff : .outcomeUnknown) && job?.unknownSince != nil)
     }
 
     @Test(arguments: [TransportError.Code.cannotConnect, .cannotResolveHost], Sender.allCases)

@@ -79,7 +79,6 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         var jobID: Int64?
         var ownEnd: Int64?
         var ownBegin: Int64?
-        var isBehindRedirect = false
     }
 
     // Every step of a request has room for an error, and few have one.
@@ -135,16 +134,11 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         set { content.change { $0.ownBegin = newValue } }
     }
 
-    /// Whether a server has answered the request with a redirect before, and may have acted, whatever came of the hop that
-    /// has failed.
-    var isBehindRedirect: Bool { content.value.isBehindRedirect }
-
     /// The same for the request as a whole, one hop of which a server has redirected: it has been sent, though nothing may
     /// have been of the hop that this tells of.
     var behindRedirect: ConnectionError {
+        guard var cause = cause as? TransportError else { return self }
         var error = self
-        error.content.change { $0.isBehindRedirect = true }
-        guard var cause = error.cause as? TransportError else { return error }
         cause.requestMayHaveBeenSent = true
         error.cause = cause
         return error

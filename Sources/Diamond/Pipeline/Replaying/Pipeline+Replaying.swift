@@ -16,7 +16,7 @@ extension Pipeline {
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
         guard request.replay.mode == .durable else {
-            return try await keepingOnFailure(kept, draft, queue, asker.behind(.open))
+            return try await keepingOnFailure(kept, draft, queue, asker.behind(SendGate()))
         }
         switch try await place(draft, ticket, in: queue) {
         case .queued(let id): throw ConnectionError(queued: id, kept)
@@ -62,7 +62,7 @@ extension Pipeline {
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, asker)
-            let outcome = ReplayOutcome(response, statuses: statuses(of: request), now: now())
+            let outcome = outcome(of: response, request, asker.gate)
             let attempts = response.attempts
             let state = await ticket.settle(
                 job, outcome, repetitions: max(0, attempts.count - 1), unknownAt: attempts.unknownAt, in: queue)
@@ -75,7 +75,7 @@ extension Pipeline {
             throw error
         } catch {
             let state = await ticket.settle(
-                job, outcome(of: error, request), repetitions: max(0, error.attempts.count - 1),
+                job, outcome(of: error, request, asker.gate), repetitions: max(0, error.attempts.count - 1),
                 unknownAt: error.attempts.unknownAt, in: queue)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
             throw error
@@ -92,7 +92,7 @@ extension Pipeline {
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, asker)
-            let outcome = ReplayOutcome(response, statuses: statuses(of: request), now: now())
+            let outcome = outcome(of: response, request, asker.gate)
             guard outcome.isWorthKeeping else { return response }
             var error = ConnectionError(badStatus: response)
             error.attempts = response.attempts
@@ -100,7 +100,7 @@ extension Pipeline {
         } catch  where [.parked, .cancelled, .queued].contains(error.code) {
             throw error
         } catch {
-            let outcome = outcome(of: error, request)
+            let outcome = outcome(of: error, request, asker.gate)
             guard outcome.isWorthKeeping, error.code != .cannotQueue else { throw error }
             throw try await handed(over: draft, request, error, outcome, to: queue)
         }
@@ -127,8 +127,15 @@ extension Pipeline {
         }
     }
 
-    private func outcome(of error: ConnectionError, _ request: Request) -> ReplayOutcome {
-        ReplayOutcome(error, statuses: statuses(of: request), now: now(), isReachable: reachability.isReachable)
+    private func outcome(of response: Response, _ request: Request, _ gate: SendGate?) -> ReplayOutcome {
+        ReplayOutcome(
+            response, statuses: statuses(of: request), now: now(), isBehindRedirect: gate?.isBehindRedirect ?? false)
+    }
+
+    private func outcome(of error: ConnectionError, _ request: Request, _ gate: SendGate?) -> ReplayOutcome {
+        ReplayOutcome(
+            error, statuses: statuses(of: request), now: now(), isReachable: reachability.isReachable,
+            isBehindRedirect: gate?.isBehindRedirect ?? false)
     }
 
     private func statuses(of request: Request) -> Set<Int> { (request.retry ?? retry).statuses }
@@ -155,11 +162,13 @@ extension Pipeline {
         }
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, Asker().behind(gate))
-            return (ReplayOutcome(response, statuses: statuses, now: now()), .success(response))
+            return (outcome(of: response, request, gate), .success(response))
         } catch {
+            guard let refusal = refusal.withLock({ $0 }) else {
+                return (outcome(of: error, request, gate), .failure(error))
+            }
             // Behind a redirect it may have been done, whoever is signed in by then.
-            let refusal = error.isBehindRedirect ? nil : refusal.withLock { $0 }
-            return (refusal ?? outcome(of: error, request), .failure(error))
+            return (gate.isBehindRedirect ? refusal.unknown : refusal, .failure(error))
         }
     }
 

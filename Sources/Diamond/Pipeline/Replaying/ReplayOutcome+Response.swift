@@ -5,26 +5,32 @@ extension ReplayOutcome {
     /// - Parameters:
     ///   - statuses: those that another attempt may change.
     ///   - now: milliseconds since 1970.
-    init(_ response: Response, statuses: Set<Int>, now: Int64) {
+    ///   - isBehindRedirect: whether a server has redirected the request before, and may have acted.
+    init(_ response: Response, statuses: Set<Int>, now: Int64, isBehindRedirect: Bool) {
         let status = response.status.code
         self = .answered(
             status: status,
             isTransient: statuses.contains(status),
             pushBack: RetryAfter.duration(response.headers, now: now),
-            isBehindRedirect: response.isBehindRedirect
+            isBehindRedirect: isBehindRedirect
         )
     }
 
-    /// - Parameter isReachable: whether the network is there.
-    init(_ error: ConnectionError, statuses: Set<Int>, now: Int64, isReachable: Bool) {
+    /// - Parameters:
+    ///   - statuses: those that another attempt may change.
+    ///   - now: milliseconds since 1970.
+    ///   - isReachable: whether the network is there.
+    ///   - isBehindRedirect: whether a server has redirected the request before, and may have acted.
+    init(_ error: ConnectionError, statuses: Set<Int>, now: Int64, isReachable: Bool, isBehindRedirect: Bool) {
         if let response = error.response {
-            self.init(response, statuses: statuses, now: now)
+            self.init(response, statuses: statuses, now: now, isBehindRedirect: isBehindRedirect)
         } else {
-            self = .failed(Self.fault(of: error, isReachable), code: error.code.description, message: error.message)
+            let fault = Self.fault(of: error, isReachable, isBehindRedirect)
+            self = .failed(fault, code: error.code.description, message: error.message)
         }
     }
 
-    private static func fault(of error: ConnectionError, _ isReachable: Bool) -> Fault {
+    private static func fault(of error: ConnectionError, _ isReachable: Bool, _ isBehindRedirect: Bool) -> Fault {
         switch error.code {
         case .cancelled, .held: return .interrupted
         // What the engine was closed over may have left.
@@ -32,7 +38,7 @@ extension ReplayOutcome {
             return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
         // What it leads to was not reached, but what was asked for may have been done: no status forbids a server to act and
         // redirect, and some act and answer 307. Nor was the network away, or the request at fault.
-        case _ where error.isBehindRedirect: return .unknown
+        case _ where isBehindRedirect: return .unknown
         case .badRequest, .badSettings: return .unsendable
         case .noCredential: return .noCredential
         case .circuitOpen, .preparationFailed: return .unsent

@@ -44,6 +44,12 @@ package enum ReplayOutcome: Hashable, Sendable {
         }
     }
 
+    /// The same where it may have been processed.
+    var unknown: ReplayOutcome {
+        guard case .failed(_, let code, let message) = self else { return self }
+        return .failed(.unknown, code: code, message: message)
+    }
+
     var failure: (code: String, message: String)? {
         switch self {
         case .answered(let status, _, _, _) where (200..<400).contains(status): nil

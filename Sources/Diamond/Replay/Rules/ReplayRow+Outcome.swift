@@ -9,12 +9,7 @@ extension ReplayRow {
         switch outcome {
         case .answered(let status, let isTransient, let pushBack, let isBehindRedirect):
             self.status = status
-            // Others are sent again for these, and here the server before may have acted.
-            if isBehindRedirect, isTransient || status == 401 {
-                unknownAt = unknownAt ?? sentAt ?? now
-                if let reason = reviewReason(at: now) { return end(.needsReview, reason) }
-            }
-            take(status, isTransient, pushBack, now, draw)
+            take(status, isTransient, pushBack, isBehindRedirect, now, draw)
         case .failed(let fault, _, _): take(fault, now, draw)
         }
     }
@@ -26,21 +21,33 @@ extension ReplayRow {
 
     // MARK: Answers
 
-    private mutating func take(_ status: Int, _ isTransient: Bool, _ pushBack: Duration?, _ now: Int64, _ draw: Double)
-    {
+    private mutating func take(
+        _ status: Int,
+        _ isTransient: Bool,
+        _ pushBack: Duration?,
+        _ isBehindRedirect: Bool,
+        _ now: Int64,
+        _ draw: Double
+    ) {
         // Neither of a server that fails, nor of a gateway before it, is it known whether it has acted, but for one that asks
         // for another attempt itself.
         let isAsking = status == 503 && pushBack != nil
         if (status >= 500 && !isAsking) || status == 409 { unknownAt = unknownAt ?? sentAt ?? now }
+        // The first one with the key is still at work (draft-ietf-httpapi-idempotency-key-header section 2.7).
+        let isAtWork = status == 409 && keyLifetime != nil
         switch status {
         case 200..<400: end(.done, .finished)
         case 404, 410: end(hasGone ? .done : .dead, hasGone ? .gone : .refused)
         // Nobody signs in for what is nobody's.
-        case 401: identity == nil ? end(.dead, .refused) : hold(.unauthorized)
-        // The first one with the key is still at work (draft-ietf-httpapi-idempotency-key-header section 2.7).
-        case 409 where keyLifetime != nil: repeatLater(now, draw)
+        case 401 where identity == nil: end(.dead, .refused)
         case 400, 422: end(.dead, .refused)
-        case _ where !isTransient: end(.dead, .refused)
+        case _ where !isTransient && status != 401 && !isAtWork: end(.dead, .refused)
+        // The others are sent again, as they were asked for: that may have been done by the server before.
+        case _ where isBehindRedirect && !isRepeatable:
+            unknownAt = unknownAt ?? sentAt ?? now
+            end(.needsReview, .outcomeUnknown)
+        case 401: hold(.unauthorized)
+        case 409 where isAtWork: repeatLater(now, draw)
         // The server itself asks for another one.
         case 429, 503:
             if let pushBack { wait(pushBack, now, draw) } else { repeatIfHarmless(status, now, draw) }

@@ -32,8 +32,6 @@ public struct Response: Hashable, Sendable {
     /// When the time of the request began for the one who asks, by the clock of exchanges, where this is a redirect that is
     /// followed, and its time is limited. Nobody outside sees one.
     var ownBegin: Int64?
-    /// Whether a server has answered the request with a redirect before, and may have acted, whatever this one says.
-    var isBehindRedirect = false
 
     /// For tests, and for what an ``Interceptor`` puts in place of another.
     public init(
