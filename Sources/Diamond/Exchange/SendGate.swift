@@ -14,7 +14,7 @@ final class SendGate: Sendable {
         }
     }
 
-    /// A server has answered with a redirect that is followed: it may have acted, whatever comes of what that leads to.
+    /// A server has answered with a redirect, which is followed or leads nowhere: it may have acted, whatever comes of that.
     func noteRedirect() { redirected.withLock { $0 = true } }
 
     var isBehindRedirect: Bool { redirected.withLock { $0 } }

@@ -1,6 +1,9 @@
 /// A value that is large, and handed on more often than it is changed: one word, the same for its copies until one changes.
 struct CopyOnWrite<Value: Sendable>: Sendable {
-    // `@unchecked Sendable`: changed only where nobody else has it.
+    /// What copies have in common.
+    ///
+    /// `@unchecked Sendable`: `value` is guarded by the count of references; it is changed only while one copy alone has the
+    /// box, and read only otherwise.
     private final class Box: @unchecked Sendable {
         var value: Value
 

@@ -27,8 +27,21 @@ import Testing
 
     /// Of what is stored, what the server is asked for again.
     private func asked(_ engine: Engine, after request: Request) async throws -> [String] {
+        try await asked(engine) { _ = try await engine.send(request) }
+    }
+
+    /// The same after one that fails.
+    private func askedAfterFailure(_ engine: Engine) async throws -> [String] {
+        try await asked(engine) {
+            await #expect(throws: ConnectionError.self) {
+                try await engine.send(Request("http://h/cities", method: .post))
+            }
+        }
+    }
+
+    private func asked(_ engine: Engine, after change: () async throws -> Void) async throws -> [String] {
         for url in Self.stored { _ = try await engine.send(Request(url)) }
-        _ = try await engine.send(request)
+        try await change()
         var asked: [String] = []
         for url in Self.stored where try await engine.send(Request(url)).source == .network { asked.append(url) }
         return asked
@@ -65,14 +78,7 @@ import Testing
             guard request.method == .post else { return .stub(headers: [.cacheControl: "max-age=60"]) }
             throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
         }
-        let engine = temporary.engine(transport)
-        for url in Self.stored { _ = try await engine.send(Request(url)) }
-        await #expect(throws: ConnectionError.self) {
-            try await engine.send(Request("http://h/cities", method: .post))
-        }
-        var found: [String] = []
-        for url in Self.stored where try await engine.send(Request(url)).source == .network { found.append(url) }
-        #expect(found == asked)
+        #expect(try await askedAfterFailure(temporary.engine(transport)) == asked)
     }
 
     @Test(arguments: [
@@ -87,14 +93,7 @@ import Testing
             if request.url.hasSuffix("/cities") { return .stub(status: 307, headers: [.location: location]) }
             throw TransportError(.cannotConnect, "refused")
         }
-        let engine = temporary.engine(transport)
-        for url in Self.stored { _ = try await engine.send(Request(url)) }
-        await #expect(throws: ConnectionError.self) {
-            try await engine.send(Request("http://h/cities", method: .post))
-        }
-        var found: [String] = []
-        for url in Self.stored where try await engine.send(Request(url)).source == .network { found.append(url) }
-        #expect(found == asked)
+        #expect(try await askedAfterFailure(temporary.engine(transport)) == asked)
     }
 
     @Test func `that was canceled between two attempts, what is stored is asked for again`() async throws {

@@ -210,19 +210,26 @@ import Testing
         var request = start()
         request.identity = "anna"
         request.replay = ReplayPolicy(sender == .durable ? .durable : .onFailure, keyLifetime: nil)
-        // Not kept where nobody has kept it before.
-        guard status != 401 || sender != .keptOnFailure else { return }
+        // Not kept where nobody has kept it before: the caller has the answer.
+        guard status != 401 || sender != .keptOnFailure else {
+            guard answer.isValidated else {
+                #expect(try await engine.send(request).status.code == status)
+                return
+            }
+            let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+            #expect(error?.code == .badStatus)
+            return
+        }
         let job = try await job(request, by: sender, from: engine)
         #expect(job?.state == .needsReview && job?.reason == .outcomeUnknown && job?.unknownSince != nil)
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
     }
 
-    @Test(arguments: [400, 401, 404], Sender.allCases)
+    @Test(arguments: [400, 401, 404], [Sender.durable, .replayer])
     func `ends a job for good where it is answered with what none is sent again for`(
         status: Int,
         sender: Sender
     ) async throws {
-        guard sender != .keptOnFailure else { return }
         let transport = StubTransport { request throws(TransportError) in
             request.url.hasSuffix("/start") ? .stub(status: 303, headers: [.location: "/end"]) : .stub(status: status)
         }

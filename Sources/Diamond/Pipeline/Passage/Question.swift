@@ -44,17 +44,17 @@ final class Question: Sendable {
     var unanswered: Question { Question(passage: passage, isAwaited: isAwaited) }
 
     /// The same, with what is stored marked stale.
-    var outdated: Question {
-        Question(
-            passage: passage, stored: stored?.outdated, isConditional: isConditional, isAwaited: isAwaited,
-            found: found, refreshes: refreshes, isOfRefresh: isOfRefresh)
-    }
+    var outdated: Question { with(stored?.outdated, refreshes, isOfRefresh: isOfRefresh) }
 
     /// The same with credentials of this age.
     func dated(_ refreshes: Int, isOfRefresh: Bool) -> Question {
+        with(stored, refreshes, isOfRefresh: isOfRefresh)
+    }
+
+    private func with(_ stored: StoredAnswer?, _ refreshes: Int, isOfRefresh: Bool) -> Question {
         Question(
-            passage: passage, stored: stored, isConditional: isConditional, isAwaited: isAwaited,
-            found: found, refreshes: refreshes, isOfRefresh: isOfRefresh)
+            passage: passage, stored: stored, isConditional: isConditional, isAwaited: isAwaited, found: found,
+            refreshes: refreshes, isOfRefresh: isOfRefresh)
     }
 
     /// What others must ask to share the flight; `nil` where nobody can.
