@@ -189,11 +189,12 @@ import Testing
         #expect(try await engine.send(Request("http://h/")).status == .ok)
     }
 
-    /// Takes four seconds.
+    /// Takes its time.
     private struct SlowSigner: Interceptor {
         let clock: TestClock
+        var time = Duration.seconds(4)
 
-        func adapt(_ request: inout TransportRequest, attempt: Int) async throws { clock.advance(by: .seconds(4)) }
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws { clock.advance(by: time) }
     }
 
     @Test(arguments: [false, true])
@@ -211,6 +212,19 @@ import Testing
         clock.advance(by: .seconds(6))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
         #expect(error?.code == .timedOut && error?.message.contains("10000 ms") == true)
+        await settled(engine)
+    }
+
+    @Test(arguments: policies) func `but comes back when its attempt's time is over lets nothing leave`(
+        policy: RetryPolicy
+    ) async throws {
+        let transport = StubTransport()
+        // It holds its thread, so that nobody else notices how late it is.
+        let engine = engine(transport) {
+            ($0.interceptors, $0.retry) = ([SlowSigner(clock: clock, time: .seconds(10))], policy)
+        }
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
+        #expect(error?.code == .timedOut && transport.requests.isEmpty)
         await settled(engine)
     }
 

@@ -151,6 +151,24 @@ import Testing
         #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == false)
     }
 
+    @Test func `costs a kept request no attempt where the redirect was stored and the network is away`() async throws {
+        let transport = StubTransport { [network] request throws(TransportError) in
+            if request.url.hasSuffix("/start") {
+                return .stub(status: 308, headers: [.location: "/end", .cacheControl: "max-age=60"])
+            }
+            guard network.isReachable else { throw TransportError(.cannotConnect, "nothing was sent") }
+            return .stub(headers: [.cacheControl: "no-store"])
+        }
+        let engine = engine(transport)
+        _ = try await engine.send(start(nil, .get))
+        network.isReachable = false
+        var request = start(nil, .get)
+        request.replay = .onFailure
+        let job = try await job(request, by: .keptOnFailure, from: engine)
+        #expect(job?.reason == .offline && job?.attempts == 0 && job?.unknownSince == nil)
+        #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end", "http://h/end"])
+    }
+
     // MARK: Its own attempts
 
     @Test func `is sent again as what was surely not processed, and the one before is not`() async throws {
@@ -244,17 +262,38 @@ import Testing
         }
     }
 
-    @Test(arguments: Sender.allCases)
-    func `lets a job that may be repeated wait as the server asks`(sender: Sender) async throws {
+    @Test(arguments: Sender.allCases, [HTTPRequest.Method.put, .post])
+    func `lets a job that may be repeated wait as the server asks`(
+        sender: Sender, method: HTTPRequest.Method
+    ) async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard !request.url.hasSuffix("/start") else { return .stub(status: 307, headers: [.location: "/end"]) }
             return .stub(status: 503, headers: [.retryAfter: "60"])
         }
         let engine = engine(transport)
-        var request = start(nil, .put)
+        // With a key, where its method does not allow it by itself.
+        var request = start(nil, method)
         request.replay = sender == .durable ? .durable : .onFailure
         let job = try await job(request, by: sender, from: engine)
-        #expect(job?.state == .waiting && job?.reason == .retryAfter)
+        #expect(job?.state == .waiting && job?.reason == .retryAfter && job?.unknownSince != nil)
+    }
+
+    @Test func `lets a job be sent again for no longer than its key is known`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            request.url.hasSuffix("/start") ? .stub(status: 307, headers: [.location: "/end"]) : .stub(status: 401)
+        }
+        let engine = engine(transport)
+        var request = start()
+        (request.identity, request.replay) = ("anna", ReplayPolicy(.onFailure, keyLifetime: .seconds(3_600)))
+        let held = try #require(try await job(request, by: .replayer, from: engine))
+        #expect(held.state == .held && held.reason == .unauthorized)
+        clock.advance(by: .seconds(3_601))
+        let queue = try engine.queue()
+        try await queue.release(held.id)
+        try await engine.replayer().replay()
+        let job = try queue.job(held.id)
+        #expect(job?.state == .needsReview && job?.reason == .keyExpired)
+        #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put])

@@ -199,6 +199,56 @@ import Testing
         #expect(try engine.queue().jobs().map(\.state) == [.done])
     }
 
+    /// What comes of it after the pause.
+    static let ends: [@Sendable (TransportRequest) async throws(TransportError) -> TransportResponse] = [
+        refused, { _ in .stub(status: 429, headers: [.retryAfter: "30"]) }, { _ in .stub(status: 401) },
+    ]
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], ends.indices)
+    func `what a pause has cut off may have acted, whatever comes of it afterwards`(
+        mode: ReplayPolicy.Mode, end: Int
+    ) async throws {
+        let isThere = Gate()
+        serve { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: false)
+        }
+        let engine = engine()
+        var request = note(ReplayPolicy(mode, keyLifetime: nil))
+        request.identity = "anna"
+        // Else a pause would not cut it off.
+        request.retry = RetryPolicy(attempts: 1, retriesUnsafeMethods: true)
+        let connection = engine.enqueue(request)
+        await isThere.wait()
+        connection.pause()
+        serve(Self.ends[end])
+        connection.resume()
+        let outcome = await Task { try await connection.response }.result
+        // Nobody has kept it where nothing can come of that.
+        if mode == .onFailure, case .success(let response) = outcome {
+            #expect(response.status == .unauthorized && end == 2)
+            return
+        }
+        let jobs = try engine.queue().jobs()
+        #expect(jobs.map(\.state) == [.needsReview] && jobs.map(\.reason) == [.outcomeUnknown])
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `what was paused before it has left is sent again`(mode: ReplayPolicy.Mode) async throws {
+        let engine = engine()
+        serve(Self.refused)
+        let connection = Connection(note(ReplayPolicy(mode, keyLifetime: nil)))
+        connection.pause()
+        engine.enqueue(connection)
+        connection.resume()
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        let id = try #require(error?.jobID)
+        let job = try engine.queue().job(id)
+        #expect(job?.state == .waiting && job?.unknownSince == nil)
+    }
+
     // MARK: On failure
 
     @Test func `what fails is kept, with the key of its first attempt`() async throws {

@@ -69,6 +69,10 @@ import Testing
         .answered(status: status, isTransient: true, pushBack: pushBack)
     }
 
+    private static func redirected(_ status: Int, _ pushBack: Duration? = nil) -> ReplayOutcome {
+        .answered(status: status, isTransient: status >= 429, pushBack: pushBack, isBehindRedirect: true)
+    }
+
     static let rows: [Row] = [
         // Answers.
         Row(.put, .answered(status: 200), .done, .finished, 0), Row(.bare, .answered(status: 201), .done, .finished, 0),
@@ -100,9 +104,16 @@ import Testing
         Row(.bare, busy(429, .zero), .waiting, .retryAfter, 1, delay: 0),
         Row(.put, busy(503, .seconds(9 * 86_400)), .waiting, .retryAfter, 1, delay: 86_400),
         Row(.put.last, busy(503, .seconds(1)), .dead, .attemptsUsed, 20),
+        // The server that has redirected it may have acted.
+        Row(.bare, redirected(429, .seconds(30)), .needsReview, .outcomeUnknown, 0, isUnknown: true),
+        Row(.keyed, redirected(401), .held, .unauthorized, 0, isUnknown: true),
+        Row(.keyed, redirected(429, .seconds(30)), .waiting, .retryAfter, 1, delay: 30, isUnknown: true),
+        Row(.keyed, redirected(503, .seconds(30)), .waiting, .retryAfter, 1, delay: 30, isUnknown: true),
+        Row(.put, redirected(429), .waiting, .backoff, 1, delay: 1, isUnknown: true),
+        Row(.put, redirected(404), .dead, .refused, 0, isUnknown: true),
         // Failures.
         Row(.bare, failed(.unsent), .waiting, .backoff, 1, delay: 1),
-        Row(.bare.unknownLongAgo, failed(.unsent), .waiting, .backoff, 1, delay: 1, isUnknown: true),
+        Row(.bare.unknownLongAgo, failed(.unsent), .needsReview, .outcomeUnknown, 1, isUnknown: true),
         Row(.put.onceMore, failed(.unsent), .waiting, .backoff, 19, delay: 1800),
         Row(.put.last, failed(.unsent), .dead, .attemptsUsed, 20),
         Row(.put, failed(.unknown), .waiting, .backoff, 1, delay: 1, isUnknown: true),

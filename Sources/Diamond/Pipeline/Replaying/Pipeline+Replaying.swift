@@ -7,6 +7,7 @@ extension Pipeline {
     /// - Throws: ``ConnectionError/Code-swift.struct/queued`` where the request is kept, and sent later.
     func keeping(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         let ticket = asker.ticket ?? ReplayTicket()
+        ticket.beginRun()
         // It asks for whom the request is.
         let (queue, draft) = try await aside(asker) { () async throws(ConnectionError) in
             try await timeLeft(of: request).value { [self] () async throws(ConnectionError) in
@@ -16,12 +17,16 @@ extension Pipeline {
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
         guard request.replay.mode == .durable else {
-            return try await keepingOnFailure(kept, draft, queue, asker.behind(SendGate()))
+            let gate = SendGate { [self] in
+                ticket.begin(at: now())
+                return true
+            }
+            return try await keepingOnFailure(kept, draft, ticket, queue, asker.behind(gate))
         }
         switch try await place(draft, ticket, in: queue) {
         case .queued(let id): throw ConnectionError(queued: id, kept)
         case .claimed(let job):
-            let gate = SendGate { await ticket.begin(job, in: queue) }
+            let gate = SendGate { [self] in await ticket.begin(job, at: now(), in: queue) }
             return try await sending(kept, job, ticket, queue, asker.behind(gate))
         }
     }
@@ -87,6 +92,7 @@ extension Pipeline {
     private func keepingOnFailure(
         _ request: Request,
         _ draft: ReplayDraft,
+        _ ticket: ReplayTicket,
         _ queue: ReplayQueue,
         _ asker: Asker
     ) async throws(ConnectionError) -> Response {
@@ -96,26 +102,31 @@ extension Pipeline {
             guard outcome.isWorthKeeping else { return response }
             var error = ConnectionError(badStatus: response)
             error.attempts = response.attempts
-            throw try await handed(over: draft, request, error, outcome, to: queue)
+            throw try await handed(over: draft, request, error, outcome, ticket.unknownAt, to: queue)
         } catch  where [.parked, .cancelled, .queued].contains(error.code) {
             throw error
         } catch {
-            let outcome = outcome(of: error, request, asker.gate)
+            let repetitions = max(0, error.attempts.count - 1)
+            // What the engine was closed over is not kept: nobody wants it.
+            let outcome = ticket.known(
+                outcome(of: error, request, asker.gate), repetitions: repetitions, isWanted: false)
             guard outcome.isWorthKeeping, error.code != .cannotQueue else { throw error }
-            throw try await handed(over: draft, request, error, outcome, to: queue)
+            throw try await handed(over: draft, request, error, outcome, ticket.unknownAt, to: queue)
         }
     }
 
+    /// - Parameter unknownAt: when something of it may have been processed unseen before.
     /// - Returns: what the caller is told.
     private func handed(
         over draft: ReplayDraft,
         _ request: Request,
         _ error: ConnectionError,
         _ outcome: ReplayOutcome,
+        _ unknownAt: Int64?,
         to queue: ReplayQueue
     ) async throws(ConnectionError) -> ConnectionError {
         var draft = draft
-        draft.history = ReplayDraft.History(error.attempts, outcome, now: now())
+        draft.history = ReplayDraft.History(error.attempts, outcome, unknownAt: unknownAt, now: now())
         do throws(ReplayError) {
             return ConnectionError(queued: try await queue.add([draft])[0], request, error)
         } catch let failure {

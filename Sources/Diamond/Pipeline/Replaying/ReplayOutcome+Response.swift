@@ -63,14 +63,16 @@ extension ReplayOutcome {
 extension ReplayDraft.History {
     /// What was tried before the request was kept.
     ///
-    /// - Parameter now: milliseconds since 1970; of a single attempt nobody has noted when it began.
-    init(_ attempts: [Attempt], _ outcome: ReplayOutcome, now: Int64) {
+    /// - Parameters:
+    ///   - unknownAt: when something of it may have been processed unseen before these attempts.
+    ///   - now: milliseconds since 1970; of a single attempt nobody has noted when it began.
+    init(_ attempts: [Attempt], _ outcome: ReplayOutcome, unknownAt: Int64?, now: Int64) {
         self.outcome = outcome
         failures = attempts.map(Failure.init)
         if failures.isEmpty, let failure = outcome.failure {
             failures = [Failure(startedAt: now, code: failure.code, message: failure.message)]
         }
-        unknownAt = attempts.unknownAt
+        self.unknownAt = unknownAt ?? attempts.unknownAt
     }
 }
 

@@ -17,6 +17,10 @@ final class ReplayTicket: Sendable {
         var queue: ReplayQueue?
         var job: ReplayTable.Claimed?
         var exchanges = 0
+        /// When the first of them began; milliseconds since 1970.
+        var sentAt: Int64?
+        /// The same where that was in a run before: it may have been processed unseen.
+        var unknownAt: Int64?
     }
 
     private let state = Guarded(State())
@@ -44,17 +48,42 @@ final class ReplayTicket: Sendable {
     }
 
     /// The last look before the request leaves.
-    func begin(_ job: ReplayTable.Claimed, in queue: ReplayQueue) async -> Bool {
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    func begin(_ job: ReplayTable.Claimed, at now: Int64, in queue: ReplayQueue) async -> Bool {
         guard await queue.begin(job) else { return false }
-        state.withLock { $0.exchanges += 1 }
+        begin(at: now)
         return true
+    }
+
+    /// The request leaves.
+    func begin(at now: Int64) {
+        state.withLock { state in
+            state.exchanges += 1
+            state.sentAt = state.sentAt ?? now
+        }
+    }
+
+    /// A run begins. What has left in one before was cut off by a pause.
+    func beginRun() { state.withLock { $0.unknownAt = $0.sentAt } }
+
+    /// When something of it may have been processed unseen before this run.
+    var unknownAt: Int64? { state.withLock { $0.unknownAt } }
+
+    /// What a failure means, by all the exchanges that have begun, also in runs before.
+    ///
+    /// - Parameters:
+    ///   - repetitions: exchanges that were repetitions of another, not those that a redirect has led to.
+    ///   - isWanted: whether nobody has asked for the end.
+    func known(_ outcome: ReplayOutcome, repetitions: Int, isWanted: Bool) -> ReplayOutcome {
+        outcome.known(exchanges: state.withLock { $0.exchanges } - repetitions, isWanted: isWanted)
     }
 
     /// Takes note of what came of it.
     ///
     /// - Parameters:
-    ///   - repetitions: exchanges that were repetitions of another, not those that a redirect has led to.
-    ///   - unknownAt: when something of it may have been processed unseen.
+    ///   - repetitions: as of ``known(_:repetitions:isWanted:)``.
+    ///   - unknownAt: when something of it may have been processed unseen in this run.
     func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
@@ -62,12 +91,9 @@ final class ReplayTicket: Sendable {
         unknownAt: Int64?,
         in queue: ReplayQueue
     ) async -> ReplayState? {
-        let exchanges = state.withLock { state in
-            state.job = nil
-            return state.exchanges
-        }
-        let known = outcome.known(exchanges: exchanges - repetitions, isWanted: true)
-        return await Self.settle(job, known, unknownAt: unknownAt, in: queue)
+        state.withLock { $0.job = nil }
+        let known = known(outcome, repetitions: repetitions, isWanted: true)
+        return await Self.settle(job, known, unknownAt: self.unknownAt ?? unknownAt, in: queue)
     }
 
     @discardableResult

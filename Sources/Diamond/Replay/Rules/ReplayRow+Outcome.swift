@@ -10,8 +10,11 @@ extension ReplayRow {
         case .answered(let status, let isTransient, let pushBack, let isBehindRedirect):
             self.status = status
             take(status, isTransient, pushBack, isBehindRedirect, now, draw)
+            // Last: no redirect makes a thing go, and what is not there behind one is not gone by the job's own doing.
+            if isBehindRedirect { unknownAt = unknownAt ?? sentAt ?? now }
         case .failed(let fault, _, _): take(fault, now, draw)
         }
+        if !state.isEnd, let reason = reviewReason(at: now) { end(.needsReview, reason) }
     }
 
     /// Ready where its time has come, waiting where not, held where it is by itself.
@@ -43,9 +46,7 @@ extension ReplayRow {
         case 400, 422: end(.dead, .refused)
         case _ where !isTransient && status != 401 && !isAtWork: end(.dead, .refused)
         // The others are sent again, as they were asked for: that may have been done by the server before.
-        case _ where isBehindRedirect && !isRepeatable:
-            unknownAt = unknownAt ?? sentAt ?? now
-            end(.needsReview, .outcomeUnknown)
+        case _ where isBehindRedirect && !isRepeatable: end(.needsReview, .outcomeUnknown)
         case 401: hold(.unauthorized)
         case 409 where isAtWork: repeatLater(now, draw)
         // The server itself asks for another one.

@@ -49,9 +49,6 @@ extension ReplayTable {
         if let failure = outcome.failure, row.reason != .returned {
             try addFailure(of: id, failure.code, failure.message, startedAt: startedAt, on: connection, ledger)
         }
-        if !row.state.isEnd, let reason = row.reviewReason(at: ledger.now) {
-            (row.state, row.reason) = (.needsReview, reason)
-        }
         try settle(&row, on: connection, ledger)
         try save(row, row.state == .done ? .finish : .fail, from: .running, on: connection, &ledger)
         return row.state
