@@ -1,14 +1,12 @@
 import DiamondSQLite
+import DiamondTestSupport
 import Foundation
 
 /// A database file in a directory of its own, gone with the test.
 final class TemporaryFile: Sendable {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("diamond-\(UUID().uuidString)")
+    private let folder = TemporaryFolder()
+    var directory: URL { folder.url }
     var path: String { directory.appendingPathComponent("test.sqlite").path }
-
-    init() { try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(at: directory) }
 
     static func configuration(versions: Int = 1) -> SQLiteConfiguration {
         let scripts = [

@@ -10,25 +10,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `A connection that downloads` {
     typealias Answer = ScriptedServer.Answer
 
-    /// A directory for one test.
-    private final class Folder: Sendable {
-        let url = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
-
-        init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
-
-        deinit { try? FileManager.default.removeItem(at: url) }
-
-        /// What is in it, hidden files included.
-        var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? ["?"]).sorted() }
-
-        func text(of file: URL) -> String? { try? String(contentsOf: file, encoding: .utf8) }
-    }
-
-    private let folder: Folder
+    private let folder = TemporaryFolder()
     private let temporary = TemporaryStore()
     private var file: URL { folder.url.appending(path: "cities.zip") }
-
-    init() throws { folder = try Folder() }
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
         var configuration = Engine.Configuration(store: nil)

@@ -209,7 +209,8 @@ extension SplitMix {
 struct `A form, sent by the real curl` {
     /// Answers with the body it was sent.
     private let server: RawServer
-    private let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private let folder = TemporaryFolder()
+    private var directory: URL { folder.url }
 
     init() throws {
         server = try RawServer { connection in
@@ -218,9 +219,8 @@ struct `A form, sent by the real curl` {
             connection.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(length)\r\n\r\n")
             connection.write(body)
         }
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         for name in ["f.png", "f.txt", "f", "a,b;c.html", "it's \"\\.xml"] {
-            try Data("content of \(name)".utf8).write(to: directory.appending(path: name))
+            _ = try folder.file(name, Data("content of \(name)".utf8))
         }
     }
 

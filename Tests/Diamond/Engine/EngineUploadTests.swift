@@ -8,13 +8,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A body of files and parts` {
     private let temporary = TemporaryStore()
+    private let folder = TemporaryFolder()
 
     private func file(_ name: String, _ content: Data) throws -> URL {
-        let directory = temporary.directory.appendingPathExtension("files")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let url = directory.appending(path: name)
-        try content.write(to: url)
-        return url
+        try folder.file(name, content)
     }
 
     private func sent(_ request: Request, by kind: TransportKind = .curl) async throws -> Echo {

@@ -7,19 +7,11 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) final class `A download` {
+@Suite(.timeLimit(.minutes(5))) struct `A download` {
     typealias Answer = ScriptedServer.Answer
 
-    private let directory = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
-
-    init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(at: directory) }
-
-    private var file: URL { directory.appending(path: "cities.zip") }
-
-    /// What is in the directory, hidden files included.
-    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? ["?"] }
+    private let folder = TemporaryFolder()
+    private var file: URL { folder.url.appending(path: "cities.zip") }
 
     private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
         var configuration = Engine.Configuration(store: nil)
@@ -63,7 +55,7 @@ import Testing
         #expect(download.status == .ok && download.size == 3_000_000 && download.file == file)
         #expect(download.url == request.url && download.attempts.isEmpty && download.headers[.eTag] != nil)
         #expect(try Data(contentsOf: file) == Pattern.bytes(count: 3_000_000))
-        #expect(names == ["cities.zip"])
+        #expect(folder.names == ["cities.zip"])
         let received = seen.withLock { $0.map(\.received) }
         #expect(received == received.sorted() && received.last == 3_000_000)
         #expect(seen.withLock { $0.last?.expectedToReceive } == 3_000_000)
@@ -166,7 +158,7 @@ import Testing
         let engine = engine()
         let download = try await engine.download(Request(server.url), to: file)
         #expect(try String(contentsOf: file, encoding: .utf8) == "0123456789" && download.size == 10)
-        #expect(server.count == answers.count && names == ["cities.zip"])
+        #expect(server.count == answers.count && folder.names == ["cities.zip"])
         await engine.close()
     }
 
@@ -197,7 +189,7 @@ import Testing
         var request = Request(server.url)
         request.retry = .never
         #expect(await failure(engine, request)?.code == .connectionLost)
-        #expect(try String(contentsOf: file, encoding: .utf8) == "old" && names == ["cities.zip"])
+        #expect(try String(contentsOf: file, encoding: .utf8) == "old" && folder.names == ["cities.zip"])
         await engine.close()
     }
 
@@ -206,20 +198,20 @@ import Testing
         let engine = engine { $0.transport = reservoir.transport }
         let download = Task { [file] in try await engine.download(Request("http://h/"), to: file) }
         await untilTrue { reservoir.drained == 1 }
-        #expect(names.count == 1 && names != ["cities.zip"])
+        #expect(folder.names.count == 1 && folder.names != ["cities.zip"])
         download.cancel()
         await #expect { _ = try await download.value } throws: { ($0 as? ConnectionError)?.code == .cancelled }
-        #expect(names.isEmpty && engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        #expect(folder.names.isEmpty && engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
         await engine.close()
     }
 
     @Test func `removes what one that was killed has left, wherever that was to go`() async throws {
         let part = ".diamond-\(UUID().uuidString).part"
         let others = [".diamond-notes.part", ".\(UUID().uuidString).part", "a\(part)"]
-        for name in [part] + others { try Data("old".utf8).write(to: directory.appending(path: name)) }
+        for name in [part] + others { _ = try folder.file(name, Data("old".utf8)) }
         let engine = engine { $0.transport = StubTransport() }
         _ = try await engine.download(Request("http://h/"), to: file)
-        #expect(names.sorted() == (others + ["cities.zip"]).sorted())
+        #expect(folder.names == (others + ["cities.zip"]).sorted())
         await engine.close()
     }
 
@@ -232,13 +224,13 @@ import Testing
         let engine = engine { $0.transport = transport }
         let slow = Task { [file] in try await engine.download(Request("http://h/slow"), to: file) }
         await untilTrue { transport.requests.count == 1 }
-        let part = names
+        let part = folder.names
         _ = try await engine.download(Request("http://h/fast"), to: file)
-        #expect(part.count == 1 && Set(names) == Set(part + ["cities.zip"]))
+        #expect(part.count == 1 && Set(folder.names) == Set(part + ["cities.zip"]))
         #expect(try String(contentsOf: file, encoding: .utf8) == "http://h/fast")
         isHeld.open()
         _ = try await slow.value
-        #expect(try String(contentsOf: file, encoding: .utf8) == "http://h/slow" && names == ["cities.zip"])
+        #expect(try String(contentsOf: file, encoding: .utf8) == "http://h/slow" && folder.names == ["cities.zip"])
         await engine.close()
     }
 
@@ -246,7 +238,7 @@ import Testing
         let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()
         let error = await failure(engine, Request(server.url))
-        #expect(error?.code == .badStatus && error?.response?.text == "no" && names.isEmpty)
+        #expect(error?.code == .badStatus && error?.response?.text == "no" && folder.names.isEmpty)
         await engine.close()
     }
 
@@ -265,7 +257,7 @@ import Testing
         request.retry = .never
         let error = await failure(engine, request)
         #expect(error?.code == code && error?.message == "\(code) marked")
-        #expect(names.isEmpty)
+        #expect(folder.names.isEmpty)
         await engine.close()
     }
 
@@ -277,7 +269,7 @@ import Testing
         let server = try ScriptedServer([answer])
         let engine = engine { $0.bodyLimit = 1 }
         #expect(await failure(engine, Request(server.url), limit: 4)?.code == .bodyTooLarge)
-        #expect(names.isEmpty && server.count == 1)
+        #expect(folder.names.isEmpty && server.count == 1)
         #expect(await failure(engine, Request(server.url), limit: 5) == nil)
         await engine.close()
     }
@@ -287,8 +279,8 @@ import Testing
         let engine = engine { $0.transport = transport }
         try Data().write(to: file)
         for (place, code) in [
-            (directory.appending(path: "none/cities.zip"), POSIXErrorCode.ENOENT),
-            (file.appending(path: "cities.zip"), .ENOTDIR), (directory, .EISDIR),
+            (folder.url.appending(path: "none/cities.zip"), POSIXErrorCode.ENOENT),
+            (file.appending(path: "cities.zip"), .ENOTDIR), (folder.url, .EISDIR),
         ] {
             do {
                 _ = try await engine.download(Request("http://h/"), to: place)
@@ -298,7 +290,7 @@ import Testing
                 #expect(error.message.contains(place.path))
             }
         }
-        #expect(transport.requests.isEmpty && names == ["cities.zip"])
+        #expect(transport.requests.isEmpty && folder.names == ["cities.zip"])
         await engine.close()
     }
 
@@ -322,7 +314,7 @@ import Testing
             let error = error as? ConnectionError
             return error?.code == .cannotWrite && error?.message.contains("No space left on device") == true
         }
-        #expect(names.isEmpty && reservoir.ranges.count == 1)
+        #expect(folder.names.isEmpty && reservoir.ranges.count == 1)
         #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
         await engine.close()
     }

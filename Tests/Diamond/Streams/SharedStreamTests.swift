@@ -9,6 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A stream that is shared` {
     private let isAnswering = Gate()
+    private let folder = TemporaryFolder()
     /// How often the server was asked.
     private let asked = Guarded(0)
 
@@ -94,9 +95,7 @@ import Testing
     enum Other: CaseIterable { case url, header, post, reload, noStore, range, secret, limit, file, alone }
 
     @Test(arguments: Other.allCases) func `is not shared with what asks another thing`(other: Other) async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
-        try Data("x".utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let file = try folder.file("x", Data("x".utf8))
         let engine = engine { $0.credentials = Clerk() }
         var (one, two) = (Self.request, Self.request)
         switch other {

@@ -11,6 +11,7 @@ import Testing
     .timeLimit(.minutes(5))) struct `A body of 100 MiB that is not collected`
 {
     private static let count = 100 << 20
+    private let folder = TemporaryFolder()
 
     private func engine(_ kind: TransportKind) -> Engine {
         var configuration = Engine.Configuration(store: nil)
@@ -39,8 +40,7 @@ import Testing
 
     @Test(arguments: ["", "?chunked=1"]) func `goes into a file at flat memory`(query: String) async throws {
         let (server, engine) = (try await SampleServer.shared, engine(.curl))
-        let file = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: file) }
+        let file = folder.url.appending(path: "bytes")
         let growth = SharedGrowth()
         let request = Request(server.url("wire/bytes/\(Self.count)\(query)"))
         let download = try await engine.download(request, to: file) { _ in growth.look() }

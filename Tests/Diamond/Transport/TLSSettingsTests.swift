@@ -8,6 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `Settings of TLS` {
     private let missing = URL(filePath: "/nowhere/roots.pem")
+    private let folder = TemporaryFolder()
 
     private func settings(_ change: (inout TLSSettings) -> Void) -> TransportSettings {
         var settings = TransportSettings()
@@ -18,9 +19,7 @@ import Testing
     private func refusal(_ change: (inout TLSSettings) -> Void) -> TransportError? { settings(change).tls.refusal }
 
     @Test func `are refused where a file is missing, or not what it should be`() throws {
-        let text = FileManager.default.temporaryDirectory.appending(path: "diamond-\(UUID().uuidString).pem")
-        try Data("none".utf8).write(to: text)
-        defer { try? FileManager.default.removeItem(at: text) }
+        let text = try folder.file("none.pem", Data("none".utf8))
         for file in [missing, text] {
             for error in [
                 refusal { $0.roots = .only(file) }, refusal { $0.roots = .systemAnd(file) },

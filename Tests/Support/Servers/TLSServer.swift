@@ -11,14 +11,12 @@ package final class TLSServer: Sendable {
     package final class Identity: Sendable {
         package let certificate: URL
         package let privateKey: URL
-        private let directory: URL
+        private let folder = TemporaryFolder()
 
         /// - Parameter password: of the key; `nil` for none.
         package init(password: String? = nil) async throws {
-            let name = "diamond-tls-\(UUID().uuidString)"
-            directory = FileManager.default.temporaryDirectory.appending(path: name)
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-            (certificate, privateKey) = (directory.appending(path: "own.pem"), directory.appending(path: "own.key"))
+            certificate = folder.url.appending(path: "own.pem")
+            privateKey = folder.url.appending(path: "own.key")
             let encryption = password.map { ["-passout", "pass:\($0)"] } ?? ["-nodes"]
             let kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
             let names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
@@ -31,8 +29,6 @@ package final class TLSServer: Sendable {
             let text = try await TLSServer.openssl(["x509", "-in", certificate.path, "-pubkey", "-noout"])
             return String(decoding: text, as: UTF8.self)
         }
-
-        deinit { try? FileManager.default.removeItem(at: directory) }
     }
 
     /// Where it is; `nil` where there is none.

@@ -5,6 +5,7 @@ import Foundation
 /// The built `cachectl` with a store of its own.
 struct Shell {
     let temporary = TemporaryStore()
+    private let folder = TemporaryFolder()
 
     func callAsFunction(
         _ arguments: String...,
@@ -29,10 +30,6 @@ struct Shell {
     }
 
     func file(_ name: String, _ text: String) throws -> String {
-        let directory = temporary.directory.appendingPathExtension("files")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let file = directory.appending(path: name)
-        try Data(text.utf8).write(to: file)
-        return file.path
+        try folder.file(name, Data(text.utf8)).path
     }
 }
