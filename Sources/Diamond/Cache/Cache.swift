@@ -66,6 +66,8 @@ public final class Cache: Sendable {
         self.now = now
     }
 
+    deinit { file.abandon() }
+
     /// Bytes of memory at most; may be changed at any time.
     public var memoryCapacity: Int {
         get { memory.capacity }

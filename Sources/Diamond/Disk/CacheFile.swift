@@ -12,6 +12,8 @@ final class CacheFile: Sendable {
         var number: FileNumber?
         /// Counts the files that were opened.
         var generation = 0
+        /// Whether nobody asks it any more.
+        var isAbandoned = false
     }
 
     /// What a look-up may wait for another process.
@@ -91,14 +93,20 @@ final class CacheFile: Sendable {
 
     // MARK: Another file
 
+    /// Nobody asks it any more; what was added before is written still.
+    func abandon() { state.withLock { $0.isAbandoned = true } }
+
     /// Opens the file anew where it is no longer the one that was opened: removed, or set aside by another process.
+    ///
+    /// Once ``abandon()`` was called, what is removed stays away: whoever lets go of a cache and removes its directory does
+    /// not want what is written last to make it again.
     ///
     /// - Parameter patience: how long it waits at most for another process that does so: the next time it is tried again.
     func reopenIfReplaced(patience: Duration = .seconds(1)) throws(CacheError) {
         let now = FileNumber(path)
-        let (database, known) = state.withLock { ($0.database, $0.number) }
+        let (database, known, isAbandoned) = state.withLock { ($0.database, $0.number, $0.isAbandoned) }
         // Where there is none, it may have gone before its number was taken.
-        guard mends, now == nil || now != known else { return }
+        guard mends, now == nil ? !isAbandoned : now != known else { return }
         try reopen(database, store.waiting(atMost: patience))
     }
 
@@ -124,7 +132,9 @@ final class CacheFile: Sendable {
         let sealing = seal.map { Sealing($0, secret: kept) }
         state.withLock { state in
             guard state.database === old else { return }
-            state = State(database: database, sealing: sealing, number: number, generation: state.generation + 1)
+            state = State(
+                database: database, sealing: sealing, number: number, generation: state.generation + 1,
+                isAbandoned: state.isAbandoned)
         }
     }
 }

@@ -109,6 +109,16 @@ import Testing
         #expect(other.find(entry.key, request: entry.request) == entry.stored)
     }
 
+    @Test func `that is removed after its cache was dropped stays away, whatever was to be written`() async throws {
+        var cache: Cache? = try Cache(temporary.store, gathering: .seconds(60))
+        let writer = try #require(cache?.writer)
+        cache?.store(try entry("a"))
+        cache = nil
+        try FileManager.default.removeItem(at: temporary.directory)
+        await writer.flush()
+        #expect(!FileManager.default.fileExists(atPath: temporary.directory.path))
+    }
+
     @Test func `that is removed alone leaves its index to nobody, and is made anew`() async throws {
         let running = try open()
         // Open in the one that runs: its number is not given to another.
