@@ -181,6 +181,73 @@ import Testing
         #expect(keys.count == 2 && keys[0] == keys[1])
     }
 
+    @Test func `a durable request on its way when the queue is closed goes back to it, and its caller is told`()
+        async throws
+    {
+        let isThere = Gate()
+        serve { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+        }
+        let engine = engine()
+        let request = note(.durable)
+        let sending = Task { try await engine.send(request) }
+        await isThere.wait()
+        let queue = try engine.queue()
+        await queue.close()
+        let job = try #require(try queue.job(1))
+        #expect(job.state == .ready && job.attempts == 0 && job.unknownSince != nil)
+        // Over by now.
+        sending.cancel()
+        let error = await #expect(throws: ConnectionError.self) { try await sending.value }
+        #expect(error?.code == .queued && error?.jobID == 1)
+        serve { _ in .stub(status: 201) }
+        #expect(try await self.engine().replayer().replay().finished == 1)
+        #expect(keys.count == 2 && keys[0] == keys[1])
+    }
+
+    @Test func `a durable attempt ends before its lease does, though the renewal waits for the disk`() async throws {
+        let (isThere, hasEnded) = (Gate(), Gate())
+        serve { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            hasEnded.open()
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+        }
+        let engine = engine()
+        let request = note(.durable)
+        let sending = Task { try await engine.send(request) }
+        await isThere.wait()
+        let queue = try engine.queue()
+        // A write that does not come to its end.
+        let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
+        Thread {
+            try? queue.database.write { (_) throws(SQLiteError) in
+                isHeld.open()
+                mayEnd.wait()
+            }
+        }.start()
+        await isHeld.wait()
+        while !hasEnded.isOpen {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        mayEnd.signal()
+        let error = await #expect(throws: ConnectionError.self) { try await sending.value }
+        #expect(error?.code == .queued && error?.jobID == 1)
+    }
+
+    @Test func `a durable request to a queue that is closed is kept, and sent by the next`() async throws {
+        let engine = engine()
+        let queue = try engine.queue()
+        await queue.close()
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(note(.durable)) }
+        let id = try #require(error.jobID)
+        #expect(try queue.job(id)?.state == .ready && transport.requests.isEmpty)
+        #expect(try await self.engine().replayer().replay().finished == 1)
+    }
+
     @Test func `a paused durable connection keeps its job, and goes on with its key`() async throws {
         let isThere = Gate()
         serve { _ throws(TransportError) in

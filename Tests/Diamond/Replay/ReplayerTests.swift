@@ -344,6 +344,26 @@ import Testing
         _ = await run.value
     }
 
+    @Test func `what is on its way when its queue is closed ends before another may send it`() async throws {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        let (isThere, hasEnded) = (Gate(), Gate())
+        let replayer = replayer(queue) { _ in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            hasEnded.open()
+            return .success
+        }
+        let run = Task { await replayer.run() }
+        await isThere.wait()
+        await queue.close()
+        // What came of it is noted, too.
+        #expect(hasEnded.isOpen)
+        #expect(try self.queue().job(1)?.state == .done)
+        run.cancel()
+        #expect(await run.value.finished == 1)
+    }
+
     @Test func `a request that nobody can read is tried once more, and then dead`() async throws {
         let queue = try queue()
         try await queue.enqueue(request())

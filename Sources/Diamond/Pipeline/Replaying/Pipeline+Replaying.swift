@@ -27,7 +27,11 @@ extension Pipeline {
         case .queued(let id): throw ConnectionError(queued: id, kept)
         case .claimed(let job):
             let gate = SendGate { [self] in await ticket.begin(job, at: now(), in: queue) }
-            return try await sending(kept, job, ticket, queue, asker.behind(gate))
+            return try await queue.owner.attempt { [self, kept] isGivenUp in
+                await Result { () async throws(ConnectionError) in
+                    try await sending(kept, job, ticket, queue, asker.behind(gate), isGivenUp)
+                }
+            }.get()
         }
     }
 
@@ -58,12 +62,14 @@ extension Pipeline {
 
     // MARK: Durable
 
+    /// - Parameter isGivenUp: whether the job is given back before others may take it.
     private func sending(
         _ request: Request,
         _ job: ReplayTable.Claimed,
         _ ticket: ReplayTicket,
         _ queue: ReplayQueue,
-        _ asker: Asker
+        _ asker: Asker,
+        _ isGivenUp: @Sendable () -> Bool
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, asker)
@@ -73,15 +79,17 @@ extension Pipeline {
                 job, outcome, repetitions: max(0, attempts.count - 1), unknownAt: attempts.unknownAt, in: queue)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
-        } catch  where [.parked, .cancelled, .queued].contains(error.code) {
+        } catch  where [.parked, .queued].contains(error.code) {
+            throw error
+        } catch  where error.code == .cancelled && !isGivenUp() {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
             var error = error
-            if error.code == .cancelled { error.jobID = job.id }
+            error.jobID = job.id
             throw error
         } catch {
             let state = await ticket.settle(
                 job, outcome(of: error, request, asker.gate), repetitions: max(0, error.attempts.count - 1),
-                unknownAt: error.attempts.unknownAt, in: queue)
+                unknownAt: error.attempts.unknownAt, isWanted: !isGivenUp(), in: queue)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
             throw error
         }

@@ -8,6 +8,19 @@ final class ReplayOwner: Sendable {
     static let renewal = Duration.milliseconds(15_000)
     /// Before the lease ends, attempts that go on are ended: nobody else may have begun.
     static let margin: Int64 = 5_000
+    /// How long the end waits for attempts that do not heed that they are canceled.
+    private static let patience = Duration.seconds(5)
+
+    /// An attempt that goes on.
+    private struct Course {
+        let cancel: @Sendable () -> Void
+        /// Returns when it is over.
+        let end: @Sendable () async -> Void
+        /// Whether it is ended here.
+        var isGivenUp = false
+        /// Whether whoever waits for it wants its end.
+        var isLeft = false
+    }
 
     private struct State {
         var id: Int64?
@@ -19,7 +32,7 @@ final class ReplayOwner: Sendable {
         var isRetired = false
         var heartbeat: Task<Void, Never>?
         /// What has to end where the lease does.
-        var attempts: [Int: @Sendable () -> Void] = [:]
+        var attempts: [Int: Course] = [:]
         var nextAttempt = 0
     }
 
@@ -157,26 +170,52 @@ final class ReplayOwner: Sendable {
     }
 
     private func endAttempts() {
-        for cancel in state.withLock({ Array($0.attempts.values) }) { cancel() }
+        let cancels = state.withLock { state in
+            for number in state.attempts.keys { state.attempts[number]?.isGivenUp = true }
+            return state.attempts.values.map(\.cancel)
+        }
+        for cancel in cancels { cancel() }
+    }
+
+    /// By a clock that goes: who has canceled waits for no other.
+    private func waitForAttempts() async {
+        let ends = state.withLock { $0.attempts.values.map(\.end) }
+        guard !ends.isEmpty else { return }
+        let signal = ReplaySignal()
+        Task {
+            for end in ends { await end() }
+            signal.wake()
+        }
+        await signal.wait(for: Self.patience, by: ContinuousClock())
     }
 
     /// Whether there is time left to begin an attempt.
     var mayBegin: Bool { state.withLock { $0.id != nil && clock.uptime() < $0.leaseEnd - Self.margin } }
 
-    /// Runs an attempt, and cancels it before the lease ends.
-    func attempt<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
-        let task = Task { await body() }
-        let number = state.withLock { state in
+    /// Runs an attempt until what came of it is noted, and cancels it before the lease ends, or when the owner retires.
+    ///
+    /// - Parameter body: may ask whether that was done, and nobody who waits for it wants its end.
+    func attempt<Value: Sendable>(
+        _ body: @escaping @Sendable (_ isGivenUp: @escaping @Sendable () -> Bool) async -> Value
+    ) async -> Value {
+        let (number, task) = state.withLock { state in
             state.nextAttempt += 1
-            state.attempts[state.nextAttempt] = { task.cancel() }
-            return state.nextAttempt
+            let number = state.nextAttempt
+            let task = Task { await body { self.isGivenUp(number) } }
+            state.attempts[number] = Course(cancel: { task.cancel() }, end: { _ = await task.value })
+            return (number, task)
         }
         defer { state.withLock { $0.attempts[number] = nil } }
         return await withTaskCancellationHandler {
             await task.value
         } onCancel: {
+            state.withLock { $0.attempts[number]?.isLeft = true }
             task.cancel()
         }
+    }
+
+    private func isGivenUp(_ number: Int) -> Bool {
+        state.withLock { state in state.attempts[number].map { $0.isGivenUp && !$0.isLeft } ?? false }
     }
 
     // MARK: The end
@@ -188,13 +227,16 @@ final class ReplayOwner: Sendable {
         _ = try await renew(id)
     }
 
-    /// Gives back what was claimed, and the lock.
+    /// Ends what is on its way, and gives back what was claimed, and the lock.
     func retire() async {
         let (id, lock, heartbeat) = state.withLock { state -> (Int64?, OwnerLock?, Task<Void, Never>?) in
             defer { (state.id, state.lock, state.heartbeat, state.isRetired) = (nil, nil, nil, true) }
             return (state.id, state.lock, state.heartbeat)
         }
         heartbeat?.cancel()
+        // While they are its own: from then on others may send the same.
+        endAttempts()
+        await waitForAttempts()
         guard let id else { return }
         // With the lock: until the row is gone nobody has to rescue anything.
         try? await writer.write { (connection, ledger) throws(SQLiteError) in

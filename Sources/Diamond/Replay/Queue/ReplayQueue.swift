@@ -156,8 +156,8 @@ public final class ReplayQueue: Sendable {
     /// fault of the jobs that are being sent. For an app that goes into the background, and comes back.
     public func suspend(_ isSuspended: Bool) async throws(ReplayError) { try await owner.suspend(isSuspended) }
 
-    /// Ends the replayers of this queue in this process, and gives back what they have claimed and not sent. What is added
-    /// later is written still.
+    /// Ends the replayers of this queue in this process, and what they or durable requests have on the wire, and gives back
+    /// what they have claimed: others send it. What is added later is written still, durable requests too.
     public func close() async { await owner.retire() }
 }
 

@@ -84,15 +84,17 @@ final class ReplayTicket: Sendable {
     /// - Parameters:
     ///   - repetitions: as of ``known(_:repetitions:isWanted:)``.
     ///   - unknownAt: when something of it may have been processed unseen in this run.
+    ///   - isWanted: as of ``known(_:repetitions:isWanted:)``.
     func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
         repetitions: Int,
         unknownAt: Int64?,
+        isWanted: Bool = true,
         in queue: ReplayQueue
     ) async -> ReplayState? {
         state.withLock { $0.job = nil }
-        let known = known(outcome, repetitions: repetitions, isWanted: true)
+        let known = known(outcome, repetitions: repetitions, isWanted: isWanted)
         return await Self.settle(job, known, unknownAt: self.unknownAt ?? unknownAt, in: queue)
     }
 
@@ -113,7 +115,12 @@ extension ReplayQueue {
     /// settles the job leaves it.
     fileprivate func addClaimed(_ draft: ReplayDraft) async throws(ReplayError) -> ReplayTicket.Place {
         let (limit, rules) = (maximumCount, rules)
-        let me = try await owner.enter()
+        let me: Int64
+        do throws(ReplayError) { me = try await owner.enter() } catch {
+            // A queue that was closed sends nothing, and keeps it all the same.
+            guard error.code == .closed else { throw error }
+            return .queued(try await add([draft])[0])
+        }
         typealias Added = Result<(Int64?, ReplayTable.Claimed?), ReplayError>
         let (result, isAlive): (Added, Bool)
         do throws(ReplayError) {

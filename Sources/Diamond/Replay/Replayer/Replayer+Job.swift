@@ -5,9 +5,11 @@ extension Replayer {
     /// Sends it where it is still this one's, and takes note of what came of it.
     func carry(_ job: ReplayTable.Claimed, _ ledger: Guarded<Summary>, _ network: NetworkReturn) async {
         let changes = network.changes
-        let sent = await sent(job)
-        pass(.beforeFinish)
-        let state = await queue.finish(job, sent.outcome)
+        let (sent, state) = await queue.owner.attempt { [self] _ in
+            let sent = await self.sent(job)
+            pass(.beforeFinish)
+            return (sent, await queue.finish(job, sent.outcome))
+        }
         pass(.afterFinish)
         // It came back before this one waited for it.
         if sent.outcome.isOffline, network.changes > changes { network.noteChange() }
@@ -31,7 +33,7 @@ extension Replayer {
             pass(.beforeSend)
             return true
         }
-        let sent = await queue.owner.attempt { [send] in await send(sending) }
+        let sent = await send(sending)
         pass(.afterSend)
         let isWanted = !Task.isCancelled && queue.owner.mayBegin
         return Sent(outcome: sent.outcome.known(exchanges: begun.withLock { $0 }, isWanted: isWanted), tell: sent.tell)
