@@ -100,10 +100,10 @@ struct Exchange: Sendable {
             switch decision {
             case .giveUp(let reason): return try finish(attempt, reason)
             case .retry(let delay, _, _):
-                history.record(decision, after: attempt.record, startedAt: attempt.startedAt)
+                record(decision, after: attempt)
                 try await wait(delay, &seat)
             case .refreshCredential:
-                history.record(decision, after: attempt.record, startedAt: attempt.startedAt)
+                record(decision, after: attempt)
                 try await refresh(&seat)
             }
             if let end = try await retake(&seat) { return try finish(attempt, late: end) }
@@ -127,8 +127,14 @@ struct Exchange: Sendable {
     ) throws(ConnectionError) -> Arrival {
         // The usual error of a server is no story.
         let isPlain = history.attempts.isEmpty && reason.code == .final
-        if !isPlain { history.record(.giveUp(reason), after: attempt.record, startedAt: attempt.startedAt) }
+        if !isPlain { record(.giveUp(reason), after: attempt) }
         return try attempt.arrival(after: history.attempts)
+    }
+
+    private mutating func record(_ decision: RetryDecision, after attempt: ExchangeAttempt) {
+        history.record(
+            decision, after: attempt.record, mayHaveArrived: attempt.mayHaveArrived(at: wire.now()),
+            startedAt: attempt.startedAt)
     }
 
     private mutating func attempt(_ seat: borrowing Seat) async throws(ConnectionError) -> ExchangeAttempt {

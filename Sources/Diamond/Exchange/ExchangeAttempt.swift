@@ -75,6 +75,18 @@ struct ExchangeAttempt: Sendable {
         }
     }
 
+    /// Whether it may have been processed without anybody knowing.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    func mayHaveArrived(at now: Int64) -> Bool {
+        switch outcome {
+        case .answered(let status, let headers):
+            let isAsking = RetryAfter.duration(headers, now: now) != nil
+            return Attempt.mayHaveArrived(answered: status.code, isAsking: isAsking)
+        case .failed(let error, let isAfterHead): return error.requestMayHaveBeenSent || isAfterHead
+        }
+    }
+
     /// What the caller gets.
     func arrival(after attempts: [Attempt]) throws(ConnectionError) -> Arrival {
         var error: ConnectionError
@@ -85,7 +97,9 @@ struct ExchangeAttempt: Sendable {
         case .refused(let status, _):
             let message = "the rest of the body was answered with status \(status.code): send the request again"
             error = ConnectionError(.connectionLost, message)
-        case .failed(let cause, _):
+        case .failed(var cause, let isAfterHead):
+            // Whoever has begun to answer has it, whatever the transport says of what broke then.
+            if isAfterHead { cause.requestMayHaveBeenSent = true }
             error = ConnectionError(cause)
         }
         error.attempts = attempts

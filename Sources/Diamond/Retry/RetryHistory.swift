@@ -23,9 +23,17 @@ struct RetryHistory: Hashable, Sendable {
     /// at once after one that had ended, because others that were kept as long may have ended, too.
     var needsNewConnection: Bool { wasMisdirected || attempts.last?.reason?.code == .connectionClosed }
 
+    /// Whether one of them may have been processed without anybody knowing.
+    var mayHaveArrived: Bool { attempts.contains(where: \.mayHaveArrived) }
+
     /// Keeps an attempt and what was decided after it.
-    mutating func record(_ decision: RetryDecision, after outcome: Attempt.Outcome, startedAt: Date) {
+    ///
+    /// - Parameter mayHaveArrived: `nil` for what the outcome says itself.
+    mutating func record(
+        _ decision: RetryDecision, after outcome: Attempt.Outcome, mayHaveArrived: Bool? = nil, startedAt: Date
+    ) {
         var attempt = Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome)
+        if let mayHaveArrived { attempt.mayHaveArrived = mayHaveArrived }
         switch decision {
         case .retry(let delay, let isFree, let reason):
             (attempt.delay, attempt.reason) = (delay, reason)

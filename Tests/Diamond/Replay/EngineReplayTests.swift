@@ -316,6 +316,49 @@ import Testing
         #expect(job?.state == .waiting && job?.unknownSince == nil)
     }
 
+    // MARK: What surely was not processed
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `what a server asks to be sent again waits as long as it says, without a key too`(mode: ReplayPolicy.Mode)
+        async throws
+    {
+        serve { _ in .stub(status: 503, headers: [.retryAfter: "30"]) }
+        let engine = engine()
+        let request = note(ReplayPolicy(mode, keyLifetime: nil))
+        _ = try await queued { () throws(ConnectionError) in _ = try await engine.send(request) }
+        let job = try engine.queue().jobs()[0]
+        #expect(job.state == .waiting && job.reason == .retryAfter && job.unknownSince == nil)
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], [TransportError.Code.timedOut, .connectionLost])
+    func `what has not left waits, whatever it failed with`(mode: ReplayPolicy.Mode, code: TransportError.Code)
+        async throws
+    {
+        serve { _ throws(TransportError) in throw TransportError(code, "nothing was sent") }
+        let engine = engine()
+        let request = note(ReplayPolicy(mode, keyLifetime: nil))
+        _ = try await queued { () throws(ConnectionError) in _ = try await engine.send(request) }
+        let job = try engine.queue().jobs()[0]
+        #expect(job.state == .waiting && job.reason == .backoff && job.unknownSince == nil)
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `what breaks in the midst of an answer has left, whatever the transport says`(mode: ReplayPolicy.Mode)
+        async throws
+    {
+        serve { _ in
+            let pieces = AsyncThrowingStream<Data, any Error> { continuation in
+                continuation.finish(throwing: TransportError(.connectionLost, "lost"))
+            }
+            return TransportResponse(status: .created, headers: [:], body: BodyStream(pieces))
+        }
+        let engine = engine()
+        let request = note(ReplayPolicy(mode, keyLifetime: nil))
+        let error = try await queued { () throws(ConnectionError) in _ = try await engine.send(request) }
+        let id = try #require(error.jobID)
+        #expect(try engine.queue().job(id)?.state == .needsReview)
+    }
+
     // MARK: On failure
 
     @Test func `what fails is kept, with the key of its first attempt`() async throws {

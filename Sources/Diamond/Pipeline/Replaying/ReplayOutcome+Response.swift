@@ -90,17 +90,3 @@ extension [Attempt] {
     /// When the first of those began that may have been processed without anybody knowing.
     var unknownAt: Int64? { first(where: \.mayHaveArrived)?.startedAt.milliseconds }
 }
-
-extension Attempt {
-    private static let harmless: Set<String> = [
-        "cannotConnect", "cannotResolveHost", "tlsFailed", "certificateRejected", "badURL", "badSettings",
-    ]
-
-    /// Whether it may have been processed without anybody knowing.
-    fileprivate var mayHaveArrived: Bool {
-        switch outcome {
-        case .answered(let status): return status.code >= 500 || status.code == 409
-        case .failed(let code, _): return !Self.harmless.contains(code)
-        }
-    }
-}

@@ -32,10 +32,9 @@ extension ReplayRow {
         _ now: Int64,
         _ draw: Double
     ) {
-        // Neither of a server that fails, nor of a gateway before it, is it known whether it has acted, but for one that asks
-        // for another attempt itself.
-        let isAsking = status == 503 && pushBack != nil
-        if (status >= 500 && !isAsking) || status == 409 { unknownAt = unknownAt ?? sentAt ?? now }
+        if Attempt.mayHaveArrived(answered: status, isAsking: pushBack != nil) {
+            unknownAt = unknownAt ?? sentAt ?? now
+        }
         // The first one with the key is still at work (draft-ietf-httpapi-idempotency-key-header section 2.7).
         let isAtWork = status == 409 && keyLifetime != nil
         switch status {

@@ -21,6 +21,8 @@ public struct Attempt: Hashable, Sendable {
     public var delay: Duration?
     /// Why another followed, or none did; `nil` where the answer is what was asked for.
     public var reason: RetryReason?
+    /// Whether it may have been processed without anybody knowing. Not written, and so nothing by which two differ.
+    var mayHaveArrived: Bool
 
     /// For previews and tests; an engine makes its own.
     public init(number: Int, startedAt: Date, outcome: Outcome, delay: Duration? = nil, reason: RetryReason? = nil) {
@@ -29,6 +31,38 @@ public struct Attempt: Hashable, Sendable {
         self.outcome = outcome
         self.delay = delay
         self.reason = reason
+        mayHaveArrived = outcome.mayHaveArrived
+    }
+
+    public static func == (left: Attempt, right: Attempt) -> Bool {
+        (left.number, left.startedAt, left.outcome, left.delay, left.reason)
+            == (right.number, right.startedAt, right.outcome, right.delay, right.reason)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(number)
+        hasher.combine(startedAt)
+        hasher.combine(outcome)
+    }
+}
+
+extension Attempt {
+    /// Neither of a server that fails, nor of a gateway before it, is it known whether it has acted, but for one that asks for
+    /// another attempt itself; nor of one that is still at work on the same.
+    ///
+    /// - Parameter isAsking: whether it says when (RFC 9110 section 10.2.3).
+    static func mayHaveArrived(answered status: Int, isAsking: Bool) -> Bool {
+        (status >= 500 && !(status == 503 && isAsking)) || status == 409
+    }
+}
+
+extension Attempt.Outcome {
+    /// As far as it says itself.
+    fileprivate var mayHaveArrived: Bool {
+        switch self {
+        case .answered(let status): Attempt.mayHaveArrived(answered: status.code, isAsking: false)
+        case .failed: true
+        }
     }
 }
 
