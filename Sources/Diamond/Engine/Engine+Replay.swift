@@ -44,9 +44,9 @@ extension Engine {
             identities: { if let identities { .only(await identities()) } else { .all } },
             pass: pass
         ) { sending in
-            let (outcome, response) = await pipeline.replay(sending)
+            let (outcome, settled, response) = await pipeline.replay(sending)
             let kind = sending.request.replay.kind
-            return Replayer.Sent(outcome: outcome) { state in
+            return Replayer.Sent(outcome: outcome, settled: settled) { state in
                 await calls.tell(kind, sending.id, state, response)
             }
         }

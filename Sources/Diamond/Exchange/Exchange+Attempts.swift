@@ -34,12 +34,21 @@ extension Exchange {
         if !wire.interceptors.isEmpty { (outgoing, spent) = try await adapted(outgoing, number) }
         // What has blocked its thread comes back late: nothing is to leave.
         let isLate = spent > .zero && order.policy.attemptLimit(elapsed: elapsed, after: spent) == .zero
-        guard !isLate else { throw ConnectionError(outOfTime: !history.attempts.isEmpty) }
+        guard !isLate else { throw ConnectionError(outOfTime: history.mayHaveArrived) }
         if outgoing.isPersonal { order.hear(.personal) }
-        if let gate = order.gate { try await gate.pass() }
         let transfer = try transfer(outgoing, behind: incomplete, keeper, removals)
+        // Last: what it lets pass counts as sent.
+        if let gate = order.gate { try await pass(gate, with: transfer.admission) }
         let rest = order.policy.attemptLimit(elapsed: elapsed, after: spent)
         return Launch(number: number, transfer: transfer, limit: rest.map { .init(rest: $0, spent: spent) })
+    }
+
+    private func pass(_ gate: SendGate, with admission: CircuitBreaker.Admission) async throws(ConnectionError) {
+        do throws(ConnectionError) { try await gate.pass() } catch {
+            // Whoever is to prove the server well has not asked it.
+            repetitions.note(.failed(.cancelled(requestMayHaveBeenSent: false)), of: admission, from: order.origin)
+            throw error
+        }
     }
 
     private func outgoing(behind incomplete: Boxed<IncompleteArrival>) -> ExchangeOrder.Outgoing {
@@ -56,7 +65,7 @@ extension Exchange {
     ) async throws(ConnectionError) -> (ExchangeOrder.Outgoing, spent: Duration) {
         let begin = elapsed
         let limit = order.policy.attemptLimit(elapsed: begin)
-        let left = TimeLeft(limit, by: repetitions.clock, isUnderWay: !history.attempts.isEmpty)
+        let left = TimeLeft(limit, by: repetitions.clock, isUnderWay: history.mayHaveArrived)
         let adapted = try await left.value { [order, wire] () async throws(ConnectionError) in
             try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
         }

@@ -228,8 +228,31 @@ import Testing
         await settled(engine)
     }
 
-    @Test(arguments: policies) func `before another attempt leaves what led to it`(policy: RetryPolicy) async throws {
-        let transport = StubTransport(status: 503)
+    /// Fails as a server does that may have acted, or has none.
+    private func failing(isSent: Bool) -> StubTransport {
+        StubTransport { _ throws(TransportError) in
+            if !isSent { throw TransportError(.cannotConnect, "refused") }
+            return .stub(status: 503)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `but comes back too late says whether the attempts before may have been sent`(
+        isSent: Bool
+    ) async throws {
+        let transport = failing(isSent: isSent)
+        let engine = engine(transport) { $0.interceptors = [SlowSigner(clock: clock)] }
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
+        #expect(error?.code == .timedOut && transport.requests.count == 2)
+        #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == isSent)
+        await settled(engine)
+    }
+
+    @Test(arguments: policies, [true, false]) func `before another attempt leaves what led to it`(
+        policy: RetryPolicy,
+        isSent: Bool
+    ) async throws {
+        let transport = failing(isSent: isSent)
         let engine = engine(transport) {
             ($0.interceptors, $0.retry) = ([Signer(hold: hold, attempt: 2)], policy)
         }
@@ -239,7 +262,8 @@ import Testing
         }
         clock.advance(by: .seconds(10))
         let error = await #expect(throws: ConnectionError.self) { try await task.value }
-        #expect(error?.code == .timedOut && error?.attempts.map(\.reason?.code) == [.status])
+        #expect(error?.code == .timedOut && error?.attempts.map(\.reason?.code) == [isSent ? .status : .unprocessed])
+        #expect((error?.cause as? TransportError)?.requestMayHaveBeenSent == isSent)
         #expect(transport.requests.count == 1)
         hold.gate.open()
         await settled(engine)

@@ -83,12 +83,13 @@ extension Pipeline {
             throw error
         } catch  where error.code == .cancelled && !isGivenUp() {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
+            ticket.excuse(error.settledExchanges)
             var error = error
             error.jobID = job.id
             throw error
         } catch {
             let state = await ticket.settle(
-                job, outcome(of: error, request, asker.gate), repetitions: max(0, error.attempts.count - 1),
+                job, outcome(of: error, request, asker.gate), repetitions: error.settledExchanges,
                 unknownAt: error.attempts.unknownAt, isWanted: !isGivenUp(), in: queue)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
             throw error
@@ -114,10 +115,9 @@ extension Pipeline {
         } catch  where [.parked, .cancelled, .queued].contains(error.code) {
             throw error
         } catch {
-            let repetitions = max(0, error.attempts.count - 1)
             // What the engine was closed over is not kept: nobody wants it.
             let outcome = ticket.known(
-                outcome(of: error, request, asker.gate), repetitions: repetitions, isWanted: false)
+                outcome(of: error, request, asker.gate), repetitions: error.settledExchanges, isWanted: false)
             guard outcome.isWorthKeeping, error.code != .cannotQueue else { throw error }
             throw try await handed(over: draft, request, error, outcome, ticket.unknownAt, to: queue)
         }
@@ -162,8 +162,10 @@ extension Pipeline {
     // MARK: Later
 
     /// Sends a job's request, once.
+    ///
+    /// - Returns: also how many exchanges count no more (``Replayer/Sent``).
     func replay(_ sending: Replayer.Sending) async -> (
-        outcome: ReplayOutcome, response: Result<Response, ConnectionError>
+        outcome: ReplayOutcome, settled: Int, response: Result<Response, ConnectionError>
     ) {
         var request = sending.request
         let statuses = statuses(of: request)
@@ -181,13 +183,13 @@ extension Pipeline {
         }
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, Asker().behind(gate))
-            return (outcome(of: response, request, gate), .success(response))
+            return (outcome(of: response, request, gate), 0, .success(response))
         } catch {
             guard let refusal = refusal.withLock({ $0 }) else {
-                return (outcome(of: error, request, gate), .failure(error))
+                return (outcome(of: error, request, gate), error.settledExchanges, .failure(error))
             }
             // Behind a redirect it may have been done, whoever is signed in by then.
-            return (gate.isBehindRedirect ? refusal.unknown : refusal, .failure(error))
+            return (gate.isBehindRedirect ? refusal.unknown : refusal, error.settledExchanges, .failure(error))
         }
     }
 

@@ -90,3 +90,12 @@ extension [Attempt] {
     /// When the first of those began that may have been processed without anybody knowing.
     var unknownAt: Int64? { first(where: \.mayHaveArrived)?.startedAt.milliseconds }
 }
+
+extension ConnectionError {
+    /// Exchanges on which it does not depend what it means: those that another has repeated; where it is only the end, those
+    /// that failed and surely were not processed.
+    var settledExchanges: Int {
+        guard [.cancelled, .held].contains(code) else { return max(0, attempts.count - 1) }
+        return attempts.count { $0.reason != nil && !$0.mayHaveArrived }
+    }
+}

@@ -28,8 +28,8 @@ final class ReplayTicket: Sendable {
     deinit {
         let left = state.withLock { $0 }
         guard let queue = left.queue, let job = left.job else { return }
-        let outcome: ReplayOutcome = left.exchanges > 0 ? .interrupted : .notBegun
-        Task { await Self.settle(job, outcome, in: queue) }
+        let mayHaveLeft = left.exchanges > 0 || left.unknownAt != nil
+        Task { await Self.settle(job, mayHaveLeft ? .interrupted : .notBegun, unknownAt: left.unknownAt, in: queue) }
     }
 
     func draft(of request: Request, for queue: ReplayQueue) async throws(ReplayError) -> ReplayDraft {
@@ -63,6 +63,11 @@ final class ReplayTicket: Sendable {
             state.sentAt = state.sentAt ?? now
         }
     }
+
+    /// A run was ended by whoever waited for it.
+    ///
+    /// - Parameter count: of its exchanges that surely were not processed.
+    func excuse(_ count: Int) { state.withLock { $0.exchanges -= count } }
 
     /// A run begins. What has left in one before was cut off by a pause.
     func beginRun() { state.withLock { $0.unknownAt = $0.sentAt } }

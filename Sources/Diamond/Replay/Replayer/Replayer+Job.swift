@@ -36,7 +36,8 @@ extension Replayer {
         let sent = await send(sending)
         pass(.afterSend)
         let isWanted = !Task.isCancelled && queue.owner.mayBegin
-        return Sent(outcome: sent.outcome.known(exchanges: begun.withLock { $0 }, isWanted: isWanted), tell: sent.tell)
+        let exchanges = begun.withLock { $0 } - sent.settled
+        return Sent(outcome: sent.outcome.known(exchanges: exchanges, isWanted: isWanted), tell: sent.tell)
     }
 }
 

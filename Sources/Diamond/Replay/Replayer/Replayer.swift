@@ -37,11 +37,17 @@ public final class Replayer: Sendable {
     /// What has come of it.
     package struct Sent: Sendable {
         let outcome: ReplayOutcome
+        /// Exchanges that another has repeated, or that surely were not processed though the outcome does not say so.
+        let settled: Int
         /// Called with the job's new state when that is on disk; `nil` where the job is somebody else's.
         let tell: @Sendable (ReplayState?) async -> Void
 
-        package init(outcome: ReplayOutcome, tell: @escaping @Sendable (ReplayState?) async -> Void = { _ in }) {
-            (self.outcome, self.tell) = (outcome, tell)
+        package init(
+            outcome: ReplayOutcome,
+            settled: Int = 0,
+            tell: @escaping @Sendable (ReplayState?) async -> Void = { _ in }
+        ) {
+            (self.outcome, self.settled, self.tell) = (outcome, settled, tell)
         }
     }
 
