@@ -257,6 +257,45 @@ import Testing
         #expect(try queue.job(1).map { [$0.state.description, "\($0.attempts)"] } == ["ready", "0"])
     }
 
+    @Test(arguments: [false, true])
+    func `what is on its way when it is stopped, or the queue fails, ends at the deadline`(hasFailed: Bool)
+        async throws
+    {
+        let queue = try queue()
+        try await queue.enqueue(request())
+        // It sleeps no longer than until this one's time, but for the deadline.
+        try await queue.enqueue(request(), after: .seconds(3))
+        let isThere = Gate()
+        let replayer = replayer(queue) { _ in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            return .interrupted
+        }
+        let deadline = time.date + 5
+        let run = Task { await replayer.replay(until: deadline) }
+        await isThere.wait()
+        if hasFailed {
+            try queue.database.write { (connection) throws(SQLiteError) in
+                try connection.execute("ALTER TABLE owner RENAME TO someone")
+            }
+            replayer.wake()
+        } else {
+            replayer.stop()
+        }
+        await untilTrue { [time] in time.sleeping.contains(.seconds(5)) }
+        time.advance(by: .seconds(4))
+        for _ in 0..<100 { await Task.yield() }
+        #expect(replayer.running.withLock { $0 } == 1)
+        while replayer.running.withLock({ $0 }) > 0 {
+            time.advance(by: .seconds(1))
+            await untilTrue { [time] in
+                replayer.running.withLock { $0 } == 0 || time.sleeping.contains { $0 <= .seconds(5) }
+            }
+        }
+        let summary = await run.value
+        #expect((summary.error != nil) == hasFailed && summary.postponed == 1)
+    }
+
     @Test func `several replayers send each job once`() async throws {
         let (one, other) = (try queue(), try queue())
         try await one.enqueue((0..<60).map { request($0 % 2 == 0 ? "a" : nil) })

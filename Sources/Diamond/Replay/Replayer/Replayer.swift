@@ -134,6 +134,7 @@ public final class Replayer: Sendable {
         let network = NetworkReturn()
         let listener = listen(network, signal)
         let limit = watch.isWatching ? Self.longTick : Self.tick
+        let left = Guarded(0)
         await withDiscardingTaskGroup { group in
             while !isDone(deadline, stops) {
                 do throws(ReplayError) {
@@ -143,7 +144,14 @@ public final class Replayer: Sendable {
                     // Before the claim: what ends during it may have made room, or another job ready.
                     let wasIdle = isIdle
                     let jobs = try await claim()
-                    for job in jobs { group.addTask { await self.carry(job, ledger, network) } }
+                    left.withLock { $0 += jobs.count }
+                    for job in jobs {
+                        group.addTask {
+                            await self.carry(job, ledger, network)
+                            left.withLock { $0 -= 1 }
+                            signal.wake()
+                        }
+                    }
                     if jobs.isEmpty, deadline != nil, wasIdle, try !queue.mayPromote() { break }
                     if jobs.isEmpty || isFull {
                         await wait(signal, hasOthers ? limit : Self.longTick, deadline, network)
@@ -157,7 +165,10 @@ public final class Replayer: Sendable {
                     await signal.wait(for: Self.tick, by: queue.clock.sleep)
                 }
             }
-            if let deadline, deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
+            guard let deadline else { return }
+            // What is on its way when it is stopped, or the queue fails, has no longer than that either.
+            await rest(left, signal, until: deadline)
+            if deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
         }
         listener.cancel()
         queue.listeners.remove(number)
@@ -202,6 +213,15 @@ public final class Replayer: Sendable {
             limit = min(limit, .milliseconds(max(1, deadline.milliseconds - queue.clock.now())))
         }
         await signal.wait(for: limit, by: queue.clock.sleep)
+    }
+
+    /// Until nothing of a run is on its way any more, or its time is over.
+    private func rest(_ left: Guarded<Int>, _ signal: ReplaySignal, until deadline: Date) async {
+        while left.withLock({ $0 > 0 }), !Task.isCancelled {
+            let time = deadline.milliseconds - queue.clock.now()
+            guard time > 0 else { return }
+            await signal.wait(for: min(Self.longTick, .milliseconds(time)), by: queue.clock.sleep)
+        }
     }
 
     private func claim(isAgain: Bool = false) async throws(ReplayError) -> [ReplayTable.Claimed] {
