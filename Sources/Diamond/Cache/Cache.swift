@@ -85,7 +85,8 @@ public final class Cache: Sendable {
 
     /// What is stored under a key, fresh or not; `nil` where there is nothing, or nothing sound.
     ///
-    /// - Parameter url: ``CacheEntry/url`` of what is asked for: an invalidation by another URL leaves it in memory.
+    /// - Parameter url: ``CacheEntry/url`` of what is asked for: an invalidation by another URL leaves it in memory. `nil` where
+    ///   what is stored may have another.
     package func find(_ key: RequestKey, request: [UInt8], url: String? = nil) -> StoredResponse? {
         heedNeighbors()
         switch memory.find(key, request: request) {
@@ -189,7 +190,7 @@ public final class Cache: Sendable {
     /// Keeps what a 304 changed of a stored response, as long as that was not replaced, erased or marked stale meanwhile,
     /// by this process or another.
     package func confirm(_ entry: CacheEntry, replacing old: StoredResponse) {
-        guard memory.confirm(entry.stored, replacing: old, under: entry.key, request: entry.request),
+        guard memory.confirm(entry.stored, replacing: old, under: entry.key, request: entry.request, url: entry.url),
             // What is in memory alone has no row to look at.
             !eviction.isTooLarge(old.bodySize)
         else { return }

@@ -66,20 +66,22 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Keeps what a 304 changed, where what it confirms is kept.
+    /// Keeps what a 304 changed, where what it confirms is kept: with its URL, where both have the same, since either may be
+    /// the one on disk.
     ///
     /// - Returns: `false` where something else is.
     func confirm(
         _ stored: StoredResponse,
         replacing old: StoredResponse,
         under key: RequestKey,
-        request: [UInt8]
+        request: [UInt8],
+        url: String? = nil
     ) -> Bool {
         part(key.prefix).withLock { part in
             guard let (slot, _) = part.slots.use(key.prefix) else { return true }
             guard slot.request == request, slot.stored.isUnchanged(since: old) else { return false }
             part.changes += 1
-            Self.keep(stored.whole(by: slot.stored), key, request, slot.url, in: &part)
+            Self.keep(stored.whole(by: slot.stored), key, request, slot.url == url ? url : nil, in: &part)
             return true
         }
     }

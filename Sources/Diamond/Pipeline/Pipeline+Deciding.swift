@@ -95,8 +95,7 @@ extension Pipeline {
     private func find(for passage: Passage) -> StoredAnswer? {
         guard let cache, let identity = passage.identity, !passage.marks.contains(.unreadable) else { return nil }
         guard passage.asker.sink != nil else {
-            let stored = cache.find(identity.key, request: identity.canonicalForm, url: identity.printableURL)
-            return stored.map { StoredAnswer($0) }
+            return cache.find(identity).map { StoredAnswer($0) }
         }
         do throws(CacheError) {
             let reader = try cache.bodyReader(identity.key, request: identity.canonicalForm)
@@ -183,6 +182,13 @@ extension Pipeline {
             token?.note(ActivityOutcome(error))
             throw error
         }
+    }
+}
+
+extension Cache {
+    /// What is stored for a passage, fresh or not.
+    func find(_ identity: Passage.Identity) -> StoredResponse? {
+        find(identity.key, request: identity.canonicalForm, url: identity.hasOneURL ? identity.entryURL : nil)
     }
 }
 

@@ -39,7 +39,7 @@ extension Pipeline {
         let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
         let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
             .filter { $0.origin == passage.wire.url.origin }
-            .map { environment.rules.adding(passage.wire).printable($0) }
+            .map { environment.rules.adding(passage.wire).entryURL($0) }
         await invalidate(urls, passage)
     }
 
@@ -55,15 +55,28 @@ extension Pipeline {
 
     /// - Parameter urls: beside the passage's own.
     private func invalidate(_ urls: [String], _ passage: Passage) async {
-        for url in Set([passage.wire.printableURL(environment.rules)] + urls) {
+        for selection in selections(urls, passage) {
             guard let cache else {
                 // What is under way brings the state before.
-                revoked.add(.url(url), isErasure: false)
+                revoked.add(selection, isErasure: false)
                 continue
             }
-            do { try await cache.invalidate(.url(url)) } catch {
+            do { try await cache.invalidate(selection) } catch {
                 activity.report(.cacheFailed(reason: error.message))
             }
         }
+    }
+
+    /// What has these URLs or the passage's own, or, where that has a key of the app's own, what a GET of it would find.
+    private func selections(_ urls: [String], _ passage: Passage) -> [CacheSelection] {
+        let urls = Set([passage.wire.entryURL(environment.rules)] + urls)
+        let key = passage.wire.cacheKey == nil ? nil : keyOfGet(passage.wire)
+        return urls.map { .url($0) } + (key.map { [.key($0)] } ?? [])
+    }
+
+    private func keyOfGet(_ wire: WireRequest) -> RequestKey? {
+        var get = wire
+        (get.method, get.body) = (.get, nil)
+        return try? CanonicalForm(of: get, rules: environment.rules).key
     }
 }

@@ -123,7 +123,7 @@ extension Pipeline {
     /// Whether what is stored was asked for after the change that has made this one stale.
     private func isOvertaken(_ entry: CacheEntry, _ passage: Passage, since asked: Int) -> Bool {
         guard isRevoked(passage, since: asked) else { return false }
-        return cache?.find(entry.key, request: entry.request, url: entry.url)?.flags.contains(.invalidated) == false
+        return passage.identity.flatMap { cache?.find($0) }?.flags.contains(.invalidated) == false
     }
 
     /// As stale where it was invalidated while it was on its way.

@@ -36,7 +36,7 @@ public struct Request: Hashable, Sendable {
     /// engine's ``CredentialProvider``.
     public var identity: String? { didSet { forget() } }
     /// Takes the place of method, URL, parameters, headers and body in what identifies the request; credentials and
-    /// identity still separate.
+    /// identity still separate. An unsafe request that has it invalidates what a GET with the same finds.
     public var cacheKey: String? { didSet { forget() } }
     /// The app's names for what it brings, such as `cities`, to invalidate stored responses by. No part of the
     /// identity.

@@ -96,6 +96,20 @@ import Testing
         #expect(has(tier, old))
     }
 
+    @Test(arguments: [("one", [true, false]), ("other", [false, false])])
+    func `removes by any URL what was confirmed by another one`(url: String, isLeft: [Bool]) throws {
+        let tier = MemoryTier(capacity: 1 << 20)
+        let entry = try entry("a")
+        tier.store(entry.stored, under: entry.key, request: entry.request, url: "one")
+        #expect(
+            tier.confirm(entry.stored, replacing: entry.stored, under: entry.key, request: entry.request, url: url))
+        let left = ["third", "one"].map { name in
+            tier.remove(named: CacheNames(urls: [Int64(name.count)]), by: { Int64($0.count) })
+            return has(tier, entry)
+        }
+        #expect(left == isLeft)
+    }
+
     @Test func `removes by keys those alone, and by URLs what has them or may have them`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }

@@ -256,6 +256,47 @@ import Testing
         await engine.close()
     }
 
+    /// One key, two URLs: what is stored by the first, and what finds it.
+    enum Alias: CaseIterable {
+        case ignoring, cacheKey, identity
+
+        var requests: (stored: Request, finding: Request) {
+            var (stored, finding) = (Request("http://h/x?a=1"), Request("http://h/x?a=2"))
+            switch self {
+            case .ignoring:
+                stored.rules.ignoring = ["a"]
+                finding.rules.ignoring = ["a"]
+            case .cacheKey: (stored.cacheKey, finding.cacheKey) = ("k", "k")
+            case .identity:
+                finding = Request("http://h/x")
+                (stored.identity, finding.identity) = ("anna", "anna")
+                (stored.rules.secrets, finding.rules.secrets) = (["a"], ["a"])
+            }
+            return (stored, finding)
+        }
+
+        var url: String {
+            switch self {
+            case .ignoring: "http://h/x"
+            case .cacheKey: "http://h/x?a=1"
+            case .identity: "http://h/x?a=•••"
+            }
+        }
+    }
+
+    @Test(arguments: Alias.allCases)
+    func `purges by its URL what another URL has brought into memory`(alias: Alias) async throws {
+        let requests = alias.requests
+        let first = engine { _ in }
+        _ = try await first.send(requests.stored)
+        await first.close()
+        let second = engine { _ in }
+        #expect(try await second.send(requests.finding).source == .cache)
+        #expect(try await second.cache?.purge(.url(alias.url)) == 1)
+        #expect(try await second.send(requests.finding).source == .network)
+        await second.close()
+    }
+
     @Test func `stores nothing that varies by a header which does not select`() async throws {
         let trace = try #require(HTTPField.Name("X-Trace"))
         let varying = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: "x-trace"])

@@ -138,6 +138,38 @@ import Testing
         }
     }
 
+    /// What is changed, and what the answer names.
+    private static let changes: [(url: String, location: String?)] = [
+        ("http://h/cities", nil), ("http://h/cities?_=2", nil), ("http://h/towns", "/cities?_=3"),
+    ]
+
+    @Test(arguments: changes)
+    func `what is ignored of a URL hides nothing that is stored`(changed: String, location: String?) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .put else { return .stub(headers: [.cacheControl: "max-age=60"]) }
+            return .stub(headers: location.map { [.location: $0] } ?? [:])
+        }
+        var configuration = Engine.Configuration(testing: transport, store: temporary)
+        configuration.rules.ignoring = ["_"]
+        let engine = Engine(configuration)
+        _ = try await engine.send(Request("http://h/cities?_=1"))
+        #expect(try await engine.send(Request("http://h/cities")).source == .cache)
+        _ = try await engine.send(Request(changed, method: .put))
+        #expect(try await engine.send(Request("http://h/cities")).source == .network)
+    }
+
+    @Test(arguments: ["cities", "towns", nil])
+    func `with a key of the app's own, what a GET with that key finds is asked for again`(key: String?) async throws {
+        let engine = engine()
+        var (stored, change) = (
+            Request("http://h/cities"), Request("http://h/towns", method: .put, body: .json(["token": 1]))
+        )
+        (stored.cacheKey, change.cacheKey) = ("cities", key)
+        _ = try await engine.send(stored)
+        _ = try await engine.send(change)
+        #expect(try await engine.send(stored).source == (key == "cities" ? .network : .cache))
+    }
+
     @Test(arguments: [400, 404, 409, 500, 503]) func `that failed nothing is stale`(status: Int) async throws {
         #expect(try await asked(engine(status: status), after: Request("http://h/cities", method: .put)) == [])
     }

@@ -30,7 +30,10 @@ extension Passage {
                 return
             }
             let form = try CanonicalForm(of: wire, rules: rules)
-            identity = .some(Identity(key: form.key, canonicalForm: form.bytes, printableURL: wire.printableURL(rules)))
+            identity = .some(
+                Identity(
+                    key: form.key, canonicalForm: form.bytes, entryURL: wire.entryURL(rules),
+                    hasOneURL: Self.hasOneURL(wire, rules)))
         }
 
         /// Whether the answer may be another's, too.
@@ -38,6 +41,12 @@ extension Passage {
             let isCacheable = wire.method.isCacheable && !CacheControl(wire.headers).noStore
             let isAnonymous = wire.identity == nil && !wire.namedCredentials.isEmpty
             return policy.mode != .noStore && isCacheable && !isAnonymous
+        }
+
+        /// Not with a key of the app's own, nor where an identity stands for parameters.
+        private static func hasOneURL(_ wire: WireRequest, _ rules: KeyRules) -> Bool {
+            let hasReplaced = wire.identity != nil && !(rules.own.secrets.isEmpty && wire.rules.secrets.isEmpty)
+            return wire.cacheKey == nil && !hasReplaced
         }
 
         private static let conditions: [HTTPField.Name] = [

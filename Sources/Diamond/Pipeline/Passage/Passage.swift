@@ -6,8 +6,10 @@ struct Passage: Sendable {
     struct Identity: Sendable {
         var key: RequestKey
         var canonicalForm: [UInt8]
-        /// For people: secrets masked.
-        var printableURL: String
+        /// ``CacheEntry/url``.
+        var entryURL: String
+        /// Whether all that has the key has that URL.
+        var hasOneURL: Bool
     }
 
     /// What changes on the way, but for the ``epoch``.
@@ -112,7 +114,7 @@ struct Passage: Sendable {
 
     /// `nil` where nothing is stored or shared for it.
     var subject: CacheSubject? {
-        identity.map { CacheSubject(key: $0.key, url: $0.printableURL, tags: tags, identity: wire.identity) }
+        identity.map { CacheSubject(key: $0.key, url: $0.entryURL, tags: tags, identity: wire.identity) }
     }
 
     func entry(_ stored: StoredResponse) -> CacheEntry? {
@@ -120,7 +122,7 @@ struct Passage: Sendable {
         return CacheEntry(
             key: identity.key,
             request: identity.canonicalForm,
-            url: identity.printableURL,
+            url: identity.entryURL,
             method: wire.method == .head ? "GET" : wire.method.rawValue,
             identity: wire.identity,
             stored: stored,
