@@ -9,7 +9,7 @@ struct StoreDecision {
     /// Statuses that may be kept without a word from the server (RFC 9110 section 15.1), less 206.
     private static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
-    /// - Parameter isSelecting: whether a header, in lower case, is a part of the key.
+    /// - Parameter isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(
         method: HTTPRequest.Method,
         status: Int,
@@ -46,7 +46,7 @@ struct StoreDecision {
 
     /// What is stored after the server confirmed it with a 304.
     ///
-    /// - Parameter isSelecting: whether a header, in lower case, is a part of the key.
+    /// - Parameter isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(
         confirming old: StoredResponse,
         by headers: HTTPFields,
@@ -88,8 +88,8 @@ struct StoreDecision {
     // 206 needs a store of parts, 304 belongs to a stored response.
     private static func isFinal(_ status: Int) -> Bool { status >= 200 && status != 206 && status != 304 }
 
-    // Every selecting header is in the key, so that Vary is obeyed by it. What is not in the key cannot be selected by;
-    // Accept-Encoding can, because bodies are stored decoded.
+    // Every selecting header is in the key as it was sent, so that Vary is obeyed by it. What is not in the key cannot be
+    // selected by (RFC 9111 section 4.1); Accept-Encoding can, because bodies are stored decoded.
     private static func canSelect(_ headers: HTTPFields, _ isSelecting: (String) -> Bool) -> Bool {
         let names = headers[values: .vary].flatMap { $0.split(separator: ",") }
         return names.allSatisfy { name in

@@ -91,15 +91,21 @@ extension Pipeline {
             body: arrival.body,
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt,
-            isSelecting: isSelecting(passage)
+            isSelecting: isSelecting(passage, arrival.adaptedHeaders)
         )
     }
 
-    /// Which headers tell requests apart by their keys: not `Cookie` where a jar adds it, which is in none.
-    private func isSelecting(_ passage: Passage) -> (String) -> Bool {
-        let rules = environment.rules.adding(passage.wire)
-        guard wire.cookies != nil, passage.wire.headers[.cookie] == nil else { return rules.isSelecting }
-        return { $0.lowercased() != "cookie" && rules.isSelecting($0) }
+    /// Which headers tell requests apart by their keys: none that an interceptor has changed, not `Cookie` where a jar adds it
+    /// or an identity takes its place, and with a key of the app's own credentials alone. That an identity takes the place
+    /// of `Authorization` is what it is for.
+    private func isSelecting(_ passage: Passage, _ adapted: Set<String>) -> (String) -> Bool {
+        let (request, rules) = (passage.wire, environment.rules.adding(passage.wire))
+        let hasCookieKey = request.identity == nil && (wire.cookies == nil || request.headers[.cookie] != nil)
+        let hasOwnKey = request.cacheKey != nil
+        return { name in
+            rules.isSelecting(name) && !adapted.contains(name) && (name != "cookie" || hasCookieKey)
+                && (!hasOwnKey || rules.isCredential(name))
+        }
     }
 
     private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {
@@ -161,7 +167,7 @@ extension Pipeline {
             by: arrival.headers,
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt,
-            isSelecting: isSelecting(passage)
+            isSelecting: isSelecting(passage, arrival.adaptedHeaders)
         )
         // What is said to a credential that an interceptor has added is said to nobody else.
         guard !arrival.isPersonal else { return (decision.stored ?? stored, false) }

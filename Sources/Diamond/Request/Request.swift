@@ -36,7 +36,8 @@ public struct Request: Hashable, Sendable {
     /// engine's ``CredentialProvider``.
     public var identity: String? { didSet { forget() } }
     /// Takes the place of method, URL, parameters, headers and body in what identifies the request; credentials and
-    /// identity still separate. An unsafe request that has it invalidates what a GET with the same finds.
+    /// identity still separate. An unsafe request that has it invalidates what a GET with the same finds. An answer that
+    /// varies by another header is not stored: the key does not tell what it said.
     public var cacheKey: String? { didSet { forget() } }
     /// The app's names for what it brings, such as `cities`, to invalidate stored responses by. No part of the
     /// identity.

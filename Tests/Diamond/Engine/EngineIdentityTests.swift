@@ -310,6 +310,27 @@ import Testing
         await engine.close()
     }
 
+    /// What a request has in place of its headers, and what its answer varies by.
+    private static let variants: [(identity: String?, cacheKey: String?, vary: String, isKept: Bool)] = [
+        (nil, nil, "Cookie, Accept, Authorization", true), ("anna", nil, "Cookie", false),
+        ("anna", nil, "Accept, Authorization", true), (nil, "k", "Accept", false), (nil, "k", "X-Not-Sent", false),
+        (nil, "k", "Cookie, Authorization", true), ("anna", "k", "Authorization", true),
+        ("anna", "k", "Cookie", false), (nil, "k", "Accept-Encoding", true),
+    ]
+
+    @Test(arguments: variants.indices)
+    func `stores nothing that varies by a header whose place something else has taken`(index: Int) async throws {
+        let (identity, cacheKey, vary, isKept) = Self.variants[index]
+        let engine = engine {
+            $0.transport = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: vary])
+        }
+        var request = Request("http://h/", headers: [.cookie: "lang=de", .accept: "a", .authorization: "Bearer a"])
+        (request.identity, request.cacheKey) = (identity, cacheKey)
+        _ = try await engine.send(request)
+        #expect(try await engine.send(request).source == (isKept ? .cache : .network))
+        await engine.close()
+    }
+
     @Test func `takes a key of the app's own in place of the request, but for its credentials`() async throws {
         let engine = engine { _ in }
         var (one, other) = (Request("http://a/x?t=1"), Request("https://b/y", headers: [.acceptLanguage: "de"]))

@@ -43,4 +43,15 @@ import Testing
         #expect(incomplete.continued(by: next).arrival.isPersonal == (first || rest))
         #expect(incomplete.completed(by: next).isPersonal == (first || rest))
     }
+
+    @Test func `knows of every header that was changed for one of its parts`() throws {
+        let headers: HTTPFields = [.contentLength: "2", .eTag: "\"a\""]
+        let head = Arrival(
+            status: .ok, headers: headers, body: Data("0".utf8), sentAt: 1, receivedAt: 2, adaptedHeaders: ["a"])
+        let incomplete = try #require(IncompleteArrival(head))
+        let next = Arrival(
+            status: .partialContent, headers: headers, body: Data(), sentAt: 3, receivedAt: 4, adaptedHeaders: ["b"])
+        #expect(incomplete.continued(by: next).arrival.adaptedHeaders == ["a", "b"])
+        #expect(incomplete.completed(by: next).adaptedHeaders == ["a", "b"])
+    }
 }

@@ -129,6 +129,40 @@ import Testing
         #expect(try await engine.send(request).source == .cache)
     }
 
+    /// What an interceptor makes of a header, and what the answer varies by.
+    private typealias Variant = (name: HTTPField.Name, value: String?, identity: String?, vary: String, isKept: Bool)
+
+    private static let variants: [Variant] = [
+        (.acceptLanguage, "tlh", nil, "Accept-Language", false), (.acceptLanguage, nil, nil, "accept-language", false),
+        (.acceptLanguage, "tlh", "anna", "Accept, Accept-Language", false),
+        (.acceptLanguage, "tlh", nil, "Accept", true), (.acceptLanguage, "de", nil, "Accept-Language", true),
+        (.acceptEncoding, "br", nil, "Accept-Encoding", true), (.authorization, "t", "anna", "Authorization", true),
+        (.cookie, "a=1", "anna", "Cookie", false),
+    ]
+
+    @Test(arguments: variants.indices)
+    func `that changes a header keeps out of the cache what varies by it`(index: Int) async throws {
+        let (name, value, identity, vary, isKept) = Self.variants[index]
+        let transport = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: vary])
+        let engine = engine(transport, [Custom(adapting: { request, _ in request.headers[name] = value })])
+        var request = Request("http://h/", headers: [.acceptLanguage: "de"])
+        request.identity = identity
+        _ = try await engine.send(request)
+        #expect(try await engine.send(request).source == (isKept ? .cache : .network))
+    }
+
+    @Test func `that changes a header has what varies by it dropped when that is confirmed`() async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: Self.fresh) }
+            return .stub(status: 304, headers: [.cacheControl: "max-age=3600", .vary: "Accept-Language"], body: "")
+        }
+        let engine = engine(
+            transport, [Custom(adapting: { request, _ in request.headers[.acceptLanguage] = "tlh" })])
+        _ = try await engine.send(Request("http://h/"))
+        #expect(try await engine.send(Request("http://h/", cache: .revalidate)).source == .revalidated)
+        #expect(try await engine.send(Request("http://h/")).source == .network)
+    }
+
     private static func redirecting(to target: String) -> StubTransport {
         StubTransport { request throws(TransportError) in
             switch request.url.prefix(10) {

@@ -7,6 +7,8 @@ extension ExchangeOrder {
         var request: TransportRequest
         /// Whether it is now one of somebody who is not named.
         var isPersonal = false
+        /// ``Arrival/adaptedHeaders``.
+        var adaptedHeaders: Set<String> = []
     }
 
     /// A request with the cookies for its URL, also where a redirect has led to another origin: they are that one's. A request
@@ -37,6 +39,15 @@ extension ExchangeOrder {
         if isForeign { added.takeBack(from: &request, to: outgoing.request, rules) }
         // What is asked for without them is no answer to those who ask with them.
         let isPersonal = !added.isEmpty && (isForeign || identity == nil)
-        return Outgoing(request: request, isPersonal: outgoing.isPersonal || isPersonal)
+        return Outgoing(
+            request: request, isPersonal: outgoing.isPersonal || isPersonal,
+            adaptedHeaders: adaptedHeaders(request.headers, from: outgoing.request.headers))
+    }
+
+    /// Those that are other ones now, in lower case, but for credentials that the identity stands for.
+    private func adaptedHeaders(_ adapted: HTTPFields, from outgoing: HTTPFields) -> Set<String> {
+        guard adapted != outgoing else { return [] }
+        let names = Set((adapted + outgoing).map(\.name)).filter { adapted[$0] != outgoing[$0] }
+        return Set(names.filter { identity == nil || !rules.isReplaced($0) }.map(\.canonicalName))
     }
 }

@@ -1,12 +1,12 @@
 /// What an app adds to every request of an engine on its way, and asks of every answer.
 ///
 /// ```swift
-/// struct Language: Interceptor {
+/// struct Attempts: Interceptor {
 ///     func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
-///         request.headers[.acceptLanguage] = Locale.current.identifier
+///         request.headers[.userAgent] = "Cities/2.1 (attempt \(attempt))"
 ///     }
 /// }
-/// configuration.interceptors = [Language(), ResponseValidator.json]
+/// configuration.interceptors = [Attempts(), ResponseValidator.json]
 /// ```
 ///
 /// All that an engine has are called in their order, each with what the one before has left. What one throws ends the
@@ -19,6 +19,9 @@ public protocol Interceptor: Sendable {
     /// name says so, or is among the ``IdentityRules``' secrets, and a body that was changed. Called also for the targets of
     /// redirects; those of another origin are sent no credential that is added, and their answers are not stored where one
     /// would have been.
+    ///
+    /// An answer that varies (`Vary`) by a header that this has changed is not stored either, as no key has what was sent: what
+    /// tells answers apart, such as `Accept-Language`, belongs to the request or to ``Engine/Configuration/headers``.
     ///
     /// Called while the request has its place on the wire: be quick, and send what this needs through another engine, or
     /// the two may wait for each other. What it takes is of the attempt's time: at ``RetryPolicy/attemptTimeout`` or

@@ -57,5 +57,6 @@ extension Arrival {
         (sentAt, receivedAt) = (head.sentAt, head.receivedAt)
         // One part that is somebody's makes it all his.
         isPersonal = isPersonal || head.isPersonal
+        adaptedHeaders.formUnion(head.adaptedHeaders)
     }
 }

@@ -26,6 +26,7 @@ final class Transfer: Sendable {
     /// How many sessions had ended when its cookies were read; `nil` without a jar.
     let removals: Int?
     let isPersonal: Bool
+    private let adaptedHeaders: Set<String>
     /// What was received before.
     let before: Boxed<IncompleteArrival>
     let keeper: (any PartialKeeping)?
@@ -46,7 +47,8 @@ final class Transfer: Sendable {
         admission: CircuitBreaker.Admission,
         over wire: Exchange.Wire
     ) {
-        (request, isPersonal, self.removals) = (outgoing.request, outgoing.isPersonal, removals)
+        (request, isPersonal, adaptedHeaders) = (outgoing.request, outgoing.isPersonal, outgoing.adaptedHeaders)
+        self.removals = removals
         (self.before, self.keeper, self.history, self.admission) = (before, keeper, history, admission)
         (self.order, self.wire) = (order, wire)
         meter = TransferMeter(request)
@@ -74,7 +76,7 @@ final class Transfer: Sendable {
         }
         return Arrival(
             status: response.status, headers: response.headers, body: Data(), sentAt: sentAt, receivedAt: wire.now(),
-            isPersonal: isPersonal, isPoured: isPoured(response.status))
+            isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, isPoured: isPoured(response.status))
     }
 
     private func wholeAnswer(_ head: Arrival, _ body: BodyStream) -> Outcome? {
