@@ -100,10 +100,13 @@ package struct StoredResponse: Sendable, Equatable {
         return maxAge > max(0, now - storedAt)
     }
 
-    /// Whether a 304 with these headers speaks of this representation: it names no entity tag, or the stored one.
+    /// Whether a 304 with these headers speaks of this representation (RFC 9111 section 4.3.4): both have one entity tag or,
+    /// where that cannot be told, one date, unless one of them says nothing.
     func isConfirmed(by confirmation: HTTPFields) -> Bool {
-        guard let tag = confirmation[.eTag], let own = headers[.eTag] else { return true }
-        return Self.opaque(tag) == Self.opaque(own)
+        let own = headers
+        if let tag = confirmation[.eTag], let ownTag = own[.eTag] { return Self.opaque(tag) == Self.opaque(ownTag) }
+        guard let date = confirmation[.lastModified], let ownDate = own[.lastModified] else { return true }
+        return date == ownDate
     }
 
     // Weak comparison (RFC 9110 section 8.8.3.2).

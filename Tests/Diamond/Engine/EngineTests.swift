@@ -76,6 +76,26 @@ import Testing
         #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).headers[.eTag] == "\"3\"")
     }
 
+    @Test func `does not believe a 304 of a server that has gone back to an older representation`() async throws {
+        let dates = [date(), HTTPDate.text(of: clock.milliseconds - 86_400_000)]
+        let isBack = Guarded(false)
+        let transport = StubTransport { request throws(TransportError) in
+            let number = isBack.withLock { $0 } ? 1 : 0
+            let isConditional = request.headers.contains(.ifModifiedSince)
+            return .stub(
+                status: isConditional ? 304 : 200, headers: [.lastModified: dates[number]],
+                body: isConditional ? "" : "\(number)")
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        #expect(try await engine.send(Request("http://h/")).source == .revalidated)
+        isBack.withLock { $0 = true }
+        let back = try await engine.send(Request("http://h/"))
+        #expect(back.source == .network && back.text == "1")
+        #expect(transport.requests.map { $0.headers[.ifModifiedSince] } == [nil, dates[0], dates[0], nil])
+        #expect(try await engine.send(Request("http://h/")).source == .revalidated)
+    }
+
     @Test func `replaces what the server says has changed`() async throws {
         let count = Guarded(0)
         let transport = StubTransport { _ throws(TransportError) in
