@@ -106,6 +106,15 @@ public final class Cache: Sendable {
         return stored
     }
 
+    /// What is stored, as far as it is in memory or waits to be written: looks at no file, and counts for no use.
+    func peek(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
+        if let stored = memory.peek(key, request: request) { return stored }
+        switch writer.pending(key)?.action {
+        case .store(let entry), .confirm(let entry, _): return entry.request == request ? entry.stored : nil
+        case .delete, nil: return nil
+        }
+    }
+
     /// What waits to be written comes before what is written.
     private func findBelow(
         _ key: RequestKey,

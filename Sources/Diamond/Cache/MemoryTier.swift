@@ -58,6 +58,14 @@ final class MemoryTier: Sendable {
         }
     }
 
+    /// The response to exactly this request, which does not count as used.
+    func peek(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
+        part(key.prefix).withLock { part in
+            guard let slot = part.slots.value(under: key.prefix), slot.request == request else { return nil }
+            return slot.stored
+        }
+    }
+
     /// Keeps a response, unless it would fill one of the parts.
     func store(_ stored: StoredResponse, under key: RequestKey, request: [UInt8], url: String? = nil) {
         part(key.prefix).withLock { part in

@@ -38,6 +38,9 @@ package struct Sieve<Key: Hashable, Value> {
         return (value, true)
     }
 
+    /// The value under a key, which does not count as used.
+    func value(under key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
+
     /// Keeps a value in the place of an older one, unless it costs more than the whole capacity.
     package mutating func insert(_ value: Value, under key: Key, cost: Int) {
         remove(key)

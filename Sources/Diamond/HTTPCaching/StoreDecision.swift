@@ -5,6 +5,8 @@ import HTTPTypes
 struct StoreDecision {
     /// What to store, or `nil`.
     let stored: StoredResponse?
+    /// ``StoredResponse/originTime``, also of what is not stored.
+    let originTime: Int64
 
     /// Statuses that may be kept without a word from the server (RFC 9110 section 15.1), less 206.
     private static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
@@ -21,6 +23,7 @@ struct StoreDecision {
     ) {
         let control = CacheControl(headers)
         let freshness = Freshness(headers: headers, control, sentAt: sentAt, receivedAt: receivedAt)
+        originTime = receivedAt - freshness.initialAge
         let isKept = Self.cacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
         // A body that is coded still is for the one who has asked for it so: the coding is no part of the key.
         guard method == .get || method == .query, isKept, !control.noStore, !headers.isCoded,
@@ -56,16 +59,17 @@ struct StoreDecision {
     ) {
         let merged = HeaderBlock.updated(old.headers, by: headers)
         let control = CacheControl(merged)
-        guard !control.noStore, Self.canSelect(merged, isSelecting) else {
-            stored = nil
-            return
-        }
         // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation, nor may
         // an old Expires be counted from the old Date.
         var dated = merged
         dated[.age] = headers[.age]
         dated[.date] = headers[.date]
         let freshness = Freshness(headers: dated, control, sentAt: sentAt, receivedAt: receivedAt)
+        originTime = receivedAt - freshness.initialAge
+        guard !control.noStore, Self.canSelect(merged, isSelecting) else {
+            stored = nil
+            return
+        }
         let kept = HeaderBlock.kept(merged)
         var new = old
         new.headerBlock = HeaderBlock.bytes(of: kept)

@@ -88,7 +88,10 @@ package struct StoredResponse: Sendable, Equatable {
     /// - Parameter headers: those that ``headerBlock`` was made of.
     mutating func know(_ headers: HTTPFields) { known.fields = headers }
 
-    /// Milliseconds since the origin made or confirmed it (RFC 9111 section 4.2.3).
+    /// When the origin made or confirmed it.
+    var originTime: Int64 { storedAt - initialAge }
+
+    /// Milliseconds since then (RFC 9111 section 4.2.3).
     package func age(at now: Int64) -> Int64 { initialAge + max(0, now - storedAt) }
 
     /// Whether it may be reused without asking. `maxAge` is the app's word where the server gave none.

@@ -109,25 +109,49 @@ extension Pipeline {
     }
 
     private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {
-        guard let entry = entry(for: arrival, question.passage, since: asked) else {
+        let (passage, decision) = (question.passage, decision(on: arrival, question.passage))
+        guard !arrival.isPersonal, !isErased(passage, since: asked), !isOvertaken(passage, since: asked),
+            !isOlder(decision, question)
+        else {
             await keeper?.discard()
             return
         }
+        guard let new = decision.stored.flatMap({ passage.entry($0) }) else {
+            dropPredecessor(of: arrival, question)
+            await keeper?.discard()
+            return
+        }
+        let entry = marked(new, passage, since: asked)
         let isWritten = await keeper?.finish(as: entry.stored) ?? false
         if !isWritten { cache?.store(entry, replacing: question.stored != nil) }
-        checkAgain(entry, question.passage, since: asked)
+        checkAgain(entry, passage, since: asked)
     }
 
-    /// What is stored of an answer; `nil` where nothing may be.
-    private func entry(for arrival: Arrival, _ passage: Passage, since asked: Int) -> CacheEntry? {
-        guard let stored = decision(on: arrival, passage).stored, let new = passage.entry(stored),
-            !arrival.isPersonal, !isErased(passage, since: asked), !isOvertaken(new, passage, since: asked)
-        else { return nil }
-        return marked(new, passage, since: asked)
+    /// What an answer has taken the place of goes with it where that may not be stored: it would be served as if nothing newer
+    /// were known. Other than a 2xx says nothing of what is there now, and a HEAD may be answered in a way of its own.
+    private func dropPredecessor(of arrival: Arrival, _ question: Question) {
+        guard let identity = question.passage.identity, question.passage.wire.method != .head,
+            (200..<300).contains(arrival.status.code)
+        else { return }
+        // Where nothing is known to be there, nothing is written.
+        guard question.stored != nil || peek(identity) != nil else { return }
+        cache?.forget(identity.key)
+    }
+
+    private func peek(_ identity: Passage.Identity) -> StoredResponse? {
+        cache?.peek(identity.key, request: identity.canonicalForm)
+    }
+
+    /// Whether what has come meanwhile is newer (RFC 9111 section 4): of several answers the most recent counts. Nothing is read
+    /// for it: what has left memory, and what another process has stored, is taken for older.
+    private func isOlder(_ decision: StoreDecision, _ question: Question) -> Bool {
+        guard let latest = question.passage.identity.flatMap({ peek($0) }), latest.originTime > decision.originTime
+        else { return false }
+        return question.stored.map { !latest.isUnchanged(since: $0.response) } ?? true
     }
 
     /// Whether what is stored was asked for after the change that has made this one stale.
-    private func isOvertaken(_ entry: CacheEntry, _ passage: Passage, since asked: Int) -> Bool {
+    private func isOvertaken(_ passage: Passage, since asked: Int) -> Bool {
         guard isRevoked(passage, since: asked) else { return false }
         return passage.identity.flatMap { cache?.find($0) }?.flags.contains(.invalidated) == false
     }
@@ -177,7 +201,7 @@ extension Pipeline {
         }
         guard let confirmed = decision.stored, let new = passage.entry(confirmed) else { return (stored, true) }
         let entry = marked(new, passage, since: asked)
-        if !isOvertaken(new, passage, since: asked) {
+        if !isOvertaken(passage, since: asked) {
             cache?.confirm(entry, replacing: stored)
             checkAgain(entry, passage, since: asked)
         }

@@ -19,6 +19,24 @@ import Testing
         return CacheEntry(key: form.key, request: form.bytes, url: "http://h/\(name)", method: "GET", stored: stored)
     }
 
+    @Test(arguments: [0, 1 << 20])
+    func `can be asked what it has at hand, without a look at the file`(memory: Int) async throws {
+        let cache = try Cache(temporary.store, memoryCapacity: memory, gathering: .seconds(86_400))
+        let entry = try entry("a")
+        #expect(cache.peek(entry.key, request: entry.request) == nil)
+        cache.store(entry)
+        #expect(cache.peek(entry.key, request: entry.request) == entry.stored)
+        #expect(cache.peek(entry.key, request: Array("other".utf8)) == nil)
+        await cache.flush()
+        #expect(cache.peek(entry.key, request: entry.request) == (memory == 0 ? nil : entry.stored))
+        var confirmed = entry
+        confirmed.stored.storedAt += 1000
+        cache.confirm(confirmed, replacing: entry.stored)
+        #expect(cache.peek(entry.key, request: entry.request) == confirmed.stored)
+        cache.forget(entry.key)
+        #expect(cache.peek(entry.key, request: entry.request) == nil)
+    }
+
     @Test(arguments: [0, 1, 1024, 131_071, 131_072, 131_073, 1_000_000])
     func `gives back what it was given, to the byte`(size: Int) async throws {
         let cache = try open()

@@ -69,6 +69,16 @@ import Testing
         #expect(tier.cost == 0)
     }
 
+    @Test func `takes a peek for no use`() throws {
+        let tier = MemoryTier(capacity: 1 << 20)
+        let entry = try entry("a")
+        store(entry, in: tier)
+        #expect(tier.peek(entry.key, request: entry.request) == entry.stored)
+        guard case .hit(_, isFirst: true) = tier.find(entry.key, request: entry.request) else {
+            return #expect(Bool(false), "it counts as used")
+        }
+    }
+
     @Test func `does not keep what would fill it alone`() throws {
         let tier = MemoryTier(capacity: 64_000)
         let big = try entry("big", size: 5000)

@@ -157,6 +157,44 @@ import Testing
         #expect(try Cache(temporary.store).totals().entries == 0)
     }
 
+    private static let forbidding: [HTTPFields] = [[.cacheControl: "no-store"], [.vary: "*"]]
+
+    /// Answers once as may be stored, and then so.
+    private func changing(status: Int = 200, _ headers: HTTPFields) -> StubTransport {
+        let count = Guarded(0)
+        return StubTransport { _ throws(TransportError) in
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            guard !isFirst else { return .stub(headers: [.cacheControl: "max-age=60"], body: "old") }
+            return .stub(status: status, headers: headers, body: "new")
+        }
+    }
+
+    @Test(arguments: [CachePolicy.reload, .revalidate, .staleWhileRevalidate], forbidding)
+    func `drops what is stored where a newer answer may not be`(policy: CachePolicy, headers: HTTPFields) async throws {
+        let engine = temporary.engine(changing(headers), clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        if policy == .staleWhileRevalidate { clock.advance(by: 61) }
+        _ = try await engine.send(Request("http://h/", cache: policy))
+        await engine.settle()
+        #expect(try await engine.send(Request("http://h/", cache: .cacheOnly)).source == .generated)
+        await engine.cache?.flush()
+        #expect(try engine.cache?.count(.all) == 0)
+    }
+
+    @Test(arguments: [(.get, 503, .reload), (.head, 200, .reload), (.get, 200, .noStore)] as [Reload])
+    func `leaves what is stored to what says nothing against it`(reload: Reload) async throws {
+        let engine = temporary.engine(changing(status: reload.status, Self.forbidding[0]), clock: clock)
+        _ = try await engine.send(Request("http://h/"))
+        _ = try await engine.send(Request("http://h/", method: reload.method, cache: reload.policy))
+        let stored = try await engine.send(Request("http://h/"))
+        #expect(stored.source == .cache && stored.text == "old")
+    }
+
+    typealias Reload = (method: HTTPRequest.Method, status: Int, policy: CachePolicy)
+
     @Test func `answers a HEAD from a stored GET, without its body`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
         let engine = temporary.engine(transport, clock: clock)

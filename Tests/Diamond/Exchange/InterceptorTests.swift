@@ -239,6 +239,23 @@ import Testing
         }
     }
 
+    @Test func `that adds a credential drops nothing of others where its answer may not be stored`() async throws {
+        let isSigned = Guarded(false)
+        let transport = StubTransport { request throws(TransportError) in
+            let isForAll = request.headers[.authorization] == nil
+            return .stub(
+                headers: [.cacheControl: isForAll ? "max-age=3600" : "no-store"], body: isForAll ? "all" : "anna")
+        }
+        let signer = Custom(adapting: { request, _ in
+            if isSigned.withLock({ $0 }) { request.headers[.authorization] = "token" }
+        })
+        let engine = engine(transport, [signer])
+        _ = try await engine.send(Request("http://h/"))
+        isSigned.withLock { $0 = true }
+        #expect(try await engine.send(Request("http://h/", cache: .reload)).text == "anna")
+        #expect(try await engine.send(Request("http://h/")).text == "all")
+    }
+
     @Test(arguments: [nil, "anna"])
     func `has its say on a URL that was stored for those whom a redirect led there`(identity: String?) async throws {
         let transport = Self.redirecting(to: "http://other/3")

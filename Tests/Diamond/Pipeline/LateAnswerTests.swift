@@ -1,0 +1,69 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// RFC 9111 section 4: where several answers will do, the most recent counts.
+@Suite(.timeLimit(.minutes(5))) struct `Of answers that were made at different times` {
+    /// How old it is by its `Date`, in seconds, and what it says of being kept.
+    typealias Answer = (age: Int64, control: String)
+
+    private let asked = Guarded(0)
+    private let gates = [Gate(), Gate()]
+    private let request = Request("http://h/", cache: .reload)
+
+    /// Gives each request its answer when its gate is open, in the order in which they were asked.
+    private func engine(_ answers: [Answer]) -> Engine {
+        let clock = TestClock()
+        let transport = StubTransport { [asked, gates] _ throws(TransportError) in
+            let number = asked.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            await gates[number].wait()
+            let (age, control) = answers[number]
+            let date = HTTPDate.text(of: clock.date.milliseconds - age * 1000)
+            return .stub(headers: [.cacheControl: control, .date: date], body: "\(number)")
+        }
+        var configuration = Engine.Configuration(testing: transport, clock: clock, store: TemporaryStore())
+        configuration.width = 64
+        return Engine(configuration)
+    }
+
+    private func stored(_ engine: Engine) async throws -> String {
+        try await engine.send(Request("http://h/", cache: .cacheOnly)).text
+    }
+
+    /// What was asked for first comes last; then its number is stored, the other's, or neither.
+    private static let pairs: [(first: Answer, second: Answer, stored: String)] = [
+        ((10, "max-age=3600"), (0, "max-age=3600"), "1"), ((0, "max-age=3600"), (10, "max-age=3600"), "0"),
+        ((0, "max-age=3600"), (0, "max-age=3600"), "0"), ((10, "no-store"), (0, "max-age=3600"), "1"),
+        ((0, "no-store"), (10, "max-age=3600"), ""),
+    ]
+
+    @Test(arguments: pairs.indices)
+    func `the most recent stays, whichever comes last`(index: Int) async throws {
+        let (first, second, stored) = Self.pairs[index]
+        let engine = engine([first, second])
+        let early = Task { [request] in try await engine.send(request) }
+        await untilTrue { asked.withLock { $0 } == 1 }
+        let late = Task { [request] in try await engine.send(request) }
+        await untilTrue { asked.withLock { $0 } == 2 }
+        gates[1].open()
+        #expect(try await late.value.text == "1")
+        gates[0].open()
+        #expect(try await early.value.text == "0")
+        #expect(try await self.stored(engine) == stored)
+    }
+
+    @Test func `the one that was asked for later takes the place of what was found, whatever its date`() async throws {
+        let engine = engine([(0, "max-age=3600"), (10, "max-age=3600")])
+        for gate in gates { gate.open() }
+        for _ in 0..<2 { _ = try await engine.send(request) }
+        #expect(try await stored(engine) == "1")
+    }
+}
