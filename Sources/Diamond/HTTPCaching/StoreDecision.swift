@@ -76,7 +76,8 @@ struct StoreDecision {
         new.storedAt = receivedAt
         new.initialAge = freshness.initialAge
         new.lifetime = freshness.lifetime
-        new.flags = Self.flags(merged, control).union(old.flags.intersection(.pinned))
+        // Without the pin that was read with it: it may be gone by now, and the row keeps the one that it has.
+        new.flags = Self.flags(merged, control)
         new.know(kept)
         stored = new
     }

@@ -44,7 +44,7 @@ import Testing
     @Test func `after a 304 takes over its headers and its freshness, and keeps what describes the body`() throws {
         let old = StoredResponse.stub(
             lifetime: 1000,
-            flags: [.hasValidator, .invalidated],
+            flags: [.hasValidator, .invalidated, .pinned],
             initialAge: 9000,
             headers: "ETag: \"1\"\nContent-Type: text/plain\nX-Old: 1\nAge: 9\n"
         )

@@ -1,0 +1,40 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A confirmation that was on its way` {
+    @Test(arguments: [false, true])
+    func `leaves its entry as the app has pinned or unpinned it meanwhile`(isPinned: Bool) async throws {
+        let (temporary, clock, isAsked, gate) = (TemporaryStore(), ManualClock(), Gate(), Gate())
+        let transport = StubTransport { request throws(TransportError) in
+            let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+            guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: headers) }
+            isAsked.open()
+            await gate.wait()
+            return .stub(status: 304, headers: headers)
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        let cache = try #require(engine.cache)
+        var request = Request("http://h/cities")
+        _ = try await engine.send(request)
+        let key = try await engine.key(of: request)
+        try await cache.setPinned(!isPinned, key)
+        // What is read from disk has the pin.
+        cache.memory.removeAll()
+        clock.advance(by: 10)
+        request.cache = .revalidate
+        let confirmation = engine.enqueue(request)
+        await isAsked.wait()
+        #expect(try await cache.setPinned(isPinned, key))
+        gate.open()
+        #expect(try await confirmation.response.source == .revalidated)
+        await cache.flush()
+        let listed = try cache.list(limit: 2)
+        #expect(listed.map { $0.flags.contains(.pinned) } == [isPinned])
+        #expect(listed.map(\.storedAt) == [clock.milliseconds])
+    }
+}
