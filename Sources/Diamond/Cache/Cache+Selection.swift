@@ -62,6 +62,8 @@ extension Cache {
     /// request asks the server, with the validators that are stored. What this process has asked for before and comes after
     /// is stored as stale, too; what another process has asked for is stored as it comes.
     ///
+    /// Where it fails, what was not marked by then stays as it was.
+    ///
     /// - Returns: how many entries were not marked before.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
@@ -69,11 +71,26 @@ extension Cache {
         defer { forgetInMemory(selection) }
         let file = file
         return try await writer.alone { () throws(CacheError) in
-            let names = selection.names(by: file.number)
-            var count = 0
-            for part in try file.parts(of: selection) { count += try Self.mark(part, names, in: file) }
-            return count
+            try file.mark(file.parts(of: selection), selection.names(by: file.number))
         }
+    }
+
+    /// Marks what is stored of a URL stale, and waits for no disk: for this process it is so at once, for others soon,
+    /// and it stays so for this process where that cannot be written.
+    ///
+    /// - Parameter url: in normal form, as ``CacheSelection/url(_:)`` takes it.
+    package func markStale(url: String) {
+        revocations.add(.url(url), isErasure: false)
+        // The memory tier last, as above.
+        writer.invalidate(url)
+        forgetInMemory(.url(url))
+    }
+
+    /// Erases what is stored under a key, because it is no longer so, and waits for no disk. What was asked for before is
+    /// stored as stale.
+    package func outdate(_ key: RequestKey) {
+        revocations.add(.key(key), isErasure: false)
+        forget(key)
     }
 
     /// Erases what a predicate picks out of all entries, for every process of the store. Looks at each of them: some
@@ -164,25 +181,6 @@ extension Cache {
         } else {
             memory.removeAll()
         }
-    }
-
-    /// In one transaction at least, also where nothing is to be marked: what it names may lie in others' memories.
-    private static func mark(
-        _ part: CacheSelection,
-        _ names: CacheNames?,
-        in file: CacheFile
-    ) throws(CacheError) -> Int {
-        var rest = try file.read { (connection) throws(SQLiteError) in try CacheTable.valid(part, on: connection) }[...]
-        var count = 0
-        repeat {
-            let slice = rest.prefix(CacheTable.sliceSize)
-            count += try file.write { (connection) throws(SQLiteError) in
-                try CacheTable.addChanges(of: names, on: connection)
-                return try CacheTable.invalidate(slice, on: connection)
-            }
-            rest = rest.dropFirst(slice.count)
-        } while !rest.isEmpty
-        return count
     }
 
     /// Spares an entry from eviction until it is unpinned or erased; `false` where there is none.

@@ -85,8 +85,8 @@ public final class Cache: Sendable {
 
     /// What is stored under a key, fresh or not; `nil` where there is nothing, or nothing sound.
     ///
-    /// - Parameter url: ``CacheEntry/url`` of what is asked for: an invalidation by another URL leaves it in memory. `nil` where
-    ///   what is stored may have another.
+    /// - Parameter url: ``CacheEntry/url`` of what is asked for: an invalidation by another URL leaves it in memory, and as it
+    ///   is. `nil` where what is stored may have another.
     package func find(_ key: RequestKey, request: [UInt8], url: String? = nil) -> StoredResponse? {
         heedNeighbors()
         switch memory.find(key, request: request) {
@@ -122,19 +122,16 @@ public final class Cache: Sendable {
         _ url: String?,
         since changes: Int
     ) -> StoredResponse? {
-        var confirmation: (new: StoredResponse, old: StoredResponse)?
-        switch writer.pending(key)?.action {
-        case .store(let entry): return entry.request == request ? entry.stored : nil
-        case .confirm(let entry, let old): confirmation = (entry.stored, old)
+        let pending = writer.pending(key, url: url)
+        switch pending.change?.action {
+        case .store(let entry): return entry.request == request ? pending.marked(entry.stored) : nil
         case .delete: return nil
-        case nil: break
+        case .confirm, nil: break
         }
         do {
-            guard var stored = try findOnDisk(key, request: request) else { return nil }
-            // Another process may have changed what was confirmed.
-            if let confirmation {
-                return stored.isUnchanged(since: confirmation.old) ? confirmation.new.whole(by: stored) : stored
-            }
+            guard let row = try findOnDisk(key, request: request) else { return nil }
+            var stored = pending.written(onto: row)
+            guard pending.change == nil else { return stored }
             stored.readHeaders()
             memory.keep(stored, under: key, request: request, url: url, since: changes)
             return stored

@@ -98,7 +98,8 @@ extension Pipeline {
             return cache.find(identity).map { StoredAnswer($0) }
         }
         do throws(CacheError) {
-            let reader = try cache.bodyReader(identity.key, request: identity.canonicalForm)
+            let reader = try cache.bodyReader(
+                identity.key, request: identity.canonicalForm, url: identity.printableURL)
             return reader.map { StoredAnswer($0.stored, .some($0)) }
         } catch {
             report(error)

@@ -51,7 +51,7 @@ extension Pipeline {
         let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
         let order = try order(for: question, request, hear, keeper)
         let arrival = try await arrival(of: question, order, &seat)
-        guard !arrival.isPoured else { return await poured(arrival, question.passage) }
+        guard !arrival.isPoured else { return poured(arrival, question.passage) }
         guard question.isConditional, let stored = question.stored, arrival.status == .notModified else {
             // Code of the app, which may send through this engine, and the disk need no place on the wire.
             seat.leave()
@@ -94,7 +94,7 @@ extension Pipeline {
         do throws(ConnectionError) {
             return try await exchange.arrival(&seat)
         } catch {
-            await invalidate(after: error, question.passage)
+            invalidate(after: error, question.passage)
             throw error
         }
     }

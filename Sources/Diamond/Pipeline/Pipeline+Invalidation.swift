@@ -34,47 +34,40 @@ extension Pipeline {
 
     /// What an unsafe method has changed is stale (RFC 9111 section 4.4): its own URL, and those of the same origin that
     /// the answer names.
-    func invalidate(after arrival: Arrival, _ passage: Passage) async {
+    func invalidate(after arrival: Arrival, _ passage: Passage) {
         guard !passage.wire.method.isSafe, mayHaveActed(arrival) else { return }
         let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
         let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
             .filter { $0.origin == passage.wire.url.origin }
             .map { environment.rules.adding(passage.wire).entryURL($0) }
-        await invalidate(urls, passage)
+        invalidate(urls, passage)
     }
 
     /// A request whose answer was lost may have acted: what it may have changed is asked for again. Of a hop behind a redirect
     /// that is so where that hop was sent; what one before may have changed, its redirect has made stale.
-    func invalidate(after error: ConnectionError, _ passage: Passage) async {
+    func invalidate(after error: ConnectionError, _ passage: Passage) {
         // The cause is the last attempt's; where there is none, it ended between two.
         let failure = error.cause as? TransportError
         let earlier = error.attempts.count - (failure == nil ? 0 : 1)
         let mayHaveActed = failure?.requestMayHaveBeenSent == true || earlier > 0
-        if !passage.wire.method.isSafe, mayHaveActed { await invalidate([], passage) }
+        if !passage.wire.method.isSafe, mayHaveActed { invalidate([], passage) }
     }
 
+    /// Waits for no disk: whoever has asked may have its place on the wire still.
+    ///
     /// - Parameter urls: beside the passage's own.
-    private func invalidate(_ urls: [String], _ passage: Passage) async {
-        for selection in selections(urls, passage) {
-            guard let cache else {
-                // What is under way brings the state before.
-                revoked.add(selection, isErasure: false)
-                continue
-            }
-            do { try await cache.invalidate(selection) } catch {
-                activity.report(.cacheFailed(reason: error.message))
-            }
+    private func invalidate(_ urls: [String], _ passage: Passage) {
+        for url in Set([passage.wire.entryURL(environment.rules)] + urls) {
+            // Without a cache, what is under way brings the state before.
+            if let cache { cache.markStale(url: url) } else { revoked.add(.url(url), isErasure: false) }
         }
+        guard let key = ownKey(passage.wire) else { return }
+        if let cache { cache.outdate(key) } else { revoked.add(.key(key), isErasure: false) }
     }
 
-    /// What has these URLs or the passage's own, or, where that has a key of the app's own, what a GET of it would find.
-    private func selections(_ urls: [String], _ passage: Passage) -> [CacheSelection] {
-        let urls = Set([passage.wire.entryURL(environment.rules)] + urls)
-        let key = passage.wire.cacheKey == nil ? nil : keyOfGet(passage.wire)
-        return urls.map { .url($0) } + (key.map { [.key($0)] } ?? [])
-    }
-
-    private func keyOfGet(_ wire: WireRequest) -> RequestKey? {
+    /// Of what a GET would find, where the request has a key of the app's own.
+    private func ownKey(_ wire: WireRequest) -> RequestKey? {
+        guard wire.cacheKey != nil else { return nil }
         var get = wire
         (get.method, get.body) = (.get, nil)
         return try? CanonicalForm(of: get, rules: environment.rules).key

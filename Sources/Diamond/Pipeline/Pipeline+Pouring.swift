@@ -72,8 +72,8 @@ extension Pipeline {
     }
 
     /// A body has gone where it was to go.
-    func poured(_ arrival: Arrival, _ passage: Passage) async -> Response {
-        await invalidate(after: arrival, passage)
+    func poured(_ arrival: Arrival, _ passage: Passage) -> Response {
+        invalidate(after: arrival, passage)
         passage.asker.sink?.complete()
         return response(from: arrival, passage)
     }

@@ -15,7 +15,7 @@ extension Pipeline {
         _ keeper: PartialKeeper?
     ) async throws(ConnectionError) -> Response {
         let (passage, response) = (question.passage, response(from: arrival, question.passage))
-        if passage.identity == nil, !passage.wire.method.isSafe { await invalidate(after: arrival, passage) }
+        if passage.identity == nil, !passage.wire.method.isSafe { invalidate(after: arrival, passage) }
         // A redirect that is followed is not the answer.
         if !wire.interceptors.isEmpty, !isFollowed(response, passage) { try await validate(response, passage, keeper) }
         guard cache != nil, passage.identity != nil, !isWorse(arrival, than: question.stored?.response)

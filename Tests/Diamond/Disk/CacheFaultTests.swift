@@ -169,6 +169,30 @@ import Testing
         return try Cache(store, memoryCapacity: 0)
     }
 
+    @Test func `answers as stale what could not be marked so, until it can`() async throws {
+        let temporary = TemporaryStore()
+        let disk = FaultDisk(directory: temporary.directory)
+        let cache = try open(temporary, disk)
+        let (entry, other) = (try FaultEntries.entry(1, size: 10), try FaultEntries.entry(2, size: 10))
+        for entry in [entry, other] { cache.store(entry) }
+        await cache.flush()
+        disk.fail(.full, atCall: 1, lasting: true)
+        cache.markStale(url: entry.url)
+        await cache.flush()
+        #expect(disk.failures > 0)
+        var stale = entry.stored
+        stale.flags.insert(.invalidated)
+        let find = { (cache: Cache, entry: CacheEntry) in
+            cache.find(entry.key, request: entry.request, url: entry.url)
+        }
+        #expect(find(cache, entry) == stale)
+        #expect(find(cache, other) == other.stored)
+        disk.heal()
+        await cache.flush()
+        #expect(find(cache, entry) == stale)
+        #expect(find(try open(temporary, disk), entry) == stale)
+    }
+
     @Test func `answers nothing old after more could not be written than is remembered`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)

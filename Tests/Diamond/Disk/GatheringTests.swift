@@ -138,6 +138,44 @@ import Testing
         #expect(!changes.isOutdated(entry.key) && changes.outdated.isEmpty)
     }
 
+    @Test func `that cannot be marked stale are remembered one by one up to a bound`() {
+        var changes = PendingChanges()
+        let fail = { (changes: inout PendingChanges) in
+            changes.failInvalidations(changes.dueInvalidations.count)
+        }
+        for number in 0..<PendingChanges.mostFailed { _ = changes.invalidate("\(number)") }
+        #expect(changes.hasNewInvalidations)
+        fail(&changes)
+        #expect(!changes.hasNewInvalidations && changes.hasToSettle)
+        // Once more the same is not one more.
+        _ = changes.invalidate("0")
+        #expect(changes.hasNewInvalidations)
+        fail(&changes)
+        #expect(!changes.isAllOutdated)
+        _ = changes.invalidate("another")
+        fail(&changes)
+        #expect(changes.isAllOutdated && changes.dueInvalidations.isEmpty && changes.outdated == [.all])
+    }
+
+    @Test func `are written in their order with what is made stale between them`() throws {
+        var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
+        _ = changes.add(.store(entry))
+        _ = changes.invalidate(entry.url)
+        entry.stored.storedAt = 5
+        _ = changes.add(.store(entry))
+        #expect(changes.dueInvalidations.isEmpty && !changes.hasNewInvalidations)
+        var group = changes.nextGroup()
+        #expect(group.count == 1)
+        changes.finish(group)
+        #expect(changes.dueInvalidations == [entry.url] && changes.hasNewInvalidations)
+        changes.finishInvalidations(1)
+        #expect(!changes.hasToSettle)
+        group = changes.nextGroup()
+        #expect(group.count == 1)
+        changes.finish(group)
+        #expect(changes.nextGroup().isEmpty)
+    }
+
     @Test(arguments: [
         (SQLiteError.Code.full, true), (.ioError, true), (.constraint, true), (.corrupt, true), (.busy, false),
         (.readOnly, false), (.cannotOpen, false), (.newerSchema, false), (.forked, false),

@@ -114,6 +114,48 @@ import Testing
         #expect(try await engine.send(Request("http://h/cities")).source == .network)
     }
 
+    @Test(arguments: [false, true])
+    func `while another process holds the file, nobody waits, and what is stored is asked for again`(
+        isLost: Bool
+    ) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .post else { return .stub(headers: [.cacheControl: "max-age=60"]) }
+            if isLost { throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true) }
+            return .stub()
+        }
+        let (engine, failures) = (temporary.engine(transport), Guarded(0))
+        let observation = engine.activity.observe { event in
+            if case .cacheFailed = event { failures.withLock { $0 += 1 } }
+        }
+        _ = try await engine.send(Request("http://h/cities"))
+        await engine.cache?.flush()
+        let lock = try WriteLock(temporary.store)
+        let answer = try? await engine.send(Request("http://h/cities", method: .post))
+        #expect((answer == nil) == isLost)
+        // Whoever waits for the file is told that it could not be had.
+        #expect(failures.withLock { $0 } == 0)
+        #expect(try await engine.send(Request("http://h/cities")).source == .network)
+        try lock.release()
+        await engine.cache?.flush()
+        #expect(try await engine.send(Request("http://h/cities")).source == .cache)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `what cannot be marked stale on disk is asked for again`() async throws {
+        let disk = FaultDisk(directory: temporary.directory)
+        let transport = StubTransport(headers: [.cacheControl: "max-age=60"])
+        var configuration = Engine.Configuration(testing: transport, store: temporary)
+        configuration.store?.vfs = disk.vfs
+        let engine = Engine(configuration)
+        _ = try await engine.send(Request("http://h/cities"))
+        await engine.cache?.flush()
+        disk.fail(.full, atCall: 1, lasting: true)
+        _ = try await engine.send(Request("http://h/cities", method: .put))
+        await engine.cache?.flush()
+        #expect(try await engine.send(Request("http://h/cities")).source == .network)
+        #expect(disk.failures > 0)
+    }
+
     @Test func `the URL's parameters count, in whatever order`() async throws {
         var request = Request("http://h/cities?b=2", method: .post, parameters: ["a": 1], body: .json(1))
         request.destination = .query

@@ -37,25 +37,28 @@ extension Cache {
     /// it; `nil` where there is nothing, or nothing sound.
     ///
     /// What is replaced or evicted meanwhile ends in the error `entryGone`; what was read until then is of one body.
-    package func bodyReader(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> BodyReader? {
+    ///
+    /// - Parameter url: as for ``find(_:request:url:)``.
+    package func bodyReader(
+        _ key: RequestKey,
+        request: [UInt8],
+        url: String? = nil
+    ) throws(CacheError) -> BodyReader? {
         heedNeighbors()
         if case .hit(let stored, let isFirst) = memory.find(key, request: request) {
             if isFirst { writer.visit(key) }
             return BodyReader(stored)
         }
-        var confirmation: (new: StoredResponse, old: StoredResponse)?
-        switch writer.pending(key)?.action {
-        case .store(let entry): return entry.request == request ? BodyReader(entry.stored) : nil
+        let pending = writer.pending(key, url: url)
+        switch pending.change?.action {
+        case .store(let entry): return entry.request == request ? BodyReader(pending.marked(entry.stored)) : nil
         case .delete: return nil
-        case .confirm(let entry, let old): confirmation = (entry.stored, old)
-        case nil: break
+        case .confirm, nil: break
         }
         guard var outline = try outline(of: key, request, isPartial: false) else { return nil }
         outline.stored.sizeElsewhere = try size(of: outline)
-        // The body stays where it is, unless another process has changed it.
-        if let confirmation, outline.stored.isUnchanged(since: confirmation.old) {
-            outline.stored = confirmation.new.withoutBody
-        }
+        // The body stays where it is.
+        outline.stored = pending.written(onto: outline.stored).withoutBody
         if !outline.isVisited { writer.visit(key) }
         return BodyReader(outline, cache: self)
     }

@@ -5,7 +5,8 @@ struct PendingChanges {
     private static let groupCost = 4 << 20
     /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
     private static let mostVisits = 4096
-    /// Keys that are remembered one by one when their changes could not be written.
+    /// Keys that are remembered one by one when their changes could not be written, and URLs whose entries could not be
+    /// marked.
     static let mostFailed = 4096
 
     var waiting: [CacheChange] = []
@@ -19,6 +20,8 @@ struct PendingChanges {
     var visited: Set<Int64> = []
     /// Of what goes with changes, and what could not be written; hits are counted apart.
     var counts: [CacheCounts] = []
+    /// What is stale, and not marked so on disk yet.
+    private(set) var invalidations = PendingInvalidations()
     private var failures = Failures()
 }
 
@@ -42,20 +45,36 @@ extension PendingChanges {
         case already
     }
 
+    /// What a look-up has to believe before the disk.
+    ///
+    /// - Parameter url: ``CacheEntry/url``; where it is not known, whatever was made stale may be meant.
+    func answer(under key: RequestKey, url: String?) -> PendingAnswer {
+        guard let (number, change) = latest[key] else {
+            let erased = isOutdated(key) ? CacheChange.delete(key) : nil
+            return PendingAnswer(change: erased, wasStale: false, isStale: invalidations.include(url, behind: 0))
+        }
+        return PendingAnswer(
+            change: change, wasStale: invalidations.include(url, before: number),
+            isStale: invalidations.include(url, behind: number))
+    }
+
     /// What is to be written of a change: a confirmation of what waits itself is stored with it.
     ///
-    /// - Returns: `nil` where it confirms what the last change of its key has replaced or erased.
+    /// - Returns: `nil` where it confirms what the last change of its key has replaced or erased, or what was made stale
+    ///   since.
     func effective(_ change: CacheChange) -> CacheChange? {
         guard case .confirm(let entry, let old) = change.action else { return change }
-        switch latest[change.key]?.change.action {
+        let last = answer(under: change.key, url: entry.url)
+        switch last.change?.action {
         case .store(let waiting):
-            guard waiting.stored.isUnchanged(since: old) else { return nil }
+            let waiting = last.marked(waiting.stored)
+            guard waiting.isUnchanged(since: old) else { return nil }
             var whole = entry
-            whole.stored = entry.stored.whole(by: waiting.stored)
+            whole.stored = entry.stored.whole(by: waiting)
             return .store(whole)
-        case .confirm(let waiting, _): return waiting.stored.isUnchanged(since: old) ? change : nil
+        case .confirm(let waiting, _): return last.marked(waiting.stored).isUnchanged(since: old) ? change : nil
         case .delete: return nil
-        case nil: return isOutdated(change.key) ? nil : change
+        case nil: return change
         }
     }
 
@@ -91,18 +110,19 @@ extension PendingChanges {
         return !isScheduled
     }
 
-    /// Takes out what is written next, in one transaction.
+    /// Takes out what is written next, in one transaction; nothing that comes behind an invalidation that waits for it.
     mutating func nextGroup() -> [CacheChange] {
         var cost = 0
-        let end = waiting.prefix(Self.groupSize).firstIndex { change in
+        let size = min(Self.groupSize, invalidations.room(behind: written))
+        let end = waiting.prefix(size).firstIndex { change in
             cost += change.cost
             return cost > Self.groupCost && cost > change.cost
         }
-        if end == nil, waiting.count <= Self.groupSize {
+        if end == nil, waiting.count <= size {
             defer { waiting = [] }
             return waiting
         }
-        let group = Array(waiting.prefix(end ?? Self.groupSize))
+        let group = Array(waiting.prefix(end ?? size))
         waiting.removeFirst(group.count)
         return group
     }
@@ -117,9 +137,41 @@ extension PendingChanges {
     }
 }
 
+// MARK: What is stale
+
+extension PendingChanges {
+    /// All that is stored of a URL by the changes so far is stale.
+    ///
+    /// - Returns: whether nobody has been asked to write yet.
+    mutating func invalidate(_ url: String) -> Bool {
+        invalidations.add(url, behind: added)
+        return schedule()
+    }
+
+    /// URLs whose entries can be marked now, the changes before being written.
+    var dueInvalidations: [String] { invalidations.due(behind: written) }
+
+    /// Whether some of them were not tried yet.
+    var hasNewInvalidations: Bool { invalidations.haveNew(behind: written) }
+
+    /// The entries of the first of them are marked.
+    mutating func finishInvalidations(_ count: Int) { invalidations.finish(count) }
+
+    /// The entries of the first of them could not be marked. Look-ups go on to take them for stale.
+    mutating func failInvalidations(_ count: Int) {
+        let failed = invalidations.fail(count)
+        guard failed > Self.mostFailed else { return }
+        failures = Failures(areTooMany: true)
+        invalidations.finish(failed)
+    }
+}
+
 // MARK: What could not be written
 
 extension PendingChanges {
+    /// Whether something on disk has to be erased or marked before anything is written.
+    var hasToSettle: Bool { !outdated.isEmpty || !invalidations.isEmpty }
+
     /// Whether what the disk has under a key may be older than a change that could not be written.
     func isOutdated(_ key: RequestKey) -> Bool { failures.areTooMany || failures.keys.contains(key) }
 

@@ -1,0 +1,34 @@
+import DiamondSQLite
+
+extension CacheFile {
+    /// Marks what some selections name stale, in slices, as ``erase(_:_:)`` erases. In one transaction at least, also
+    /// where nothing is to be marked: what they name may lie in others' memories.
+    ///
+    /// - Parameter names: what is named in memories; `nil` for anything.
+    /// - Returns: how many entries were not marked before.
+    @discardableResult
+    func mark(_ selections: [CacheSelection], _ names: CacheNames?) throws(CacheError) -> Int {
+        let ids = try read { (connection) throws(SQLiteError) in
+            var ids: [Int64] = []
+            for selection in selections { ids += try CacheTable.valid(selection, on: connection) }
+            return ids
+        }
+        var (rest, count) = (ids[...], 0)
+        repeat {
+            let slice = rest.prefix(CacheTable.sliceSize)
+            count += try write { (connection) throws(SQLiteError) in
+                try CacheTable.addChanges(of: names, on: connection)
+                return try CacheTable.invalidate(slice, on: connection)
+            }
+            rest = rest.dropFirst(slice.count)
+        } while !rest.isEmpty
+        return count
+    }
+
+    /// Marks stale all that is stored of some URLs.
+    func mark(urls: [String]) throws(CacheError) {
+        var parts: [CacheSelection] = []
+        for url in urls { parts += try self.parts(of: .url(url)) }
+        try mark(parts, CacheNames(urls: Set(urls.map(number))))
+    }
+}

@@ -1,0 +1,141 @@
+import DiamondSQLite
+import Dispatch
+
+/// Writing what waits, group by group, with what goes along.
+extension CacheWriter {
+    /// Writes what waits, and evicts. On the queue.
+    func writeWaiting() { if drain() ?? evictSlice() { scheduleEviction() } }
+
+    /// Writes what waits, into the file that has the store's name now.
+    ///
+    /// - Returns: whether more has to be evicted; `nil` where nothing was written, and nobody has looked.
+    func drain() -> Bool? {
+        do throws(CacheError) { try file.reopenIfReplaced() } catch {
+            loseWaiting(error)
+            return nil
+        }
+        var isMore: Bool?
+        while let group = nextGroup() {
+            let looks = eviction.spend(group.reduce(0) { $0 + $1.diskBytes })
+            let pages = write(group, looks: looks)
+            state.withLock { $0.finish(group) }
+            isMore = looks ? evictSlice(pages) : false
+        }
+        settleNew()
+        if state.withLock({ $0.hasMuchToTell }) { write(takeFacts()) }
+        return isMore
+    }
+
+    // Between two slices, whoever waits has its turn.
+    func scheduleEviction() {
+        queue.async { if self.evictSlice() { self.scheduleEviction() } }
+    }
+
+    func evictIfNeeded() -> Bool { eviction.mustLook ? evictSlice() : false }
+
+    /// - Parameter pages: of the file, where a write has just told them.
+    /// - Returns: whether more has to go.
+    func evictSlice(_ pages: CachePages? = nil) -> Bool {
+        do throws(CacheError) {
+            let (count, isMore) = try eviction.slice(pages)
+            if count > 0 {
+                self.count(in: eviction.hour) { $0.evictions += Int64(count) }
+                activity.report(.evicted(count: count))
+            }
+            return isMore
+        } catch {
+            activity.report(.cacheFailed(reason: error.message))
+            return false
+        }
+    }
+
+    func nextGroup() -> [CacheChange]? {
+        state.withLock { state in
+            let group = state.nextGroup()
+            state.isScheduled = !group.isEmpty
+            // Under the lock, or it would take back what is set for a change that comes now.
+            if group.isEmpty { alarm.clear() }
+            return group.isEmpty ? nil : group
+        }
+    }
+
+    // One change that cannot be written (a body too large for the disk) must not take the others along.
+    /// - Returns: the pages of the file afterwards, where they are asked for and known.
+    private func write(_ group: [CacheChange], looks: Bool) -> CachePages? {
+        // Where it fails, so would each.
+        do throws(CacheError) { try settle() } catch { return giveUp(group, error) }
+        let facts = takeFacts()
+        do throws(CacheError) {
+            return try write(facts, with: group, looks: looks)
+        } catch {
+            // Behind all of the group: it may be they that cannot be written.
+            defer { putBack(facts) }
+            if group.count > 1, error.mayBeOfOneChange {
+                return group.map { write([$0], looks: looks) }.last.flatMap(\.self)
+            }
+            return giveUp(group, error)
+        }
+    }
+
+    /// - Returns: whether what was to be confirmed is gone.
+    private func write(_ change: CacheChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        switch change.action {
+        case .store(let entry): try file.store(entry, on: connection)
+        case .confirm(let entry, let old): return try !file.confirm(entry, replacing: old, on: connection)
+        case .delete(let everywhere): try CacheTable.delete(change.key, everywhere: everywhere, on: connection)
+        }
+        return false
+    }
+
+    // MARK: What goes along
+
+    func takeFacts() -> CacheFacts {
+        let (counts, accesses) = recorder.take()
+        var facts = state.withLock { $0.takeFacts() }
+        facts.accesses = accesses
+        for counts in counts { facts.counts.add(counts) }
+        return facts
+    }
+
+    private func putBack(_ facts: CacheFacts) {
+        recorder.putBack(facts.accesses)
+        state.withLock { $0.putBack(facts) }
+    }
+
+    // Not put back where that fails: they would be tried again and again.
+    func write(_ facts: CacheFacts) {
+        guard !facts.isEmpty || state.withLock({ $0.hasToSettle }) else { return }
+        do throws(CacheError) {
+            try settle()
+            _ = try write(facts, with: [], looks: false)
+        } catch {
+            activity.report(.cacheFailed(reason: error.message))
+        }
+    }
+
+    private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
+        let capacity = eviction.capacity
+        let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
+            var gone: [RequestKey] = []
+            for change in group where try write(change, on: connection) { gone.append(change.key) }
+            let sampling = try Self.write(facts, capacity, on: connection)
+            // A reader would have to look up in the log what this connection knows.
+            return (sampling, looks ? try CacheTable.pages(on: connection) : nil, gone)
+        }
+        for key in gone { whenGone(key) }
+        if let sampling { recorder.sample(sampling) }
+        return pages
+    }
+
+    /// - Returns: what is to be recorded from now on; `nil` where that is not known.
+    private static func write(
+        _ facts: CacheFacts,
+        _ capacity: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Sampling? {
+        if !facts.visited.isEmpty { try CacheTable.visit(facts.visited, on: connection) }
+        for counts in facts.counts { try CacheTable.add(counts, on: connection) }
+        guard !facts.accesses.isEmpty else { return nil }
+        return try CacheTable.record(facts.accesses, capacity: capacity, on: connection)
+    }
+}

@@ -1,0 +1,116 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+@testable import DiamondSQLite
+
+@Suite(.timeLimit(.minutes(5))) struct `What is marked stale behind the caller` {
+    let temporary = TemporaryStore()
+
+    /// Looks at no neighbor by itself, and writes nothing that nobody waits for.
+    private func open(memory: Int = 0, isSealed: Bool = false) throws -> Cache {
+        try Cache(
+            temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: memory, uptime: { 0 },
+            gathering: .seconds(3600))
+    }
+
+    private func isStale(_ stored: StoredResponse?) throws -> Bool { try #require(stored).flags.contains(.invalidated) }
+
+    private func find(_ entry: CacheEntry, in cache: Cache) -> StoredResponse? {
+        cache.find(entry.key, request: entry.request, url: entry.url)
+    }
+
+    @Test(arguments: [(0, false), (0, true), (1 << 20, false), (1 << 20, true)])
+    func `is so at once while another process holds the file, then for every process, and nothing else is`(
+        store: (memory: Int, isSealed: Bool)
+    ) async throws {
+        let cache = try open(memory: store.memory, isSealed: store.isSealed)
+        let (entry, other) = (try CacheEntry.stub("a"), try CacheEntry.stub("b"))
+        for entry in [entry, other] { cache.store(entry) }
+        await cache.flush()
+        let lock = try WriteLock(temporary.store)
+        cache.markStale(url: entry.url)
+        // Also where nobody says what it is an answer of.
+        #expect(try isStale(cache.find(entry.key, request: entry.request)))
+        #expect(try isStale(find(entry, in: cache)))
+        let reader = try cache.bodyReader(entry.key, request: entry.request, url: entry.url)
+        #expect(try isStale(reader?.stored))
+        #expect(find(other, in: cache) == other.stored)
+        try lock.release()
+        await cache.flush()
+        for cache in [cache, try open(isSealed: store.isSealed)] {
+            #expect(try isStale(cache.findOnDisk(entry.key, request: entry.request)))
+            #expect(try cache.findOnDisk(other.key, request: other.request) == other.stored)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `is fresh again when it is stored anew`(isWritten: Bool) async throws {
+        let cache = try open()
+        let old = try CacheEntry.stub("a", body: Data("old".utf8))
+        var new = try CacheEntry.stub("a", body: Data("new body".utf8))
+        new.stored.storedAt = 5
+        cache.store(old)
+        if isWritten { await cache.flush() }
+        let lock = try WriteLock(temporary.store)
+        cache.markStale(url: old.url)
+        #expect(try isStale(find(old, in: cache)))
+        cache.store(new)
+        #expect(find(new, in: cache) == new.stored)
+        try lock.release()
+        await cache.flush()
+        #expect(try cache.findOnDisk(new.key, request: new.request) == new.stored)
+    }
+
+    @Test(arguments: [false, true])
+    func `is fresh again when it is confirmed as what it has become`(isWritten: Bool) async throws {
+        let cache = try open()
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        if isWritten { await cache.flush() }
+        let lock = try WriteLock(temporary.store)
+        cache.markStale(url: entry.url)
+        let found = try #require(find(entry, in: cache))
+        var confirmed = entry
+        confirmed.stored.storedAt = 9
+        cache.confirm(confirmed, replacing: found)
+        #expect(find(entry, in: cache) == confirmed.stored)
+        try lock.release()
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == confirmed.stored)
+    }
+
+    @Test func `is what was confirmed before, too, and a confirmation of what it was comes too late`() async throws {
+        let cache = try open()
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        await cache.flush()
+        let lock = try WriteLock(temporary.store)
+        var (confirmed, late) = (entry, entry)
+        (confirmed.stored.storedAt, late.stored.storedAt) = (9, 10)
+        cache.confirm(confirmed, replacing: entry.stored)
+        cache.markStale(url: entry.url)
+        cache.confirm(late, replacing: confirmed.stored)
+        var expected = confirmed.stored
+        expected.flags.insert(.invalidated)
+        #expect(find(entry, in: cache) == expected)
+        try lock.release()
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == expected)
+    }
+}
+
+/// The right to write a store's file, as another process has it.
+struct WriteLock {
+    private let handle: SQLiteHandle
+
+    init(_ store: Store) throws {
+        // Read and write.
+        handle = try SQLiteHandle(path: store.cachePath, flags: 2, vfs: nil)
+        try handle.execute("PRAGMA busy_timeout = 30000; BEGIN IMMEDIATE")
+    }
+
+    func release() throws { try handle.execute("ROLLBACK") }
+}
