@@ -193,6 +193,20 @@ import Testing
         #expect(find(try open(temporary, disk), entry) == stale)
     }
 
+    @Test func `counts as stored what was, and nothing that could not be`() async throws {
+        let temporary = TemporaryStore()
+        let disk = FaultDisk(directory: temporary.directory)
+        let cache = try open(temporary, disk)
+        for number in 0..<3 {
+            if number == 1 { disk.fail(.full, atCall: 1, lasting: true) }
+            cache.store(try FaultEntries.entry(number, size: 10))
+            await cache.flush()
+            disk.heal()
+        }
+        #expect(try cache.totals().entries == 2)
+        #expect(try cache.statistics().map(\.stores).reduce(0, +) == 2)
+    }
+
     @Test func `answers nothing old after more could not be written than is remembered`() async throws {
         let temporary = TemporaryStore()
         let disk = FaultDisk(directory: temporary.directory)

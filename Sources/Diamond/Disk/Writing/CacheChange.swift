@@ -16,17 +16,21 @@ struct CacheChange: Sendable {
     let cost: Int
     /// About the most that the file grows by.
     let diskBytes: Int64
+    /// Whether it puts an answer on disk, and does not only replace one that waits for it.
+    let isNew: Bool
 
     /// What one takes beside its bytes, about: many without a body are much, too.
     private static let overhead = 512
 
-    private init(_ key: RequestKey, _ action: Action, cost: Int = 0, diskBytes: Int64 = 0) {
-        (self.key, self.action, self.cost, self.diskBytes) = (key, action, cost, diskBytes)
+    private init(_ key: RequestKey, _ action: Action, cost: Int = 0, diskBytes: Int64 = 0, isNew: Bool = false) {
+        (self.key, self.action, self.cost, self.diskBytes, self.isNew) = (key, action, cost, diskBytes, isNew)
     }
 
-    static func store(_ entry: CacheEntry) -> CacheChange {
+    /// - Parameter isNew: `false` for what waits itself, with what was confirmed of it.
+    static func store(_ entry: CacheEntry, isNew: Bool = true) -> CacheChange {
         let size = entry.stored.body.count + entry.stored.headerBlock.count + 2 * entry.request.count
-        return CacheChange(entry.key, .store(entry), cost: size + overhead, diskBytes: Int64(size) + 4096)
+        return CacheChange(
+            entry.key, .store(entry), cost: size + overhead, diskBytes: Int64(size) + 4096, isNew: isNew)
     }
 
     // The body stays where it is; of what was confirmed, the headers are kept as well.
@@ -39,8 +43,6 @@ struct CacheChange: Sendable {
     static func delete(_ key: RequestKey, everywhere: Bool = false) -> CacheChange {
         CacheChange(key, .delete(everywhere: everywhere))
     }
-
-    var isStore: Bool { if case .store = action { true } else { false } }
 
     var isErasure: Bool { if case .delete = action { true } else { false } }
 }

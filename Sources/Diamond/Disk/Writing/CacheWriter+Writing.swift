@@ -114,7 +114,7 @@ extension CacheWriter {
     }
 
     private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
-        let capacity = eviction.capacity
+        let (capacity, facts) = (eviction.capacity, self.facts(facts, with: group))
         let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
             var gone: [RequestKey] = []
             for change in group where try write(change, on: connection) { gone.append(change.key) }
@@ -125,6 +125,15 @@ extension CacheWriter {
         for key in gone { whenGone(key) }
         if let sampling { recorder.sample(sampling) }
         return pages
+    }
+
+    /// With what a group puts on disk: counted in its own transaction, and not where that fails.
+    private func facts(_ facts: CacheFacts, with group: [CacheChange]) -> CacheFacts {
+        let stores = group.count(where: \.isNew)
+        guard stores > 0 else { return facts }
+        var facts = facts
+        _ = facts.counts.count(in: eviction.hour) { $0.stores += Int64(stores) }
+        return facts
     }
 
     /// - Returns: what is to be recorded from now on; `nil` where that is not known.

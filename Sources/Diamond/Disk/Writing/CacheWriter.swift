@@ -44,16 +44,12 @@ final class CacheWriter: Sendable {
     @discardableResult
     func add(_ change: CacheChange) -> Bool {
         guard !reportFork() else { return false }
-        let hour = eviction.hour
-        let (due, hasEnded) = state.withLock { state -> (PendingChanges.Due?, Bool) in
+        let due = state.withLock { state -> PendingChanges.Due? in
             guard let effective = state.effective(change),
                 effective.cost == 0 || state.cost + effective.cost <= Self.backlog
-            else { return (nil, false) }
-            let due = state.add(effective)
-            // Under the same lock, so that it goes along in the change's own transaction.
-            return (due, change.isStore && state.counts.count(in: hour) { $0.stores += 1 })
+            else { return nil }
+            return state.add(effective)
         }
-        if hasEnded { scheduleFacts() }
         switch due {
         case .now: scheduleDrain()
         case .soon: alarm.set(for: self, on: queue)

@@ -71,7 +71,7 @@ extension PendingChanges {
             guard waiting.isUnchanged(since: old) else { return nil }
             var whole = entry
             whole.stored = entry.stored.whole(by: waiting)
-            return .store(whole)
+            return .store(whole, isNew: false)
         case .confirm(let waiting, _): return last.marked(waiting.stored).isUnchanged(since: old) ? change : nil
         case .delete: return nil
         case nil: return change
