@@ -109,7 +109,7 @@ public final class Cache: Sendable {
     /// What is stored, as far as it is in memory or waits to be written: looks at no file, and counts for no use.
     func peek(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         if let stored = memory.peek(key, request: request) { return stored }
-        switch writer.pending(key)?.action {
+        switch writer.pending(key, url: nil).change?.action {
         case .store(let entry), .confirm(let entry, _): return entry.request == request ? entry.stored : nil
         case .delete, nil: return nil
         }
