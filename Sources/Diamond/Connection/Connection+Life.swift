@@ -9,12 +9,17 @@ extension Connection {
     ///   strings, exactly these two: Foundation on Linux knows no others and no key paths. Where nothing has changed
     ///   the post is ignored.
     func perform(announcing: Bool, _ step: (inout ConnectionLife) -> ConnectionLife.Action) {
+        performInCore(announcing: announcing) { step(&$0.life) }
+    }
+
+    /// The same for a step that depends on more than the life.
+    func performInCore(announcing: Bool, _ step: (inout Core) -> ConnectionLife.Action) {
         if announcing { willChangeValue(forKey: "isExecuting") }
         let (action, work, callbacks, isHoldNew) = core.withLock { core in
             // Known only to be told: it is worked out of the outcome.
             let before = core.observers.isEmpty ? nil : core.life.state
             defer { if let before, core.life.state != before { core.announce() } }
-            let action = step(&core.life)
+            let action = step(&core)
             // With the step: a run that is begun behind it has its own.
             let work = action == .suspend ? core.takeWork() : nil
             return (action, work, core.takeCallbacks(), core.isHoldNew)

@@ -120,10 +120,14 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     }
 
     /// Cancels; the response is the error `cancelled` at once, and what depends on it need not wait. The operation
-    /// finishes when what was under way has ended; on a queue of your own, when the queue has come by.
+    /// finishes when what was under way has ended; on a queue of your own, when the queue has come by. Where its request is a
+    /// job by then, the error names that (``ConnectionError/jobID``): it is sent all the same.
     public final override func cancel() {
         super.cancel()
-        perform(announcing: false) { $0.cancel() }
+        performInCore(announcing: false) { core in
+            let ticket = core.ticket
+            return core.life.cancel(of: ticket?.cancel())
+        }
         if DependencyGraph.stopWaiting(self) { start() }
         callOffIfNotRun()
     }

@@ -109,9 +109,11 @@ struct ConnectionLife {
 
     // A canceled operation that waits in a queue finishes only when the queue starts it: finishing it here crashes
     // Foundation's queue on Linux. Who awaits the response need not wait for that.
-    mutating func cancel() -> Action {
+    //
+    // - Parameter job: that the request is kept as; asked for only where this cancels it.
+    mutating func cancel(of job: @autoclosure () -> ReplayJob.ID? = nil) -> Action {
         guard outcome == nil, phase != .finished else { return .nothing }
-        outcome = .failure(.cancelled)
+        outcome = .failure(ConnectionError(cancelledOf: job()))
         guard phase == .started else { return .settle }
         return isUnderWay ? .interrupt : .end
     }
@@ -165,7 +167,13 @@ struct ConnectionLife {
 
     /// Lets a run do what cannot be taken back: from then on no pause gives it up. `false` where it is not wanted any more.
     mutating func concludes(_ number: Int) -> Bool {
-        guard wants(number), isUnderWay else { return false }
+        wants(number) && records(number)
+    }
+
+    /// Lets a run write down what it has come to, also where it is not wanted any more: from then on no pause gives it up.
+    /// `false` where one has.
+    mutating func records(_ number: Int) -> Bool {
+        guard phase == .started, number == run, isUnderWay else { return false }
         isConcluding = true
         return true
     }

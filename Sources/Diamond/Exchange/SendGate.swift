@@ -9,7 +9,11 @@ final class SendGate: Sendable {
     init(open: @escaping @Sendable () async -> Bool = { true }) { self.open = open }
 
     func pass() async throws(ConnectionError) {
+        // One that was paused goes on elsewhere.
+        guard !Task.isCancelled else { throw .cancelled }
         guard await open() else {
+            // What is asked there may end with the task, and says nothing against it then.
+            guard !Task.isCancelled else { throw .cancelled }
             throw ConnectionError(.held, "the request is sent by somebody else, or may not be sent now")
         }
     }

@@ -8,6 +8,8 @@ protocol FlightClaimant: AnyObject, Sendable {
     func begins(_ run: Int) -> Bool
     /// Whether a run may do what cannot be taken back; from then on no pause gives it up.
     func concludes(_ run: Int) -> Bool
+    /// Whether what a run has come to may be written down, canceled or not; from then on no pause gives it up.
+    func records(_ run: Int) -> Bool
     /// Runs it again, because there is what the run waits for; `false` where it is not to be run.
     func goOn(with run: Int) -> Bool
     /// The run is kept waiting by others than the wire, or no longer.
@@ -67,6 +69,8 @@ final class FlightClaim: Sendable {
     }
 
     func concludes() -> Bool { claimant.concludes(run) }
+
+    func records() -> Bool { claimant.records(run) }
 
     private func goOn() -> Bool { claimant.goOn(with: run) }
 

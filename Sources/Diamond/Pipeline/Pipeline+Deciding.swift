@@ -99,7 +99,7 @@ extension Pipeline {
         }
         do throws(CacheError) {
             let reader = try cache.bodyReader(
-                identity.key, request: identity.canonicalForm, url: identity.printableURL)
+                identity.key, request: identity.canonicalForm, url: identity.knownURL)
             return reader.map { StoredAnswer($0.stored, .some($0)) }
         } catch {
             report(error)
@@ -189,7 +189,7 @@ extension Pipeline {
 extension Cache {
     /// What is stored for a passage, fresh or not.
     func find(_ identity: Passage.Identity) -> StoredResponse? {
-        find(identity.key, request: identity.canonicalForm, url: identity.hasOneURL ? identity.entryURL : nil)
+        find(identity.key, request: identity.canonicalForm, url: identity.knownURL)
     }
 }
 

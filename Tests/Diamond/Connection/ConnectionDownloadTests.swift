@@ -253,6 +253,7 @@ import Testing
         var priority: FlightPriority { .normal }
         func begins(_ run: Int) -> Bool { true }
         func concludes(_ run: Int) -> Bool { true }
+        func records(_ run: Int) -> Bool { true }
         func goOn(with run: Int) -> Bool { false }
         func step(aside isAside: Bool, in run: Int) {}
         func hear(_ event: ExchangeEvent, of run: Int) {}

@@ -152,6 +152,21 @@ import Testing
         #expect(life.resume() == .finish)
     }
 
+    @Test func `lets a run write down what it has come to, canceled or not, and none that a pause has ended`() {
+        var life = ConnectionLife()
+        _ = life.start()
+        let first = life.run
+        _ = life.pause(isRepeatable: true)
+        let whilePaused = life.records(first)
+        _ = life.resume()
+        let afterwards = (life.records(first), life.records(life.run))
+        #expect(!whilePaused && afterwards == (false, true))
+        #expect(life.pause(isRepeatable: true) == .nothing)
+        #expect(life.resume() == .nothing && life.cancel() == .interrupt)
+        let whenCanceled = (life.records(life.run), life.concludes(life.run))
+        #expect(whenCanceled == (true, false))
+    }
+
     @Test func `begins anew what was withdrawn from its line, however many pause it`() {
         var life = ConnectionLife()
         _ = life.start()

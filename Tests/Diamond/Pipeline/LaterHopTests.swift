@@ -296,9 +296,10 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/start", "http://h/end"])
     }
 
-    @Test(arguments: [HTTPRequest.Method.post, .put])
+    @Test(arguments: [HTTPRequest.Method.post, .put], [Sender.durable, .replayer])
     func `because another has signed in meanwhile makes a job one that may have been done`(
-        method: HTTPRequest.Method
+        method: HTTPRequest.Method,
+        sender: Sender
     ) async throws {
         let login = EngineReplayTests.Login()
         login.current.withLock { $0 = "anna" }
@@ -308,8 +309,9 @@ import Testing
         }
         let engine = engine(transport) { $0.credentials = login }
         var request = start(nil, method)
-        (request.identity, request.replay) = ("anna", ReplayPolicy(.onFailure, keyLifetime: nil))
-        let job = try await job(request, by: .replayer, from: engine)
+        request.identity = "anna"
+        request.replay = ReplayPolicy(sender == .durable ? .durable : .onFailure, keyLifetime: nil)
+        let job = try await job(request, by: sender, from: engine)
         #expect(transport.requests.map(\.url) == ["http://h/start"])
         let isIdempotent = method == .put
         #expect(job?.state == (isIdempotent ? .waiting : .needsReview))

@@ -14,8 +14,13 @@ import Testing
     /// Who is signed in, with a token for each.
     final class Login: CredentialProvider {
         let current = Guarded<String?>(nil)
+        /// Whether it cannot say.
+        let isLocked = Guarded(false)
 
-        func identity(for request: Request) async throws -> String? { current.withLock { $0 } }
+        func identity(for request: Request) async throws -> String? {
+            guard !isLocked.withLock({ $0 }) else { throw CocoaError(.fileReadNoPermission) }
+            return current.withLock { $0 }
+        }
 
         func secret(_ name: String, for identity: String?) async throws -> String? {
             guard let identity, identity == current.withLock({ $0 }) else { return nil }
@@ -59,6 +64,15 @@ import Testing
     }
     private static let lost: Answer = { _ throws(TransportError) in
         throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+    }
+
+    /// Until it is canceled.
+    private static func silence(_ isThere: Gate) -> Answer {
+        { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: false)
+        }
     }
 
     private var keys: [String?] {
@@ -250,11 +264,7 @@ import Testing
 
     @Test func `a paused durable connection keeps its job, and goes on with its key`() async throws {
         let isThere = Gate()
-        serve { _ throws(TransportError) in
-            isThere.open()
-            for await _ in AsyncStream<Void>.makeStream().stream {}
-            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: false)
-        }
+        serve(Self.silence(isThere))
         let engine = engine()
         let connection = engine.enqueue(note(.durable, method: .put))
         await isThere.wait()
@@ -276,11 +286,7 @@ import Testing
         mode: ReplayPolicy.Mode, end: Int
     ) async throws {
         let isThere = Gate()
-        serve { _ throws(TransportError) in
-            isThere.open()
-            for await _ in AsyncStream<Void>.makeStream().stream {}
-            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: false)
-        }
+        serve(Self.silence(isThere))
         let engine = engine()
         var request = note(ReplayPolicy(mode, keyLifetime: nil))
         request.identity = "anna"
@@ -526,6 +532,220 @@ import Testing
         #expect(try await engine.send(Request("http://api.test/")).status == .ok)
     }
 
+    /// What is canceled.
+    enum Canceled: CaseIterable { case onTheWire, paused, calledBack, sentInSerialLane }
+
+    @Test(arguments: Canceled.allCases)
+    func `whoever cancels what is durable is told of its job, and can discard it`(canceled: Canceled) async throws {
+        let isThere = Gate()
+        serve(Self.silence(isThere))
+        let engine = engine { $0.lanes = ["api": .serial] }
+        var request = note(.durable, method: .put)
+        let error: ConnectionError?
+        switch canceled {
+        case .onTheWire, .paused, .calledBack:
+            let told = Guarded<ConnectionError?>(nil)
+            let connection =
+                canceled == .calledBack
+                ? engine.send(request) { result in
+                    if case .failure(let error) = result { told.withLock { $0 = error } }
+                } : engine.enqueue(request)
+            await isThere.wait()
+            if canceled == .paused { connection.pause() }
+            connection.cancel()
+            let thrown = await #expect(throws: ConnectionError.self) { try await connection.response }
+            if canceled == .calledBack { await untilTrue { told.withLock { $0 } != nil } }
+            error = canceled == .calledBack ? told.withLock { $0 } : thrown
+        case .sentInSerialLane:
+            request.lane = "api"
+            let caller = Task { [request] in try await engine.send(request) }
+            await isThere.wait()
+            caller.cancel()
+            error = await #expect(throws: ConnectionError.self) { try await caller.value }
+        }
+        #expect(error?.code == .cancelled)
+        let (queue, id) = (try engine.queue(), try #require(error?.jobID))
+        await untilTrue { (try? queue.job(id)?.state) == .ready }
+        try await queue.discard(id)
+        #expect(try await engine.replayer().replay() == Replayer.Summary())
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `whoever cancels just as the job is made is told of it`(mode: ReplayPolicy.Mode) async throws {
+        serve(Self.lost)
+        let engine = engine()
+        let connection = engine.connection(for: note(ReplayPolicy(mode), method: .put))
+        let observation = engine.activity.observe { event in
+            if case .job(let transition) = event, transition.verb == .enqueue { connection.cancel() }
+        }
+        engine.enqueue(connection)
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        withExtendedLifetime(observation) {}
+        #expect(error?.code == .cancelled)
+        #expect(try engine.queue().jobs().map(\.id) == [try #require(error?.jobID)])
+    }
+
+    /// Does something before it says who is signed in.
+    private struct LateLogin: CredentialProvider {
+        let act: @Sendable () -> Void
+
+        func identity(for request: Request) async throws -> String? {
+            act()
+            return "anna"
+        }
+
+        func secret(_ name: String, for identity: String?) async throws -> String? { nil }
+    }
+
+    @Test func `what is canceled before it is a job becomes none`() async throws {
+        let connection = Connection(note(.durable))
+        let engine = engine { $0.credentials = LateLogin { connection.cancel() } }
+        engine.enqueue(connection)
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .cancelled && error?.jobID == nil)
+        await untilTrue { connection.isFinished }
+        #expect(try engine.queue().jobs().isEmpty && transport.requests.isEmpty)
+    }
+
+    /// How long the server knows the key, how many seconds the pause lasts, and why the job is in its state then.
+    static let pauses: [(lifetime: Duration?, seconds: Int, reason: ReplayReason)] = [
+        (.seconds(20), 19, .finished), (.seconds(20), 21, .keyExpired), (nil, 1, .outcomeUnknown),
+    ]
+
+    @Test(arguments: pauses)
+    func `what a pause has cut off is sent again for as long as the server knows its key`(
+        _ pause: (lifetime: Duration?, seconds: Int, reason: ReplayReason)
+    ) async throws {
+        let (isThere, whenSentAgain) = (Gate(), Guarded<Date?>(nil))
+        serve(Self.silence(isThere))
+        let engine = engine()
+        var request = note(ReplayPolicy(.durable, keyLifetime: pause.lifetime))
+        request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "mine"
+        let connection = engine.enqueue(request)
+        await isThere.wait()
+        let sentAt = clock.date
+        connection.pause()
+        clock.advance(by: .seconds(pause.seconds))
+        let store = temporary.store
+        serve { _ in
+            let job = (try? ReplayQueue(store).jobs())?.first
+            whenSentAgain.withLock { $0 = job?.unknownSince }
+            return .stub(status: 201)
+        }
+        connection.resume()
+        let outcome = await Task { try await connection.response }.result
+        let job = try #require(try engine.queue().jobs().first)
+        let isSentAgain = pause.reason == .finished
+        switch outcome {
+        case .success(let response): #expect(response.status == .created && isSentAgain)
+        case .failure(let error as ConnectionError):
+            #expect(error.code == .queued && error.jobID == job.id && !isSentAgain)
+        case .failure(let error): Issue.record(error)
+        }
+        #expect(job.state == (isSentAgain ? .done : .needsReview) && job.reason == pause.reason)
+        #expect(job.unknownSince == sentAt && whenSentAgain.withLock { $0 } == (isSentAgain ? sentAt : nil))
+        #expect(transport.requests.count == (isSentAgain ? 2 : 1))
+    }
+
+    @Test(arguments: [false, true])
+    func `a durable DELETE that finds nothing is done where a pause has cut it off before`(
+        isCutOff: Bool
+    ) async throws {
+        let isThere = Gate()
+        serve(Self.silence(isThere))
+        let engine = engine()
+        var request = Request("http://api.test/notes/1", method: .delete)
+        request.replay = .durable
+        let connection = engine.connection(for: request)
+        if isCutOff {
+            engine.enqueue(connection)
+            await isThere.wait()
+            connection.pause()
+        }
+        serve { _ in .stub(status: 404) }
+        if isCutOff { connection.resume() } else { engine.enqueue(connection) }
+        #expect(try await connection.response.status == .notFound)
+        #expect(try engine.queue().jobs().map(\.state) == [isCutOff ? .done : .dead])
+    }
+
+    /// When the pause comes, and whether the first answer is lost.
+    static let moments: [(mode: ReplayPolicy.Mode, verb: ReplayTransition.Verb, isLost: Bool)] = [
+        (.onFailure, .enqueue, true), (.durable, .enqueue, false), (.durable, .finish, false), (.durable, .fail, true),
+    ]
+
+    @Test(arguments: moments)
+    func `a pause while it is written down sends nothing again, and makes no second job`(
+        _ moment: (mode: ReplayPolicy.Mode, verb: ReplayTransition.Verb, isLost: Bool)
+    ) async throws {
+        let engine = engine()
+        let (answers, pauses) = (Guarded(0), Guarded(0))
+        serve { _ throws(TransportError) in
+            let isFirst = answers.withLock {
+                $0 += 1; return $0 == 1
+            }
+            guard moment.isLost, isFirst else { return .stub(status: 200) }
+            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+        }
+        let connection = engine.connection(for: note(ReplayPolicy(moment.mode), method: .put))
+        let observation = engine.activity.observe { event in
+            guard case .job(let transition) = event, transition.verb == moment.verb else { return }
+            let isFirst = pauses.withLock {
+                $0 += 1; return $0 == 1
+            }
+            guard isFirst else { return }
+            connection.pause()
+            connection.resume()
+        }
+        engine.enqueue(connection)
+        let outcome = await Task { try await connection.response }.result
+        withExtendedLifetime(observation) {}
+        switch outcome {
+        case .success(let response): #expect(response.status == .ok && !moment.isLost)
+        case .failure(let error): #expect((error as? ConnectionError)?.code == .queued && moment.isLost)
+        }
+        await untilTrue { connection.isFinished }
+        #expect(try engine.queue().jobs().map(\.state) == [moment.isLost ? .waiting : .done])
+        #expect(transport.requests.count == 1 && pauses.withLock { $0 } == 1)
+    }
+
+    @Test func `a durable connection that is canceled when its answer is here is done`() async throws {
+        let engine = engine()
+        let connection = engine.connection(for: note(.durable))
+        serve { _ in
+            connection.cancel()
+            return .stub(status: 201)
+        }
+        engine.enqueue(connection)
+        await untilTrue { connection.isFinished }
+        #expect(try engine.queue().jobs().map(\.state) == [.done])
+    }
+
+    @Test(arguments: [false, true])
+    func `a connection made of a snapshot leaves what is a job to the queue`(isPaused: Bool) async throws {
+        let isThere = Gate()
+        serve(Self.silence(isThere))
+        let first = engine()
+        let connection = first.enqueue(note(.durable))
+        await isThere.wait()
+        if isPaused { connection.pause() }
+        let written = try connection.snapshot.json()
+        let id = try #require(try first.queue().jobs().first?.id)
+        // As if its process had ended.
+        connection.cancel()
+        await untilTrue { (try? first.queue().job(id)?.state) == .ready }
+        await first.close()
+
+        serve { _ in .stub(status: 201) }
+        let second = engine()
+        let again = second.connection(from: try ConnectionSnapshot(json: written))
+        second.enqueue(again)
+        let error = await #expect(throws: ConnectionError.self) { try await again.response }
+        #expect(error?.code == .queued && error?.jobID == id && again.isFinished)
+        #expect(try await second.replayer().replay().finished == 1)
+        #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
+    }
+
     // MARK: On failure
 
     @Test func `what fails is kept, with the key of its first attempt`() async throws {
@@ -614,6 +834,47 @@ import Testing
             let bytes = try Data(contentsOf: URL(filePath: temporary.store.replayPath + suffix))
             #expect(bytes.range(of: Data("token-of-anna".utf8)) == nil)
         }
+    }
+
+    @Test(arguments: [false, true])
+    func `a durable request of one user does not go out as another's who signs in before it leaves`(
+        isCutOff: Bool
+    ) async throws {
+        let (login, isThere) = (Login(), Gate())
+        login.current.withLock { $0 = "anna" }
+        serve(Self.silence(isThere))
+        let engine = engine { $0.credentials = login }
+        if !isCutOff { engine.lanes.pauseAll() }
+        let connection = engine.enqueue(note(.durable, method: .put))
+        if isCutOff { await isThere.wait() } else { await untilTrue { engine.lanes.waiting == 1 } }
+        if isCutOff { connection.pause() }
+
+        login.current.withLock { $0 = "bert" }
+        serve { _ in .stub(status: 201) }
+        if isCutOff { connection.resume() } else { engine.lanes.resumeAll() }
+        let error = try await queued { () throws(ConnectionError) in _ = try await connection.response }
+        let (queue, id) = (try engine.queue(), try #require(error.jobID))
+        #expect(transport.requests.count == (isCutOff ? 1 : 0))
+        let job = try #require(try queue.job(id))
+        #expect(job.state == .held && job.reason == .unauthorized && job.identity == "anna")
+        #expect((job.unknownSince != nil) == isCutOff)
+
+        login.current.withLock { $0 = "anna" }
+        #expect(try await queue.release(.identity("anna")) == 1)
+        #expect(try await engine.replayer().replay().finished == 1)
+    }
+
+    @Test func `a durable request waits where nobody can say who is signed in`() async throws {
+        let login = Login()
+        login.current.withLock { $0 = "anna" }
+        let engine = engine { $0.credentials = login }
+        engine.lanes.pauseAll()
+        let connection = engine.enqueue(note(.durable))
+        await untilTrue { engine.lanes.waiting == 1 }
+        login.isLocked.withLock { $0 = true }
+        engine.lanes.resumeAll()
+        _ = try await queued { () throws(ConnectionError) in _ = try await connection.response }
+        #expect(try engine.queue().jobs().map(\.reason) == [.backoff] && transport.requests.isEmpty)
     }
 
     @Test func `the jobs of a user who signs out are held, new ones too`() async throws {

@@ -130,6 +130,25 @@ import Testing
         Row(.bare, failed(.interrupted), .needsReview, .outcomeUnknown, 0, isUnknown: true),
     ]
 
+    /// What is cut off, milliseconds since it left, whether the app answers for it, and why it is for review.
+    static let cuts: [(kind: Kind, age: Int64, isHarmless: Bool, reason: ReplayReason?)] = [
+        (.put, 86_400_001, false, nil), (.keyed, 86_400_000, false, nil), (.keyed, 86_400_001, false, .keyExpired),
+        (.keyed, 86_400_001, true, nil), (.keyed.unknownLongAgo, 1, false, .keyExpired),
+        (.bare, 1, false, .outcomeUnknown), (.bare, 1, true, nil),
+    ]
+
+    @Test(arguments: cuts)
+    func `what was cut off goes on where it may act twice`(
+        _ cut: (kind: Kind, age: Int64, isHarmless: Bool, reason: ReplayReason?)
+    ) {
+        var row = cut.kind.row
+        let sentAt = Kind.now - cut.age
+        let goesOn = row.goOn(behind: .init(sentAt: sentAt, isHarmless: cut.isHarmless), at: Kind.now)
+        #expect(goesOn == (cut.reason == nil) && row.unknownAt == cut.kind.unknownAt ?? sentAt)
+        #expect(row.state == (goesOn ? .running : .needsReview) && row.reason == cut.reason ?? .claimed)
+        #expect((row.owner == nil) == !goesOn)
+    }
+
     @Test(arguments: rows)
     func `an outcome decides what becomes of a job`(_ row: Row) {
         var job = row.kind.row

@@ -94,6 +94,8 @@ extension Connection {
         core.withLock { core in
             let ticket = core.ticket ?? ReplayTicket()
             core.ticket = ticket
+            // Whoever has canceled it was told of no job.
+            if core.life.isSettled { _ = ticket.cancel() }
             return ticket
         }
     }
@@ -172,6 +174,8 @@ extension Connection: FlightClaimant {
     }
 
     func concludes(_ run: Int) -> Bool { core.withLock { $0.life.concludes(run) } }
+
+    func records(_ run: Int) -> Bool { core.withLock { $0.life.records(run) } }
 
     func goOn(with run: Int) -> Bool {
         let crew = core.withLock { core -> Crew? in

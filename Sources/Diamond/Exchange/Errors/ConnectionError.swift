@@ -176,6 +176,12 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         self.init(Self.codes[error.code] ?? .other, error.message, cause: cause)
     }
 
+    /// - Parameter job: that the request is kept as, and sent all the same.
+    init(cancelledOf job: Int64?) {
+        self = .cancelled
+        if let job { jobID = job }
+    }
+
     static let cancelled = ConnectionError(.cancelled, "the request was canceled")
     static let parked = ConnectionError(.parked, "there is no room on the wire")
     static let unshared = ConnectionError(.unshared, "the answer is for another alone")

@@ -10,6 +10,9 @@ struct Passage: Sendable {
         var entryURL: String
         /// Whether all that has the key has that URL.
         var hasOneURL: Bool
+
+        /// ``CacheEntry/url`` of whatever is stored for it; `nil` where that is not known.
+        var knownURL: String? { hasOneURL ? entryURL : nil }
     }
 
     /// What changes on the way, but for the ``epoch``.

@@ -17,19 +17,22 @@ extension Pipeline {
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
         guard request.replay.mode == .durable else {
-            let gate = SendGate { [self] in
+            let gate = JobGate { [self] in
                 ticket.begin(at: now())
                 return true
             }
-            return try await keepingOnFailure(kept, draft, ticket, queue, asker.behind(gate))
+            return try await keepingOnFailure(kept, draft, ticket, queue, asker, gate)
         }
         switch try await place(draft, ticket, in: queue) {
         case .queued(let id): throw ConnectionError(queued: id, kept)
         case .claimed(let job):
-            let gate = SendGate { [self] in await ticket.begin(job, at: now(), in: queue) }
+            let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
+            let gate = gate(for: kept) { [self] in
+                await ticket.begin(job, at: now(), isHarmless: isHarmless, in: queue)
+            }
             return try await queue.owner.attempt { [self, kept] isGivenUp in
                 await Result { () async throws(ConnectionError) in
-                    try await sending(kept, job, ticket, queue, asker.behind(gate), isGivenUp)
+                    try await sending(kept, job, ticket, queue, asker, gate, isGivenUp)
                 }
             }.get()
         }
@@ -69,14 +72,15 @@ extension Pipeline {
         _ ticket: ReplayTicket,
         _ queue: ReplayQueue,
         _ asker: Asker,
+        _ gate: JobGate,
         _ isGivenUp: @Sendable () -> Bool
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, asker)
-            let outcome = outcome(of: response, request, asker.gate)
-            let attempts = response.attempts
-            let state = await ticket.settle(
-                job, outcome, repetitions: max(0, attempts.count - 1), unknownAt: attempts.unknownAt, in: queue)
+            let response = try await plainResponse(to: request, asker.behind(gate.gate))
+            let outcome = outcome(of: response, request, gate)
+            let repetitions = max(0, response.attempts.count - 1)
+            let state = try await settle(
+                job, outcome, response.attempts, settled: repetitions, isWanted: true, ticket, queue, asker)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
         } catch  where [.parked, .queued].contains(error.code) {
@@ -88,12 +92,37 @@ extension Pipeline {
             error.jobID = job.id
             throw error
         } catch {
-            let state = await ticket.settle(
-                job, outcome(of: error, request, asker.gate), repetitions: error.settledExchanges,
-                unknownAt: error.attempts.unknownAt, isWanted: !isGivenUp(), in: queue)
+            let outcome = outcome(of: error, request, gate)
+            let state = try await settle(
+                job, outcome, error.attempts, settled: error.settledExchanges, isWanted: !isGivenUp(), ticket, queue,
+                asker)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
             throw error
         }
+    }
+
+    /// - Parameters:
+    ///   - settled: how many exchanges count no more.
+    ///   - isWanted: whether nobody has asked for the end.
+    private func settle(
+        _ job: ReplayTable.Claimed,
+        _ outcome: ReplayOutcome,
+        _ attempts: [Attempt],
+        settled: Int,
+        isWanted: Bool,
+        _ ticket: ReplayTicket,
+        _ queue: ReplayQueue,
+        _ asker: Asker
+    ) async throws(ConnectionError) -> ReplayState? {
+        try record(asker)
+        return await ticket.settle(
+            job, outcome, repetitions: settled, unknownAt: attempts.unknownAt, isWanted: isWanted, in: queue)
+    }
+
+    /// Lets a run write down what it has come to. One that a pause has given up does not: the next one sends it again, with
+    /// the same job.
+    private func record(_ asker: Asker) throws(ConnectionError) {
+        guard asker.claim?.records() != false else { throw .cancelled }
     }
 
     // MARK: On failure
@@ -103,40 +132,42 @@ extension Pipeline {
         _ draft: ReplayDraft,
         _ ticket: ReplayTicket,
         _ queue: ReplayQueue,
-        _ asker: Asker
+        _ asker: Asker,
+        _ gate: JobGate
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, asker)
-            let outcome = outcome(of: response, request, asker.gate)
+            let response = try await plainResponse(to: request, asker.behind(gate.gate))
+            let outcome = outcome(of: response, request, gate)
             guard outcome.isWorthKeeping else { return response }
             var error = ConnectionError(badStatus: response)
             error.attempts = response.attempts
-            throw try await handed(over: draft, request, error, outcome, ticket.unknownAt, to: queue)
+            try record(asker)
+            throw try await handed(over: draft, request, error, outcome, ticket, to: queue)
         } catch  where [.parked, .cancelled, .queued].contains(error.code) {
             throw error
         } catch {
             // What the engine was closed over is not kept: nobody wants it.
             let outcome = ticket.known(
-                outcome(of: error, request, asker.gate), repetitions: error.settledExchanges, isWanted: false)
+                outcome(of: error, request, gate), repetitions: error.settledExchanges, isWanted: false)
             guard outcome.isWorthKeeping, error.code != .cannotQueue else { throw error }
-            throw try await handed(over: draft, request, error, outcome, ticket.unknownAt, to: queue)
+            try record(asker)
+            throw try await handed(over: draft, request, error, outcome, ticket, to: queue)
         }
     }
 
-    /// - Parameter unknownAt: when something of it may have been processed unseen before.
     /// - Returns: what the caller is told.
     private func handed(
         over draft: ReplayDraft,
         _ request: Request,
         _ error: ConnectionError,
         _ outcome: ReplayOutcome,
-        _ unknownAt: Int64?,
+        _ ticket: ReplayTicket,
         to queue: ReplayQueue
     ) async throws(ConnectionError) -> ConnectionError {
         var draft = draft
-        draft.history = ReplayDraft.History(error.attempts, outcome, unknownAt: unknownAt, now: now())
+        draft.history = ReplayDraft.History(error.attempts, outcome, unknownAt: ticket.unknownAt, now: now())
         do throws(ReplayError) {
-            return ConnectionError(queued: try await queue.add([draft])[0], request, error)
+            return ConnectionError(queued: try await ticket.hand(draft, to: queue), request, error)
         } catch let failure {
             // Two things went wrong, and the caller has to know both: nothing is kept.
             var error = error
@@ -146,15 +177,16 @@ extension Pipeline {
         }
     }
 
-    private func outcome(of response: Response, _ request: Request, _ gate: SendGate?) -> ReplayOutcome {
+    private func outcome(of response: Response, _ request: Request, _ gate: JobGate) -> ReplayOutcome {
         ReplayOutcome(
-            response, statuses: statuses(of: request), now: now(), isBehindRedirect: gate?.isBehindRedirect ?? false)
+            response, statuses: statuses(of: request), now: now(), isBehindRedirect: gate.isBehindRedirect)
     }
 
-    private func outcome(of error: ConnectionError, _ request: Request, _ gate: SendGate?) -> ReplayOutcome {
-        ReplayOutcome(
+    private func outcome(of error: ConnectionError, _ request: Request, _ gate: JobGate) -> ReplayOutcome {
+        if let refusal = gate.refusal, error.code != .cancelled { return refusal }
+        return ReplayOutcome(
             error, statuses: statuses(of: request), now: now(), isReachable: reachability.isReachable,
-            isBehindRedirect: gate?.isBehindRedirect ?? false)
+            isBehindRedirect: gate.isBehindRedirect)
     }
 
     private func statuses(of request: Request) -> Set<Int> { (request.retry ?? retry).statuses }
@@ -171,44 +203,35 @@ extension Pipeline {
         let statuses = statuses(of: request)
         let limit = request.retry?.attemptTimeout ?? Self.replayTimeout
         (request.replay, request.retry) = (.never, RetryPolicy(attempts: 1, attemptTimeout: limit, statuses: statuses))
-        // Asked last of all: who is signed in may have changed while it waited for its place.
-        let (provider, refusal) = (environment.provider, Guarded<ReplayOutcome?>(nil))
-        let identity = request.identity
-        let gate = SendGate { [request] in
-            if let stranger = await Self.stranger(to: request, identity, provider) {
-                refusal.withLock { $0 = stranger }
-                return false
-            }
-            return await sending.begin()
-        }
+        let gate = gate(for: request) { await sending.begin() }
         do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, Asker().behind(gate))
+            let response = try await plainResponse(to: request, Asker().behind(gate.gate))
             return (outcome(of: response, request, gate), 0, .success(response))
         } catch {
-            guard let refusal = refusal.withLock({ $0 }) else {
-                return (outcome(of: error, request, gate), error.settledExchanges, .failure(error))
-            }
-            // Behind a redirect it may have been done, whoever is signed in by then.
-            return (gate.isBehindRedirect ? refusal.unknown : refusal, error.settledExchanges, .failure(error))
+            return (outcome(of: error, request, gate), error.settledExchanges, .failure(error))
         }
     }
 
     /// Of an attempt whose request says nothing (River's `JobTimeoutDefault`).
     private static let replayTimeout = Duration.seconds(60)
 
+    // MARK: Whose
+
+    /// What a job's request has to pass before it leaves. Whose it is is asked last of all: who is signed in may have changed
+    /// while it waited for its place.
+    private func gate(for request: Request, open: @escaping @Sendable () async -> Bool) -> JobGate {
+        JobGate(refuse: { [self] in await stranger(to: request) }, open: open)
+    }
+
     /// What one user has asked for never goes out as another's: whoever is signed in now may have put credentials of its own
     /// into reach of an interceptor.
-    private static func stranger(
-        to request: Request,
-        _ identity: String?,
-        _ provider: (any CredentialProvider)?
-    ) async -> ReplayOutcome? {
-        guard let identity, let provider else { return nil }
+    private func stranger(to request: Request) async -> ReplayOutcome? {
+        guard let identity = request.identity, environment.provider != nil else { return nil }
         var nobodys = request
         nobodys.identity = nil
-        do {
+        do throws(ConnectionError) {
             // Where it names nobody, there is nobody else's credential either; a secret has to be known for the job's own.
-            let current = try await Hook.run { [nobodys] in try await provider.identity(for: nobodys) }
+            let current = try await environment.resolve(nobodys, within: timeLeft(of: request)).identity
             guard let current, current != identity else { return nil }
             let message = "the job's identity is not the one that is signed in"
             return .failed(.noCredential, code: "noCredential", message: message)

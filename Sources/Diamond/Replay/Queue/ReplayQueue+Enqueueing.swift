@@ -49,19 +49,25 @@ extension ReplayQueue {
         return draft
     }
 
-    /// - Parameter held: the places of those that are held from the first.
-    func add(_ drafts: [ReplayDraft], held: Set<Int> = []) async throws(ReplayError) -> [ReplayJob.ID?] {
+    /// - Parameters:
+    ///   - held: the places of those that are held from the first.
+    ///   - isWanted: asked with their ids before they stay; where not, nothing is added, or changed.
+    func add(
+        _ drafts: [ReplayDraft],
+        held: Set<Int> = [],
+        isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)? = nil
+    ) async throws(ReplayError) -> [ReplayJob.ID?] {
         let (limit, rules) = (maximumCount, rules)
         let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
             // One without a unique name is refused before anything is written.
-            if drafts.count == 1, drafts[0].uniqueKey == nil {
+            if drafts.count == 1, drafts[0].uniqueKey == nil, isWanted == nil {
                 return try Self.add(drafts, held, limit: limit, rules, on: connection, &ledger)
             }
             // All or none, though others are in the same transaction.
             let before = ledger
             return try connection.undoing { (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
                 let additions = try Self.add(drafts, held, limit: limit, rules, on: connection, &ledger)
-                if case .success = additions { return (additions, true) }
+                if case .success(let ids) = additions, isWanted?(ids) ?? true { return (additions, true) }
                 ledger = before
                 return (additions, false)
             }

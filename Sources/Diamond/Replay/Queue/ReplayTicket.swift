@@ -16,6 +16,11 @@ final class ReplayTicket: Sendable {
         var draft: ReplayDraft?
         var queue: ReplayQueue?
         var job: ReplayTable.Claimed?
+        /// What it is kept as, whoever sends it.
+        var jobID: ReplayJob.ID?
+        var isCanceled = false
+        /// What makes it a job, or has.
+        var placing: Task<Result<Place, ReplayError>, Never>?
         var exchanges = 0
         /// When the first of them began; milliseconds since 1970.
         var sentAt: Int64?
@@ -35,23 +40,83 @@ final class ReplayTicket: Sendable {
     func draft(of request: Request, for queue: ReplayQueue) async throws(ReplayError) -> ReplayDraft {
         if let draft = state.withLock({ $0.draft }) { return draft }
         let draft = try await queue.draft(of: request)
-        state.withLock { $0.draft = draft }
-        return draft
+        return state.withLock { state in
+            // Of two runs, one of which a pause has given up, both send the same.
+            let first = state.draft ?? draft
+            state.draft = first
+            return first
+        }
     }
 
-    /// Makes the draft a job, before its first byte leaves.
+    /// Makes the draft a job, before its first byte leaves; once for all runs, also where a pause gives up the one that is at
+    /// it.
     func place(_ draft: ReplayDraft, in queue: ReplayQueue) async throws(ReplayError) -> Place {
-        if let job = state.withLock({ $0.job }) { return .claimed(job) }
-        let place = try await queue.addClaimed(draft)
-        if case .claimed(let job) = place { state.withLock { ($0.queue, $0.job) = (queue, job) } }
-        return place
+        let placing = state.withLock { state in
+            let placing = state.placing ?? Task { await placed(draft, in: queue) }
+            state.placing = placing
+            return placing
+        }
+        return try await placing.value.get()
     }
+
+    private func placed(_ draft: ReplayDraft, in queue: ReplayQueue) async -> Result<Place, ReplayError> {
+        do throws(ReplayError) {
+            let place = try await queue.addClaimed(draft) { [self] in note($0) }
+            if case .claimed(let job) = place { state.withLock { ($0.queue, $0.job) = (queue, job) } }
+            return .success(place)
+        } catch {
+            state.withLock { ($0.placing, $0.jobID) = (nil, nil) }
+            return .failure(error)
+        }
+    }
+
+    /// Makes the draft a job for later.
+    ///
+    /// - Returns: as ``ReplayQueue/enqueue(_:after:)`` does.
+    func hand(_ draft: ReplayDraft, to queue: ReplayQueue) async throws(ReplayError) -> ReplayJob.ID? {
+        let ids = try await queue.add([draft]) { [self] in note($0[0]) }
+        return ids[0]
+    }
+
+    /// In the transaction that adds the job, so that whoever cancels is told of it, or finds none: for what has come later
+    /// nobody could discard.
+    ///
+    /// - Returns: whether it is to be added.
+    private func note(_ id: ReplayJob.ID?) -> Bool {
+        state.withLock { state in
+            // A transaction may be done again: who was told of the job finds it.
+            guard !state.isCanceled || state.jobID != nil else { return false }
+            state.jobID = id
+            return true
+        }
+    }
+
+    /// Nobody waits for it any more.
+    ///
+    /// - Returns: the job that it is kept as; where there is none, there will be none.
+    func cancel() -> ReplayJob.ID? {
+        state.withLock { state in
+            state.isCanceled = true
+            return state.jobID
+        }
+    }
+
+    /// The job that it is kept as.
+    var jobID: ReplayJob.ID? { state.withLock { $0.jobID } }
 
     /// The last look before the request leaves.
     ///
-    /// - Parameter now: milliseconds since 1970.
-    func begin(_ job: ReplayTable.Claimed, at now: Int64, in queue: ReplayQueue) async -> Bool {
-        guard await queue.begin(job) else { return false }
+    /// - Parameters:
+    ///   - now: milliseconds since 1970.
+    ///   - isHarmless: whether the app answers for it that the request acts once, however often it arrives.
+    func begin(
+        _ job: ReplayTable.Claimed,
+        at now: Int64,
+        isHarmless: Bool,
+        in queue: ReplayQueue
+    ) async -> Bool {
+        let cutOff = unknownAt.map { ReplayRow.CutOff(sentAt: $0, isHarmless: isHarmless) }
+        guard await queue.begin(job, behind: cutOff) else { return false }
         begin(at: now)
         return true
     }
@@ -118,13 +183,18 @@ final class ReplayTicket: Sendable {
 extension ReplayQueue {
     /// Adds a request that this process sends at once, where nothing stands before it; the owner is entered then, and whoever
     /// settles the job leaves it.
-    fileprivate func addClaimed(_ draft: ReplayDraft) async throws(ReplayError) -> ReplayTicket.Place {
+    ///
+    /// - Parameter isWanted: asked with its id before it stays; where not, nothing is added, or changed.
+    fileprivate func addClaimed(
+        _ draft: ReplayDraft,
+        isWanted: @escaping @Sendable (ReplayJob.ID?) -> Bool
+    ) async throws(ReplayError) -> ReplayTicket.Place {
         let (limit, rules) = (maximumCount, rules)
         let me: Int64
         do throws(ReplayError) { me = try await owner.enter() } catch {
             // A queue that was closed sends nothing, and keeps it all the same.
             guard error.code == .closed else { throw error }
-            return .queued(try await add([draft])[0])
+            return .queued(try await add([draft]) { isWanted($0[0]) }[0])
         }
         typealias Added = Result<(Int64?, ReplayTable.Claimed?), ReplayError>
         let (result, isAlive): (Added, Bool)
@@ -135,17 +205,17 @@ extension ReplayQueue {
                 let owner = isAlive ? me : nil
                 let before = ledger
                 let result = try connection.undoing { (connection) throws(SQLiteError) -> (Added, Bool) in
+                    let added: Added
                     switch try ReplayTable.add(draft, limit: limit, owner: owner, rules: rules, on: connection, &ledger)
                     {
-                    case .added(let id):
-                        let job = try ReplayTable.claimed(id, by: me, on: connection)
-                        return (.success((id, job)), true)
-                    case .kept(let id), .replaced(let id): return (.success((id, nil)), true)
-                    case .merged: return (.success((nil, nil)), true)
-                    case .refused(let error):
-                        ledger = before
-                        return (.failure(error), false)
+                    case .added(let id): added = .success((id, try ReplayTable.claimed(id, by: me, on: connection)))
+                    case .kept(let id), .replaced(let id): added = .success((id, nil))
+                    case .merged: added = .success((nil, nil))
+                    case .refused(let error): added = .failure(error)
                     }
+                    if case .success((let id, _)) = added, isWanted(id) { return (added, true) }
+                    ledger = before
+                    return (added.map { _ in (nil, nil) }, false)
                 }
                 return (result, isAlive)
             }

@@ -22,6 +22,23 @@ extension ReplayRow {
         state = isHeld ? .held : runAt > now ? .waiting : .ready
     }
 
+    /// What a pause has cut off, when whoever has the job goes on with it.
+    struct CutOff: Hashable, Sendable {
+        /// When it left.
+        var sentAt: Int64
+        /// Whether the app answers for it that the request acts once, however often it arrives.
+        var isHarmless: Bool
+    }
+
+    /// - Returns: whether it may be sent once more; where not, it is for review.
+    mutating func goOn(behind cutOff: CutOff, at now: Int64) -> Bool {
+        unknownAt = unknownAt ?? cutOff.sentAt
+        guard !cutOff.isHarmless, let reason = reviewReason(at: now) else { return true }
+        end(.needsReview, reason)
+        (owner, sentAt) = (nil, nil)
+        return false
+    }
+
     // MARK: Answers
 
     private mutating func take(

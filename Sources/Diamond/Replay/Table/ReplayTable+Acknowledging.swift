@@ -14,18 +14,25 @@ extension ReplayTable {
 
     /// The last look before a job is sent.
     ///
-    /// - Returns: whether it may be: nobody has rescued it, and its owner's lease has not ended.
+    /// - Parameter cutOff: what has left of it before, while the same owner had it.
+    /// - Returns: whether it may be: nobody has rescued it, its owner's lease has not ended, and it need not be looked at by a
+    ///   person first.
     static func begin(
         _ id: Int64,
         token: Int64,
         by owner: Int64,
+        cutOff: ReplayRow.CutOff? = nil,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard try isAlive(owner, at: ledger.uptime, on: connection),
-            try held(id, token: token, on: connection) != nil
+            var row = try held(id, token: token, on: connection)
         else { return false }
-        try markSent(id, at: ledger.now, on: connection)
+        if let cutOff, !row.goOn(behind: cutOff, at: ledger.now) {
+            try save(row, .fail, from: .running, on: connection, &ledger)
+            return false
+        }
+        try markSent(id, at: ledger.now, unknownAt: cutOff?.sentAt, on: connection)
         return true
     }
 

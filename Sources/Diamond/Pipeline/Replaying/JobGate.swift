@@ -1,0 +1,31 @@
+import DiamondSQLite
+
+/// What a request that is kept has to pass before it leaves, and why it has not.
+struct JobGate: Sendable {
+    let gate: SendGate
+    private let refused: Guarded<ReplayOutcome?>
+
+    /// - Parameters:
+    ///   - refuse: why it must not leave, asked first; `nil` where nothing is against it.
+    ///   - open: whether it may leave.
+    init(
+        refuse: @escaping @Sendable () async -> ReplayOutcome? = { nil },
+        open: @escaping @Sendable () async -> Bool
+    ) {
+        let refused = Guarded<ReplayOutcome?>(nil)
+        self.refused = refused
+        gate = SendGate {
+            guard let refusal = await refuse() else { return await open() }
+            refused.withLock { $0 = refusal }
+            return false
+        }
+    }
+
+    /// Why it has not left. Behind a redirect it may have been done all the same.
+    var refusal: ReplayOutcome? {
+        let refusal = refused.withLock { $0 }
+        return isBehindRedirect ? refusal?.unknown : refusal
+    }
+
+    var isBehindRedirect: Bool { gate.isBehindRedirect }
+}
