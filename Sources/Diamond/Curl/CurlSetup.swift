@@ -75,7 +75,7 @@ struct CurlSetup {
 
     private func list() -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
-        for field in headers where field.name != .contentLength && field.name != .transferEncoding {
+        for field in headers.sent {
             // Without a value, libcurl takes "Name:" for a removal and "Name;" for the header.
             let line = field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
             list = curl_slist_append(list, line)

@@ -17,7 +17,7 @@ enum URLSessionRequest {
         made.httpShouldHandleCookies = false
         // Ranges count coded bytes, so they ask for no coding.
         if request.headers[.range] != nil { made.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
-        for field in request.headers where field.name != .contentLength && field.name != .transferEncoding {
+        for field in request.headers.sent {
             made.addValue(field.value, forHTTPHeaderField: field.name.rawName)
         }
         made.httpBody = try await body(of: request)

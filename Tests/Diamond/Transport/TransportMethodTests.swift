@@ -61,6 +61,31 @@ import Testing
         }
     }
 
+    /// Cookies as they are set at once, which divides them, and one by one.
+    private static let cookies: [HTTPFields] = {
+        var (set, added) = (HTTPFields(), HTTPFields())
+        set[.cookie] = "a=1; b=2; c=3"
+        for (name, value) in [(.cookie, "a=1"), (.xName, "x"), (.cookie, "b=2; c=3")] as [(HTTPField.Name, String)] {
+            added.append(HTTPField(name: name, value: value))
+        }
+        return [set, added]
+    }()
+
+    @Test(arguments: TransportKind.allCases, cookies)
+    func `arrives with all its cookies in one field`(kind: TransportKind, headers: HTTPFields) async throws {
+        let fields = Guarded<[String]>([])
+        let server = try RawServer { connection in
+            guard let head = connection.readHead() else { return }
+            let lines = head.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("cookie:") }
+            fields.withLock { $0 += lines.map(String.init) }
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+        try await kind.run { transport, _ in
+            _ = try await transport.exchange(TransportRequest(url: server.base, headers: headers))
+            #expect(fields.withLock { $0 } == ["Cookie: a=1; b=2; c=3"])
+        }
+    }
+
     @Test(arguments: TransportKind.allCases)
     func `for a part asks for no coding`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
