@@ -120,6 +120,24 @@ import Testing
         #expect(transport.requests.last?.headers.contains { $0.name.canonicalName.hasPrefix("content-") } == false)
     }
 
+    @Test(
+        arguments: [
+            (307, .post, "/end"), (308, .post, "https://other/end"), (301, .put, "/end"), (302, .patch, "/end"),
+        ] as [(Int, HTTPRequest.Method, String)])
+    func `takes a body of parts along, with a boundary of its own`(
+        status: Int,
+        method: HTTPRequest.Method,
+        location: String
+    ) async throws {
+        let (engine, transport) = engine(status, to: location)
+        let body = RequestBody.multipart([MultipartPart("a", "b")])
+        let response = try await engine.send(Request("http://h/start", method: method, body: body))
+        #expect(response.status == .ok && transport.requests.map(\.method) == [method, method])
+        let types = transport.requests.compactMap { $0.headers[.contentType] }
+        #expect(types.count == 2 && types.allSatisfy { $0.hasPrefix("multipart/form-data; boundary=") })
+        #expect(Set(types).count == 2)
+    }
+
     @Test func `without an end is an error`() async throws {
         let transport = StubTransport(status: 302, headers: [.location: "/again"])
         var configuration = Engine.Configuration(store: nil)

@@ -31,6 +31,8 @@ enum Redirect {
                 next.headers[name] = nil
             }
         }
+        // Each hop has a boundary of its own, and refuses a type that is given.
+        if case .multipart = next.body { next.headers[.contentType] = nil }
         if !isSameOrigin { next.headers.removeWhatIsForOneOrigin(rules.adding(request)) }
         return next
     }
