@@ -17,7 +17,9 @@ import DiamondSQLite
 ///
 /// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
 /// for a range. One that grows beyond 250 times of what came, past its first 4 MiB, is a bomb, and fails as
-/// `bodyTooLarge`.
+/// `bodyTooLarge`. libcurl tells nobody whether a coding has come to its end: where one is cut short within framing that
+/// is right (all of its `Content-Length`, or its last chunk), what could be decoded is handed over as the whole. Where
+/// nothing but the close of the connection ends a body, whatever has come is the whole, coded or not.
 ///
 /// Can all that ``TransportSettings`` say: pins with every TLS library but a few (libcurl's `CURLOPT_PINNEDPUBLICKEY`),
 /// certificates of the app's own from libcurl 7.77 on.

@@ -23,7 +23,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let timedOut = Code(description: "timedOut")
         /// The waiting task was canceled, or the body dropped.
         public static let cancelled = Code(description: "cancelled")
-        /// What the server sent is not HTTP, or its content coding is broken.
+        /// What the server sent is not HTTP, contradicts itself on where it ends, or its content coding is broken.
         public static let badResponse = Code(description: "badResponse")
         /// The stream of the request's body threw, or ended before its length.
         public static let badRequestBody = Code(description: "badRequestBody")

@@ -48,6 +48,24 @@ import Testing
         #expect(fields(Array(repeating: "A: b", count: 70_000))?.count == 10_000)
     }
 
+    @Test(
+        arguments: [
+            (["Content-Length: 3"], false), (["Content-Length: 3, 3"], false),
+            (["Content-Length: 3", "content-length: 3"], false), (["A: b"], false),
+            (["Transfer-Encoding: chunked", "Content-Length: 3", "Content-Length: 10"], false),
+            (["Transfer-Encoding: gzip, Chunked"], false), (["Transfer-Encoding: gzip"], false),
+            (["Content-Length: 10", "Content-Length: 3"], true), (["Content-Length: 3, 10"], true),
+            (["Content-Length: 99999999999999999999"], true), (["Content-Length: +3"], true),
+            (["Content-Length: 3 10"], true), (["Content-Length: 3,"], true), (["Content-Length:"], true),
+            (["Transfer-Encoding: identity", "Content-Length: 3"], true),
+            (["Transfer-Encoding: chunked", "Transfer-Encoding: gzip"], true),
+        ] as [([String], Bool)])
+    func `contradicts itself where it says twice where its body ends`(fields: [String], isContradictory: Bool) {
+        #expect(head(["HTTP/1.1 200 OK"] + fields + [""])?.isContradictory == isContradictory)
+        // Its frames tell.
+        #expect(head(["HTTP/2 200"] + fields + [""])?.isContradictory == false)
+    }
+
     @Test func `tells nothing of a coding that was removed`() {
         let lines = ["Content-Encoding: gzip", "Content-Length: 5", "A: b"]
         #expect(fields(lines) == ["A=b"])

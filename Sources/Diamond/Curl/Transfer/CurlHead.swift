@@ -1,5 +1,6 @@
 #if Curl && canImport(CDiamondCurl)
 import CDiamondCurl
+import Foundation
 import HTTPTypes
 
 /// The head of a response as libcurl hands it over: line by line, interim responses first, trailers last.
@@ -8,6 +9,8 @@ struct CurlHead {
     private var fields = HTTPFields()
     /// Whether the line before was a field, so that a folded line belongs to it.
     private var isInField = false
+    /// Whether the fields say where the body ends; other versions have frames.
+    private var isHTTP1 = false
 
     /// Adds a line; `true` when the head of the final response is complete, or that of a switch to another protocol.
     mutating func add(_ line: UnsafeRawBufferPointer, names: inout CurlNames) -> Bool {
@@ -28,6 +31,7 @@ struct CurlHead {
         status = Self.status(of: line)
         fields = HTTPFields()
         isInField = false
+        isHTTP1 = line.starts(with: "HTTP/1.".utf8)
     }
 
     // A folded line goes on with the value before it (RFC 9112 section 5.2); taken for a field it could forge one.
@@ -39,6 +43,33 @@ struct CurlHead {
 
     /// Bytes on the wire, where the server tells.
     var contentLength: Int? { value(.contentLength).flatMap { Int($0) } }
+
+    /// Whether the fields contradict each other on where a body ends (RFC 9112 section 6.3). libcurl goes by the last
+    /// length, by the first of a list, by the end of the connection where one is too large for it, and by a length
+    /// beside a coding that is not in chunks: it would hand a part over as the whole.
+    var isContradictory: Bool {
+        guard isHTTP1 else { return false }
+        var (codings, lengths) = ([String](), [String]())
+        for field in fields {
+            if field.name == .contentLength { lengths += Self.elements(of: field) }
+            if field.name == .transferEncoding { codings += Self.elements(of: field).filter { !$0.isEmpty } }
+        }
+        guard codings.last != "chunked" else { return false }
+        guard codings.isEmpty else { return !lengths.isEmpty || codings.contains("chunked") }
+        // One that is said again is one.
+        let said = Set(lengths.map(Self.length))
+        return said.count > 1 || said.contains(nil)
+    }
+
+    private static func elements(of field: HTTPField) -> [String] {
+        let elements = field.value.split(separator: ",", omittingEmptySubsequences: false)
+        return elements.map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+    }
+
+    private static func length(_ text: String) -> Int64? {
+        let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return isNumber ? Int64(text) : nil
+    }
 
     /// Whether the body has a content coding.
     var isCoded: Bool { fields.contains { $0.name == .contentEncoding && $0.value.lowercased() != "identity" } }

@@ -25,6 +25,10 @@ extension CurlTransfer {
             refuse("the server switched to a protocol nobody asked for")
             return false
         }
+        guard !hasBody || !head.isContradictory else {
+            refuse("the server contradicts itself on where its answer ends")
+            return false
+        }
         let isDecoded = CurlSetup.decodes(request) && head.isCoded
         if head.mayExpand { expansion = Expansion() }
         let fields = head.fields(decoded: isDecoded)
@@ -39,6 +43,9 @@ extension CurlTransfer {
         )
         return true
     }
+
+    /// Whether a body follows the head, whatever that says (RFC 9112 section 6.3, item 1).
+    private var hasBody: Bool { request.method != .head && head.status != 204 && head.status != 304 }
 
     /// The number of bytes taken; fewer than given end the transfer.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {

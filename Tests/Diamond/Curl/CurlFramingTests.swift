@@ -1,0 +1,44 @@
+#if Curl && os(Linux)
+import Diamond
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `The end of a body from libcurl` {
+    private func transport(_ body: (any Transport) async throws -> Void) async throws {
+        try await TransportKind.curl.run { transport, _ in try await body(transport) }
+    }
+
+    @Test(arguments: [
+        "Content-Length: 10\r\nContent-Length: 3", "Content-Length: 3, 10", "Content-Length: 99999999999999999999",
+        "Transfer-Encoding: identity\r\nContent-Length: 3",
+    ]) func `is not where a head that contradicts itself says`(fields: String) async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabc")
+        try await transport { transport in
+            let error = await transport.failure(of: TransportRequest(url: server.base))
+            #expect(error?.code == .badResponse && error?.requestMayHaveBeenSent == true)
+            #expect(error?.message.contains("contradicts itself") == true)
+        }
+    }
+
+    @Test(arguments: ["Content-Length: 3, 3", "Content-Length: 3\r\nContent-Length: 3", "A: b"])
+    func `is where a head says, also where it says so twice`(fields: String) async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nabc")
+        try await transport { transport in
+            let body = try await transport.get(server.base).body
+            #expect(String(decoding: body, as: UTF8.self) == "abc")
+        }
+    }
+
+    @Test(arguments: [("200 OK", .head), ("304 Not Modified", .get)] as [(String, HTTPRequest.Method)])
+    func `is no matter where there is no body`(status: String, method: HTTPRequest.Method) async throws {
+        let fields = "Content-Length: 10\r\nContent-Length: 3"
+        let server = try RawServer(answering: "HTTP/1.1 \(status)\r\n\(fields)\r\n\r\n")
+        try await transport { transport in
+            let (head, body) = try await transport.exchange(TransportRequest(method: method, url: server.base))
+            #expect(status.hasPrefix("\(head.status.code)") && body.isEmpty)
+        }
+    }
+}
+#endif
