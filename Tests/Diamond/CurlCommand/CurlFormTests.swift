@@ -283,7 +283,7 @@ struct `A form, sent by the real curl` {
         return try segments.reduce(into: Data()) { body, segment in
             switch segment {
             case .bytes(let data): body += data
-            case .file(let path, _): body += try Data(contentsOf: URL(filePath: path))
+            case .file(let look): body += try Data(contentsOf: URL(filePath: look.path))
             }
         }
     }

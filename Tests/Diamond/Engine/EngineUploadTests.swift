@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -149,14 +150,95 @@ import Testing
         #expect(throws: RequestError.self) { try form(Request("http://h/", body: folder)) }
     }
 
-    @Test func `fails where its file became shorter while it was sent`() async throws {
-        let url = try file("data", Pattern.bytes(count: 600_000))
+    /// What may become of a file of ten bytes.
+    enum Change: CaseIterable {
+        case longer, shorter, other, gone
+
+        func make(_ file: URL) throws {
+            switch self {
+            case .longer: try Data("twenty other letters".utf8).write(to: file)
+            case .shorter: try Data("short".utf8).write(to: file)
+            // Another file of the same size: the clock of the file system may not tell two writes apart.
+            case .other: try Data("other ten!".utf8).write(to: file, options: .atomic)
+            case .gone: try FileManager.default.removeItem(at: file)
+            }
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func `is not read where its file is not what it was when its length was told`(change: Change) async throws {
+        let url = try file("data", Data("ten letter".utf8))
         let pieces = BodyPieces(segments: try RequestBody.file(url).segments(.standard, boundary: ""))
-        try Data("short".utf8).write(to: url)
+        try change.make(url)
         var iterator = pieces.makeAsyncIterator()
-        #expect(try await iterator.next() == Data("short".utf8))
         let error = await #expect(throws: RequestError.self) { try await iterator.next() }
         #expect(error?.code == .unreadableFile)
+    }
+
+    @Test func `does not end where its file changes while it is read`() async throws {
+        let url = try file("data", Pattern.bytes(count: 600_000))
+        let pieces = BodyPieces(segments: try RequestBody.file(url).segments(.standard, boundary: ""))
+        var iterator = pieces.makeAsyncIterator()
+        #expect(try await iterator.next()?.count == 256 << 10)
+        let handle = try FileHandle(forWritingTo: url)
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("more".utf8))
+        try handle.close()
+        #expect(try await iterator.next()?.count == 256 << 10)
+        let error = await #expect(throws: RequestError.self) { try await iterator.next() }
+        #expect(error?.code == .unreadableFile && error?.message.contains("changed while it was sent") == true)
+    }
+
+    /// Changes a file when all but the sending is done.
+    private struct Meddler: Interceptor {
+        let file: URL
+        let change: Change
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws { try change.make(file) }
+    }
+
+    @Test(arguments: TransportKind.allCases, [Change.longer, .other])
+    func `never arrives as a part of another file, or another`(kind: TransportKind, change: Change) async throws {
+        let url = try file("data", Data("ten letter".utf8))
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = kind.make()
+        configuration.interceptors = [Meddler(file: url, change: change)]
+        let engine = Engine(configuration)
+        let request = Request(try await SampleServer.shared.url("wire/echo"), method: .put, body: .file(url))
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+        #expect(error?.code == .badRequest)
+        await engine.close()
+    }
+
+    /// Changes a file the first time that it is asked, which is behind the key and before the body.
+    private struct MeddlingProvider: CredentialProvider {
+        let file: URL
+        let changes = Guarded([Change.other])
+
+        func secret(_ name: String, for identity: String?) async throws -> String? {
+            try changes.withLock { $0.popLast() }?.make(file)
+            return "t"
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `is sent for no identity but that of the file that was read for it`(isPart: Bool) async throws {
+        let url = try file("data", Data("ten letter".utf8))
+        let stub = StubTransport(headers: [.cacheControl: "max-age=3600"])
+        var configuration = Engine.Configuration(testing: stub)
+        configuration.store = temporary.store
+        configuration.credentials = MeddlingProvider(file: url)
+        let engine = Engine(configuration)
+        let body = isPart ? RequestBody.multipart([MultipartPart("a", file: url)]) : .file(url)
+        var request = Request("http://h/", method: .query, body: body)
+        (request.identity, request.credentials) = ("anna", [.bearer(.secret("token"))])
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+        #expect((error?.cause as? RequestError)?.code == .unreadableFile && stub.requests.isEmpty)
+        // As it was, it has no answer.
+        try Data("ten letter".utf8).write(to: url)
+        #expect(try await engine.send(request).source == .network)
+        #expect(try await engine.send(request).source == .cache)
+        await engine.close()
     }
 
     @Test func `makes its Content-Type itself`() {

@@ -15,6 +15,8 @@ extension Passage {
         let url: String
         let identity: Boxed<Identity>
         let isContinuable: Bool
+        /// The files that its identity tells of, as they were then.
+        let files: [FileLook]
 
         init(_ request: borrowing Request, _ rules: KeyRules) throws(RequestError) {
             let wire = try WireRequest(request)
@@ -26,9 +28,11 @@ extension Passage {
             url = wire.url.text(adding: wire.parameterItems)
             isContinuable = wire.method == .get && wire.body == nil && isUnconditional
             guard isUnconditional, Self.isKeyed(wire, policy) else {
-                identity = .none
+                (identity, files) = (.none, [])
                 return
             }
+            // Before they are read: what changes from now on is another request's body.
+            files = wire.cacheKey == nil ? wire.body?.files.compactMap { FileLook($0.path) } ?? [] : []
             let form = try CanonicalForm(of: wire, rules: rules)
             identity = .some(
                 Identity(

@@ -23,7 +23,7 @@ extension Passage {
             if let date = headers[.lastModified] { request.headers[.ifModifiedSince] = date }
         }
         do throws(RequestError) {
-            if let body = wire.body { try request.carry(body, wire.encoding) }
+            if let body = wire.body { try request.carry(body, wire.encoding, files) }
         } catch {
             throw ConnectionError(error)
         }
@@ -33,9 +33,16 @@ extension Passage {
 
 extension TransportRequest {
     /// Takes a body: whole where it is in memory, else in pieces, which can be made again for every attempt.
-    fileprivate mutating func carry(_ body: RequestBody, _ encoding: ParameterEncoding) throws(RequestError) {
+    ///
+    /// - Parameter files: those that the request's identity tells of: an answer to others would be stored under it.
+    fileprivate mutating func carry(
+        _ body: RequestBody,
+        _ encoding: ParameterEncoding,
+        _ files: [FileLook]
+    ) throws(RequestError) {
         let boundary = RequestBody.randomBoundary()
         let segments = try body.segments(encoding, boundary: boundary)
+        if let file = files.first(where: { !segments.contains(.file($0)) }) { throw .changed(file.path) }
         if case .multipart = body { headers[.contentType] = "multipart/form-data; boundary=\(boundary)" }
         if segments.count == 1, case .bytes(let data) = segments[0] {
             self.body = .bytes(data)

@@ -94,6 +94,8 @@ struct Passage: Sendable {
     /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
     /// received of its answer can then be gone on with (RFC 9110 section 14.2).
     var isContinuable: Bool { content.isContinuable }
+    /// The files that its identity tells of, as they were then; empty where it tells of none.
+    var files: [FileLook] { content.files }
 
     // MARK: What changes on the way
 

@@ -1,33 +1,35 @@
 import Foundation
 
-/// A stretch of a body: bytes, or a file as long as it was when it was looked at.
+/// A stretch of a body: bytes, or a file as it was when it was looked at.
 enum BodySegment: Hashable, Sendable {
     case bytes(Data)
-    case file(path: String, size: Int64)
+    case file(FileLook)
 
     var length: Int64 {
         switch self {
         case .bytes(let data): Int64(data.count)
-        case .file(_, let size): size
+        case .file(let look): look.size
         }
     }
 
     /// - Throws: ``RequestError/Code-swift.struct/unreadableFile``.
     init(file: URL) throws(RequestError) {
-        let path = file.path
-        let attributes = try? FileManager.default.attributesOfItem(atPath: (path as NSString).resolvingSymlinksInPath)
-        let isFile = attributes?[.type] as? FileAttributeType == .typeRegular
-        guard isFile, let size = attributes?[.size] as? NSNumber, FileManager.default.isReadableFile(atPath: path)
-        else {
-            throw .unreadable(path)
-        }
-        self = .file(path: path, size: size.int64Value)
+        guard let look = FileLook(file.path), FileManager.default.isReadableFile(atPath: look.path)
+        else { throw .unreadable(file.path) }
+        self = .file(look)
     }
+
+    /// `nil` where it is in memory.
+    var file: FileLook? { if case .file(let look) = self { look } else { nil } }
 }
 
 extension RequestError {
     static func unreadable(_ path: String) -> RequestError {
         RequestError(.unreadableFile, "the file '\(path)' cannot be read: check that it is there, and is a file")
+    }
+
+    static func changed(_ path: String) -> RequestError {
+        RequestError(.unreadableFile, "the file '\(path)' changed while it was sent: send it again")
     }
 }
 
@@ -66,41 +68,45 @@ struct BodyPieces: AsyncSequence, Sendable {
 
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var rest: ArraySlice<BodySegment>
-        private var open: (handle: FileHandle, path: String, left: Int64)?
+        private var open: (handle: FileHandle, look: FileLook, left: Int64)?
 
         private static let pieceSize: Int64 = 256 << 10
 
         fileprivate init(_ segments: [BodySegment]) { rest = segments[...] }
 
-        /// - Throws: ``RequestError`` for a file that has become shorter, or unreadable, since it was measured.
+        /// - Throws: ``RequestError`` for a file that has changed, or become unreadable, since it was looked at.
         mutating func next() async throws -> Data? {
             while true {
                 if let piece = try readOn() { return piece }
                 switch rest.popFirst() {
                 case nil: return nil
                 case .bytes(let data): if !data.isEmpty { return data }
-                case .file(let path, let size): try begin(path, size)
+                case .file(let look): try begin(look)
                 }
             }
         }
 
-        private mutating func begin(_ path: String, _ size: Int64) throws {
-            guard size > 0 else { return }
-            guard let handle = FileHandle(forReadingAtPath: path) else { throw RequestError.unreadable(path) }
-            open = (handle, path, size)
+        private mutating func begin(_ look: FileLook) throws {
+            guard let handle = FileHandle(forReadingAtPath: look.path) else { throw RequestError.unreadable(look.path) }
+            open = (handle, look, look.size)
+            try check(handle, look)
+        }
+
+        private func check(_ handle: FileHandle, _ look: FileLook) throws {
+            guard FileLook(look.path, open: handle) == look else { throw RequestError.changed(look.path) }
         }
 
         private mutating func readOn() throws -> Data? {
-            guard let (handle, path, left) = open else { return nil }
+            guard let (handle, look, left) = open else { return nil }
             guard left > 0 else {
                 open = nil
                 try handle.close()
                 return nil
             }
-            guard let piece = try handle.read(upToCount: Int(Swift.min(left, Self.pieceSize))), !piece.isEmpty else {
-                throw RequestError(
-                    .unreadableFile, "the file '\(path)' became shorter while it was sent: send it again")
-            }
+            guard let piece = try handle.read(upToCount: Int(Swift.min(left, Self.pieceSize))), !piece.isEmpty
+            else { throw RequestError.changed(look.path) }
+            // Before the last piece goes out: with it the server has what looks whole.
+            if piece.count == left { try check(handle, look) }
             open?.left -= Int64(piece.count)
             return piece
         }

@@ -38,11 +38,14 @@ public indirect enum RequestBody: Hashable, Sendable {
     }
 
     /// Whether what it holds can change without it.
-    var readsFiles: Bool {
+    var readsFiles: Bool { !files.isEmpty }
+
+    /// What is read where it is sent, in order.
+    var files: [URL] {
         switch self {
-        case .json, .form, .bytes: false
-        case .file: true
-        case .multipart(let parts): parts.contains { if case .file = $0.content { true } else { false } }
+        case .json, .form, .bytes: []
+        case .file(let url, _): [url]
+        case .multipart(let parts): parts.compactMap { if case .file(let url) = $0.content { url } else { nil } }
         }
     }
 

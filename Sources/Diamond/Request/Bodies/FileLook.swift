@@ -1,0 +1,39 @@
+import Foundation
+
+/// What tells that a file is still the one that was looked at.
+struct FileLook: Hashable, Sendable {
+    let path: String
+    let size: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
+    private let inode: UInt64
+    private let device: UInt64
+
+    /// Of what a path leads to; `nil` where that is no file.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(path, status)
+    }
+
+    /// Of the file that is open, whatever its path leads to by now.
+    init?(_ path: String, open handle: FileHandle) {
+        var status = stat()
+        guard fstat(handle.fileDescriptor, &status) == 0 else { return nil }
+        self.init(path, status)
+    }
+
+    private init?(_ path: String, _ status: stat) {
+        // A device may have no end.
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        self.path = path
+        size = Int64(status.st_size)
+        (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec)
+        (inode, device) = (UInt64(status.st_ino), UInt64(bitPattern: Int64(status.st_dev)))
+    }
+}
