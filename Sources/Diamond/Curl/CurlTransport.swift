@@ -57,7 +57,7 @@ public final class CurlTransport: Transport {
     public var executor: any TaskExecutor { loop }
 
     public func send(_ request: TransportRequest) async throws(TransportError) -> TransportResponse {
-        let passwords = try await TransportPasswords.asked(for: settings, of: credentials)
+        let passwords = try await passwords()
         let transfer = CurlTransfer(request, passwords, loop: loop)
         let outcome = await withTaskCancellationHandler {
             await transfer.reception.outcome { loop.add(.start(transfer)) }
@@ -65,6 +65,25 @@ public final class CurlTransport: Transport {
             transfer.cancel()
         }
         return try outcome.get()
+    }
+
+    // Not waited for longer than the caller waits: the provider need not obey its cancellation. What it sends itself
+    // shares no exchange that waits for it.
+    private func passwords() async throws(TransportError) -> TransportPasswords {
+        guard let credentials, settings.namesSecrets else {
+            return try await TransportPasswords.asked(for: settings, of: credentials)
+        }
+        let passwords = Awaited<Result<TransportPasswords, TransportError>>()
+        let task = Task { [settings] in
+            let outcome = await Hook.run(isInFlight: true) {
+                await Result { () async throws(TransportError) in
+                    try await TransportPasswords.asked(for: settings, of: credentials)
+                }
+            }
+            passwords.tell(outcome)
+        }
+        defer { task.cancel() }
+        return try await passwords.value { .failure(.cancelled(requestMayHaveBeenSent: false)) }.get()
     }
 
     public func close() async {

@@ -93,6 +93,49 @@ import Testing
         await engine.close()
     }
 
+    /// Waits at a gate, and cancellation does not open that.
+    private struct SlowKeychain: CredentialProvider {
+        let isAsked = Guarded(false)
+        let gate = Gate()
+
+        func secret(_ name: String, for identity: String?) async throws -> String? {
+            isAsked.withLock { $0 = true }
+            await gate.wait()
+            return "s3cret"
+        }
+    }
+
+    @Test func `whose password does not come holds up nobody who is canceled`() async throws {
+        let (server, keychain) = (try Server(), SlowKeychain())
+        let settings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
+        let transport = try CurlTransport(settings, credentials: keychain)
+        let task = Task { await transport.failure(of: TransportRequest(url: "http://name.invalid/")) }
+        await untilTrue { keychain.isAsked.withLock { $0 } }
+        task.cancel()
+        let error = await task.value
+        #expect(error?.code == .cancelled && error?.requestMayHaveBeenSent == false)
+        #expect(server.heads.withLock { $0 }.isEmpty)
+        keychain.gate.open()
+        await transport.close()
+    }
+
+    @Test func `whose password does not come is not waited for after the time of the attempt`() async throws {
+        let (server, keychain, clock) = (try Server(), SlowKeychain(), TestClock())
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transportSettings = server.proxy { ($0.username, $0.password) = ("anna", .secret("proxy")) }
+        (configuration.credentials, configuration.clock) = (keychain, clock)
+        configuration.retry = RetryPolicy(attempts: 1, attemptTimeout: .seconds(10))
+        let engine = Engine(configuration)
+        let task = Task { try await engine.send(Request("http://name.invalid/")) }
+        await untilTrue { keychain.isAsked.withLock { $0 } && clock.sleeping == [.seconds(10)] }
+        clock.advance(by: .seconds(10))
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .timedOut)
+        await untilTrue { engine.lanes.running == 0 }
+        keychain.gate.open()
+        await engine.close()
+    }
+
     @Test func `is passed by for its exceptions`() async throws {
         let (server, direct) = (try Server(), try RawServer(answering: "HTTP/1.1 200 OK\r\n\r\ndirect"))
         let engine = engine(server.proxy { $0.exceptions = ["127.0.0.1", "example.org"] })

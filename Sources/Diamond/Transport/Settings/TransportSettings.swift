@@ -15,6 +15,16 @@ public struct TransportSettings: Hashable, Sendable {
 
     /// The platform's proxies and certificates.
     public init() {}
+
+    /// Whether somebody has to be asked for a secret.
+    var namesSecrets: Bool {
+        let secrets = [proxy.password, tls.clientCertificate?.password]
+        return secrets.contains { $0?.name != nil }
+    }
+}
+
+extension ProxySelection {
+    fileprivate var password: Secret? { if case .through(let proxy) = self { proxy.password } else { nil } }
 }
 
 extension TransportError {
