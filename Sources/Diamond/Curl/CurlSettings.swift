@@ -77,10 +77,12 @@ struct CurlSettings: Sendable {
 
     private func tlsResults(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
         var results: [CURLcode] = []
-        switch settings.tls.minimumVersion {
-        case nil: break
-        case .v1_2: results.append(diamond_curl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)))
-        case .v1_3: results.append(diamond_curl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_3)))
+        if let version = settings.tls.minimumVersion?.curl {
+            results.append(diamond_curl_set_long(easy, CURLOPT_SSLVERSION, version))
+            // The environment may name one that is spoken to over TLS, too.
+            if settings.proxy != .none {
+                results.append(diamond_curl_set_long(easy, CURLOPT_PROXY_SSLVERSION, version))
+            }
         }
         if let own = settings.tls.clientCertificate {
             results.append(diamond_curl_set_text(easy, CURLOPT_SSLCERT, own.certificate.path))
@@ -110,6 +112,15 @@ struct CurlSettings: Sendable {
     private func apply(_ keys: Set<String>, to easy: UnsafeMutableRawPointer) -> CURLcode {
         let text = keys.sorted().map { "sha256//\($0)" }.joined(separator: ";")
         return diamond_curl_set_text(easy, CURLOPT_PINNEDPUBLICKEY, keys.isEmpty ? nil : text)
+    }
+}
+
+extension TLSSettings.Version {
+    fileprivate var curl: Int {
+        switch self {
+        case .v1_2: Int(CURL_SSLVERSION_TLSv1_2)
+        case .v1_3: Int(CURL_SSLVERSION_TLSv1_3)
+        }
     }
 }
 #endif

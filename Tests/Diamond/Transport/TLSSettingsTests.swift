@@ -40,14 +40,23 @@ import Testing
 
     @Test(arguments: [
         "", "API.example.com", "api.example.com:8443", "https://api.example.com", "api.example.com.", "ä.x",
+        "[::1]", "2001:db8::1:", "2001:db8:0:0:0:0:0:1",
     ])
     func `are refused where a pin would never count`(host: String) {
         #expect(refusal { $0.pins = [host: [Self.pin]] }?.code == .badSettings)
     }
 
+    @Test(arguments: ["2001:db8:0:0:0:0:0:1", "2001:DB8::1", "2001:db8::0.0.0.1", "2001:0db8::1"])
+    func `tell how an address of a pin is written, which would never count`(host: String) {
+        let error = refusal { $0.pins = [host: [Self.pin]] }
+        #expect(error?.code == .badSettings && error?.message.hasSuffix("write the address as 2001:db8::1") == true)
+        #expect(refusal { $0.pins = ["2001:db8::1": [Self.pin]] } == nil)
+    }
+
     @Test(arguments: [
         ("https://api.x/a", true), ("https://API.x:8443/", true), ("https://api.x./", true), ("https://b.x/", false),
-        ("https://[::1]/", true),
+        ("https://[::1]/", true), ("https://[0:0:0:0:0:0:0:1]/", true), ("https://[::2]/", false),
+        ("https://%61pi.x/", true),
     ])
     func `pin the hosts that they name`(url: String, isPinned: Bool) {
         let settings = settings { $0.pins = ["api.x": [Self.pin], "::1": [Self.pin]] }
@@ -90,13 +99,16 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .enabled(if: TLSServer.executable != nil)) struct `A server over TLS` {
     private func status(
         of server: TLSServer,
+        asProxy isProxy: Bool = false,
         _ change: (inout TLSSettings) -> Void
     ) async throws -> Result<Int, TransportError> {
         var settings = TransportSettings()
         change(&settings.tls)
+        if isProxy { settings.proxy = .through(Proxy(String(server.url.dropLast()))) }
         let transport = try CurlTransport(settings)
         do throws(TransportError) {
-            let status = try await transport.send(TransportRequest(url: server.url)).status.code
+            let url = isProxy ? "http://name.invalid/" : server.url
+            let status = try await transport.send(TransportRequest(url: url)).status.code
             await transport.close()
             return .success(status)
         } catch {
@@ -137,11 +149,12 @@ import Testing
         #expect(code(alone) == .certificateRejected)
     }
 
-    @Test func `is refused where it speaks too old a version`() async throws {
+    @Test(arguments: [false, true])
+    func `is refused where it speaks too old a version, a proxy as well`(isProxy: Bool) async throws {
         let own = try await TLSServer.Identity()
         let server = try await TLSServer(own, ["-tls1_2"])
         for (version, isTaken) in [(nil, true), (.v1_2, true), (.v1_3, false)] as [(TLSSettings.Version?, Bool)] {
-            let result = try await status(of: server) {
+            let result = try await status(of: server, asProxy: isProxy) {
                 ($0.roots, $0.minimumVersion) = (.only(own.certificate), version)
             }
             #expect(code(result) == (isTaken ? nil : .tlsFailed))

@@ -37,13 +37,15 @@ public struct TLSSettings: Hashable, Sendable {
 
     /// Who vouches for servers; those whom the system trusts by default.
     public var roots = Roots.system
-    /// `nil` for the library's own, which is TLS 1.2 in all that are maintained.
+    /// Of servers, and of a proxy that is spoken to over TLS; `nil` for the library's own, which is TLS 1.2 in all that
+    /// are maintained.
     public var minimumVersion: Version?
-    /// As whom it appears to servers that ask; `nil`, the default, as nobody.
+    /// As whom it appears to servers that ask; `nil`, the default, as nobody. A proxy is not told.
     public var clientCertificate: ClientCertificate?
-    /// The public keys that a host may have, beside a certificate that is trusted: by its name, in lower case, the SHA-256 of
-    /// its `SubjectPublicKeyInfo` in base64 (RFC 7469 section 2.4). Hosts that are not named may have any. Give one that is
-    /// not in use yet as well: a server whose key is lost is not reached any more.
+    /// The public keys that a host may have, beside a certificate that is trusted: by its name, in lower case, or its
+    /// address (one of IPv6 as RFC 5952 writes it, without brackets), the SHA-256 of its `SubjectPublicKeyInfo` in base64
+    /// (RFC 7469 section 2.4). Hosts that are not named may have any. Give one that is not in use yet as well: a server
+    /// whose key is lost is not reached any more.
     ///
     /// `openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`
     public var pins: [String: Set<String>] = [:]
@@ -54,6 +56,9 @@ public struct TLSSettings: Hashable, Sendable {
     /// Why there can be no such settings; `nil` where there can be. Reads the files.
     var refusal: TransportError? {
         for (host, keys) in pins {
+            if let address = IPv6Address(host)?.description, address != host {
+                return .badSettings("a host of a pin is \(host.printable): write the address as \(address)")
+            }
             guard Self.isHost(host) else {
                 let form = "its name as on the wire: in lower case, without scheme and port, other alphabets as xn--"
                 return .badSettings("a host of a pin is \(host.printable): give \(form)")
@@ -84,9 +89,9 @@ public struct TLSSettings: Hashable, Sendable {
     /// The keys that the server of a URL may have; empty for any, `nil` where nobody can tell.
     func pins(for url: String) -> Set<String>? {
         guard !pins.isEmpty else { return [] }
-        guard var host = URL(string: url)?.host()?.lowercased() else { return nil }
+        guard var host = URL(string: url)?.host(percentEncoded: false)?.lowercased() else { return nil }
         if host.hasSuffix(".") { host.removeLast() }
-        return pins[host] ?? []
+        return pins[IPv6Address(host)?.description ?? host] ?? []
     }
 
     /// Those of the app's file, as PEM; `nil` where the system's are all.
