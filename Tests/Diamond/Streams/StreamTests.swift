@@ -369,4 +369,25 @@ import Testing
         await #expect { _ = try await waiter.value } throws: { ($0 as? ConnectionError)?.code == .timedOut }
         await engine.close()
     }
+
+    @Test(arguments: [
+        RetryPolicy(attempts: 1, attemptTimeout: .seconds(1)), RetryPolicy(attempts: 1, deadline: .seconds(1)),
+    ]) func `fails where its head comes with the end of its time, and its body is canceled`(
+        policy: RetryPolicy
+    ) async throws {
+        let clock = TestClock()
+        let canceled = TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+        let transport = StubTransport { _ throws(TransportError) in
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            return TransportResponse(status: .ok, headers: [:], body: BodyStream(Pieces([], failure: canceled)))
+        }
+        let engine = engine { ($0.clock, $0.transport) = (clock, transport) }
+        var request = Request("http://h/")
+        request.retry = policy
+        let waiter = Task { [request] in try await engine.stream(request) }
+        await untilTrue { clock.sleeping == [.seconds(1)] && transport.requests.count == 1 }
+        clock.advance(by: .seconds(1))
+        await #expect { _ = try await waiter.value } throws: { ($0 as? ConnectionError)?.code == .timedOut }
+        await engine.close()
+    }
 }

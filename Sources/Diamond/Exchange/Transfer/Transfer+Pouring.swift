@@ -26,9 +26,12 @@ extension Transfer {
         let (result, isLate) = await wire.repetitions.clock.limit(limit.rest) {
             await Result { [self] () async throws(TransportError) in try await send() }
         }
-        do throws(TransportError) { return try result.get() } catch {
-            throw isLate && error.code == .cancelled ? TransportError(late: error, limit) : error
+        guard isLate else { return try result.get() }
+        // A head that comes with the end of its time counts for none: its body is canceled already.
+        do throws(TransportError) { _ = try result.get() } catch {
+            throw error.code == .cancelled ? TransportError(late: error, limit) : error
         }
+        throw TransportError(late: .cancelled(requestMayHaveBeenSent: true), limit)
     }
 
     private func send() async throws(TransportError) -> TransportResponse {
