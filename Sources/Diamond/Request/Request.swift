@@ -142,7 +142,7 @@ public enum ParameterDestination: String, Hashable, Sendable, CaseIterable {
 
 extension Request: CustomStringConvertible, CustomDebugStringConvertible {
     /// Method and URL without what may be secret: no user info, query, parameter, header or body.
-    public var description: String { "\(method.rawValue) \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())" }
+    public var description: String { method.line(url) }
     public var debugDescription: String { description }
 }
 
@@ -155,4 +155,9 @@ extension Request: CustomReflectable {
         ]
         return Mirror(self, children: shown)
     }
+}
+
+extension HTTPRequest.Method {
+    /// The method before a URL without what may be secret.
+    func line(_ url: String) -> String { "\(rawValue) \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())" }
 }

@@ -29,6 +29,23 @@ import Testing
         #expect(dumped.contains("maps"))
     }
 
+    @Test func `does not show where what goes over the wire is looked at`() {
+        let url = "https://s3cret:s3cret@h/a?password=s3cret"
+        let body = Data("s3cret".utf8)
+        let request = TransportRequest(url: url, headers: [.authorization: "s3cret"], body: .bytes(body))
+        let response = TransportResponse(status: .ok, headers: [.setCookie: "a=s3cret"], body: BodyStream(body))
+        var (dumped, answered) = ("", "")
+        dump(request, to: &dumped)
+        dump(response, to: &answered)
+        let shown = [
+            "\(request)", String(reflecting: request), dumped, "\([request])", "\(response)",
+            String(reflecting: response), answered, "\([response])",
+        ]
+        #expect(shown.allSatisfy { !$0.contains("s3cret") && !$0.contains("115") }, "\(shown)")
+        #expect("\(request)" == "GET https://•••@h/a…" && "\(response)" == "HTTP/1.1 200")
+        #expect(dumped.contains("Authorization") && answered.contains("Set-Cookie"))
+    }
+
     @Test func `with a name is written by it`() throws {
         var request = Request("http://h/")
         request.credentials = [

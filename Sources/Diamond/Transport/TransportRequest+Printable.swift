@@ -1,0 +1,28 @@
+import HTTPTypes
+
+extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Method and URL without what may be secret: no user info, query, header or body.
+    public var description: String { method.line(url) }
+    public var debugDescription: String { description }
+
+    /// Names, without the values that may be secret.
+    public var customMirror: Mirror {
+        let shown: KeyValuePairs<String, Any> = [
+            "request": description, "headers": headers.map(\.name.rawName), "connectTimeout": connectTimeout as Any,
+            "timeout": timeout as Any, "needsNewConnection": needsNewConnection,
+        ]
+        return Mirror(self, children: shown)
+    }
+}
+
+extension TransportResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Version and status.
+    public var description: String { "\(version) \(status.code)" }
+    public var debugDescription: String { description }
+
+    /// Names, without the values that may be secret.
+    public var customMirror: Mirror {
+        let shown: KeyValuePairs<String, Any> = ["response": description, "headers": headers.map(\.name.rawName)]
+        return Mirror(self, children: shown)
+    }
+}
