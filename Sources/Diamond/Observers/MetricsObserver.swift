@@ -10,7 +10,7 @@ public import Metrics
 /// | `http.client.request.duration` | timer of attempts | method, server, lane, status class or error |
 /// | `diamond.request.duration` | timer of requests that ask a server, waits and repetitions included | the same |
 /// | `diamond.queue.duration` | timer of waits for a place on the wire | server, lane |
-/// | `diamond.retries` | counter | server, lane |
+/// | `diamond.retries` | counter of attempts behind the first, hedges included | server, lane |
 /// | `diamond.cache.hits` | counter | source |
 /// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
 /// | `diamond.queue.transitions` | counter of what was done to jobs | verb |
@@ -45,7 +45,8 @@ public final class MetricsObserver: ActivityObserver {
     }
 
     private func begin(_ interval: ActivityInterval) {
-        if interval.kind == .backoff { count("diamond.retries", place(of: interval)) }
+        // Not the waits before them: what is sent again at once has none.
+        if interval.kind == .attempt, interval.attempt ?? 1 > 1 { count("diamond.retries", place(of: interval)) }
         guard Self.timers[interval.kind] != nil else { return }
         let now = ContinuousClock.now
         state.withLock { $0.begins[interval.id] = now }
