@@ -153,14 +153,15 @@ struct ConnectionLife {
         return run
     }
 
-    /// Whether it is paused, and nothing has been sent of the run: then that is given up.
+    /// Whether it is paused, and nothing has been sent of the run, or all would be again: then that is given up.
     private mutating func isHeldBack() -> Bool {
         guard pauses > 0, outcome == nil else { return false }
         giveUpRun()
         return true
     }
 
-    /// Lets a run that has sent nothing yet go on to the wire; `false` where it is paused, or does not count any more.
+    /// Lets a run that has sent nothing yet, or is about to send it all again, go on to the wire; `false` where it is paused,
+    /// or does not count any more.
     mutating func begins(_ number: Int) -> Bool {
         phase == .started && number == run && isUnderWay && !isHeldBack()
     }

@@ -106,7 +106,10 @@ struct Exchange: Sendable {
                 record(decision, after: attempt)
                 try await refresh(&seat)
             }
+            // Whoever is paused waits in no line; and again, because it may have been paused in that.
+            try askToRepeat()
             if let end = try await retake(&seat) { return try finish(attempt, late: end) }
+            try askToRepeat()
             order.hear(.attempt(number))
         }
     }
@@ -203,6 +206,10 @@ struct Exchange: Sendable {
         let token = order.scope.begin(.backoff, attempt: number)
         defer { token.end() }
         guard await repetitions.sleep(delay) else { throw .cancelled }
+    }
+
+    private func askToRepeat() throws(ConnectionError) {
+        guard order.mayRepeat?() ?? true else { throw .parked }
     }
 
     /// Takes the place on the wire again.

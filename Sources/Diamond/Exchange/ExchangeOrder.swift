@@ -27,6 +27,8 @@ final class ExchangeOrder: Sendable {
     let pouring: Pouring?
     /// Asked before anything leaves; `nil` where nobody has to be.
     let gate: SendGate?
+    /// Asked before it is sent again: where it may not be, its run is given up. `nil` where nobody has to be.
+    let mayRepeat: (@Sendable () -> Bool)?
 
     init(
         request: TransportRequest,
@@ -42,12 +44,13 @@ final class ExchangeOrder: Sendable {
         isContinuable: Bool,
         keeper: (any PartialKeeping)?,
         pouring: Pouring?,
-        gate: SendGate? = nil
+        gate: SendGate? = nil,
+        mayRepeat: (@Sendable () -> Bool)? = nil
     ) {
         (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
         (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)
         (self.identity, self.rules, self.isForeign, self.isContinuable) = (identity, rules, isForeign, isContinuable)
-        (self.keeper, self.pouring, self.gate) = (keeper, pouring, gate)
+        (self.keeper, self.pouring, self.gate, self.mayRepeat) = (keeper, pouring, gate, mayRepeat)
     }
 
     /// How its request gets newer credentials.

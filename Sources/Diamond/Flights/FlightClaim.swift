@@ -4,7 +4,8 @@ import DiamondSQLite
 protocol FlightClaimant: AnyObject, Sendable {
     /// How urgent it is now.
     var priority: FlightPriority { get }
-    /// Whether a run that has sent nothing may go on to the wire; where not, that run is given up.
+    /// Whether a run that has sent nothing, or is about to send it all again, may go on to the wire; where not, that run is
+    /// given up.
     func begins(_ run: Int) -> Bool
     /// Whether a run may do what cannot be taken back; from then on no pause gives it up.
     func concludes(_ run: Int) -> Bool
@@ -67,6 +68,9 @@ final class FlightClaim: Sendable {
         }
         claimant.hear(event, of: run)
     }
+
+    /// Whether the run may go on to the wire: as ``FlightClaimant/begins(_:)``.
+    func begins() -> Bool { claimant.begins(run) }
 
     func concludes() -> Bool { claimant.concludes(run) }
 

@@ -120,8 +120,18 @@ extension Pipeline {
             isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
             keeper: keeper,
             pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) },
-            gate: passage.asker.gate
+            gate: passage.asker.gate,
+            mayRepeat: mayRepeat(passage)
         )
+    }
+
+    /// For a connection alone, and a method that is not safe: a pause ends the others at once, or leaves them to those who
+    /// share them. What a redirect has led to is not given up, because a run begins anew with what has led to it.
+    private func mayRepeat(_ passage: Passage) -> (@Sendable () -> Bool)? {
+        guard let claim = passage.asker.claim, !passage.wire.method.isSafe, !passage.marks.contains(.redirected) else {
+            return nil
+        }
+        return { claim.begins() }
     }
 
     /// The bytes of a body that are taken.

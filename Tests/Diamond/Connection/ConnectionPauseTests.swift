@@ -120,6 +120,90 @@ import Testing
         #expect(engine.activity.inFlight == 0)
     }
 
+    // MARK: Between two attempts
+
+    /// Answers what comes first to a URL as is said, and all else when it is let go.
+    private func transport(_ first: [String: Result<TransportResponse, TransportError>]) -> StubTransport {
+        let rest = Guarded(first)
+        return StubTransport { request throws(TransportError) in
+            guard let first = rest.withLock({ $0.removeValue(forKey: request.url) }) else {
+                return try await airport.transport.send(request)
+            }
+            return try first.get()
+        }
+    }
+
+    private static let refused = TransportError(.cannotConnect, "refused")
+
+    private func engine(_ transport: StubTransport, _ clock: TestClock, width: Int = 64) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.clock = clock
+        configuration.width = width
+        return Engine(configuration)
+    }
+
+    private func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.runner == nil } }
+
+    @Test(arguments: [false, true])
+    func `is not sent again before it goes on, though it must not be sent twice`(isInvited: Bool) async throws {
+        let invitation = TransportResponse.stub(status: 503, headers: [.retryAfter: "1"])
+        let transport = transport(["http://h/": isInvited ? .success(invitation) : .failure(Self.refused)])
+        let clock = TestClock()
+        let engine = engine(transport, clock)
+        let connection = engine.enqueue(Request("http://h/", method: .post))
+        await untilTrue { clock.sleeping.count == 1 }
+        connection.pause()
+        clock.advance(by: .seconds(2))
+        await untilTrue { isAtRest(connection) || transport.requests.count > 1 }
+        #expect(connection.isPaused && engine.lanes.running == 0)
+        try #require(transport.requests.count == 1)
+        connection.resume()
+        await flying("http://h/")
+        airport.land("http://h/")
+        #expect(try await connection.response.attempts.isEmpty)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func `gives the place back for which it was in line when it was paused`() async throws {
+        let (transport, clock) = (transport(["http://h/1": .failure(Self.refused)]), TestClock())
+        let engine = engine(transport, clock, width: 1)
+        let connection = engine.enqueue(Request("http://h/1", method: .post))
+        await untilTrue { clock.sleeping.count == 1 }
+        let other = engine.enqueue(Request("http://h/2"))
+        await flying("http://h/2")
+        clock.advance(by: .seconds(2))
+        await untilTrue { engine.lanes.waiting == 1 }
+        connection.pause()
+        airport.land("http://h/2")
+        _ = try await other.response
+        await untilTrue { isAtRest(connection) || transport.requests.count > 2 }
+        #expect(connection.isPaused && engine.lanes.running == 0)
+        try #require(transport.requests.count == 2)
+        connection.resume()
+        await flying("http://h/1")
+        airport.land("http://h/1")
+        _ = try await connection.response
+    }
+
+    @Test func `comes to its end behind a redirect, because what has led there may have acted`() async throws {
+        let redirect = TransportResponse.stub(status: 307, headers: [.location: "/new"])
+        let transport = transport(["http://h/old": .success(redirect), "http://h/new": .failure(Self.refused)])
+        let clock = TestClock()
+        let connection = engine(transport, clock).enqueue(Request("http://h/old", method: .post))
+        await untilTrue { clock.sleeping.count == 1 }
+        connection.pause()
+        clock.advance(by: .seconds(2))
+        await untilTrue { isAtRest(connection) || airport.flying == ["http://h/new"] }
+        try #require(airport.flying == ["http://h/new"])
+        airport.land("http://h/new")
+        await untilTrue { isAtRest(connection) }
+        #expect(connection.isPaused)
+        connection.resume()
+        #expect(try await connection.response.text == "http://h/new")
+        #expect(transport.requests.map(\.url) == ["http://h/old", "http://h/new", "http://h/new"])
+    }
+
     @Test func `with an idempotency key may be sent twice`() async throws {
         let engine = engine()
         var request = Request("http://h/", method: .post)

@@ -48,7 +48,7 @@ struct Passage: Sendable {
         let isOtherOrigin = wire.url.origin != last.wire.url.origin
         let isStripped = isOtherOrigin && last.wire.hasCredentials(rules)
         change {
-            $0.marks = last.marks.intersection(.ofAllHops)
+            $0.marks = last.marks.intersection(.ofAllHops).union(.redirected)
             if isOtherOrigin { $0.marks.insert(.foreign) }
             if isStripped { $0.marks.insert(.stripped) }
             $0.begin = last.begin ?? last.timeUp.value?.ownBegin ?? begin

@@ -17,6 +17,8 @@ struct PassageMarks: OptionSet, Sendable {
     static let wasAsked = PassageMarks(rawValue: 32)
     /// It is collected behind what went into a sink.
     static let behindSink = PassageMarks(rawValue: 64)
+    /// A redirect has led here.
+    static let redirected = PassageMarks(rawValue: 128)
 
     /// Those that stay over a redirect.
     static let ofAllHops: PassageMarks = [.foreign, .stripped]
