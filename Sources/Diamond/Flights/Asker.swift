@@ -59,7 +59,7 @@ struct Asker: Sendable {
     /// The same, for what is resolved.
     func resolved(at epoch: Int) -> Asker { changed { $0.resolvedAt = epoch } }
 
-    /// Of what goes on behind the answer: as urgent, and waited for by nobody.
+    /// Of what goes on behind the answer, or without the one who has asked: as urgent, and waited for by nobody.
     var behindAnswer: Asker {
         changed { [priority] in
             ($0.standingPriority, $0.claim, $0.sink) = (priority, nil, nil)

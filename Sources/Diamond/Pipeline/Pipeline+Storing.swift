@@ -58,10 +58,11 @@ extension Pipeline {
     }
 
     /// What the one who asks has against a response; looked at once for all questions to it. What goes into a sink is looked
-    /// at there.
+    /// at there. Whoever has left a flight that others are aboard of still says what is stored of it, but makes nothing of it.
     func refusal(of response: Response, _ passage: Passage) async -> ConnectionError? {
-        let asker = passage.asker
+        var asker = passage.asker
         guard asker.acceptance != nil, asker.sink == nil, !isFollowed(response, passage) else { return nil }
+        if asker.claim?.isDropped == true { asker = asker.behindAnswer }
         do throws(ConnectionError) { _ = try await taken(response, by: asker) } catch { return error }
         return nil
     }

@@ -164,7 +164,13 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
     }
 
     /// Runs connections of which the first opens the exchange that all share.
-    private func share(_ connections: [Connection], body: String) async throws -> (StubTransport, Engine) {
+    ///
+    /// - Parameter whenAboard: called when all share it, before it is answered.
+    private func share(
+        _ connections: [Connection],
+        body: String,
+        whenAboard: () async -> Void = {}
+    ) async throws -> (StubTransport, Engine) {
         let (gate, entered) = (Gate(), Gate())
         let transport = StubTransport { _ throws(TransportError) in
             entered.open()
@@ -181,6 +187,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         await entered.wait()
         for connection in connections.dropFirst() { engine.enqueue(connection) }
         await untilTrue { misses.withLock { $0 } == connections.count }
+        await whenAboard()
         gate.open()
         _ = observation
         return (transport, engine)
@@ -206,6 +213,22 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         #expect(try await plain.response.text == "{}")
         await #expect(throws: ConnectionError.self) { try await strict.response }
         #expect(try await engine.send(plain.request).source == (isFirst ? .network : .cache))
+    }
+
+    @Test(arguments: [false, true])
+    func `makes nothing of an answer that others wait for whom it has left, though it says what is stored of it`(
+        isPaused: Bool
+    ) async throws {
+        let first = CityConnection(Request("http://h/"))
+        let plain = Connection(Request("http://h/", headers: [.authorization: "Bearer 1"]))
+        let (_, engine) = try await share([first, plain], body: #"{"name":"Berlin"}"#) {
+            guard !isPaused else { return first.pause() }
+            first.cancel()
+            await untilTrue { first.isFinished }
+        }
+        _ = try await plain.response
+        #expect(first.asked == ["prepare", "validate network"] && first.city == nil)
+        #expect(try await engine.send(plain.request).source == .cache)
     }
 
     @Test func `is not decoded anew by what goes on behind a stale answer`() async throws {
