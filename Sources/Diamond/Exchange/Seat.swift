@@ -2,24 +2,19 @@
 struct Seat: ~Copyable {
     private let place: FlightPlace
     private let lanes: Lanes
-    private let priority: @Sendable () -> FlightPriority
+    private let waiter: any PlaceWaiter
     private var isTaken = true
     /// Whether it was not there at once.
     let wasAwaited: Bool
 
     /// Of a place that was entered.
     ///
-    /// - Parameter priority: how urgent it is at the time when it is waited for again.
-    init(
-        _ place: FlightPlace,
-        _ lanes: Lanes,
-        wasAwaited: Bool = false,
-        priority: @escaping @Sendable () -> FlightPriority
-    ) {
+    /// - Parameter waiter: whose it is, and who waits for it again.
+    init(_ place: FlightPlace, _ lanes: Lanes, wasAwaited: Bool = false, for waiter: any PlaceWaiter) {
         self.place = place
         self.lanes = lanes
         self.wasAwaited = wasAwaited
-        self.priority = priority
+        self.waiter = waiter
     }
 
     deinit { if isTaken { lanes.leave(place) } }
@@ -57,8 +52,8 @@ struct Seat: ~Copyable {
     ) async throws(ConnectionError) -> Bool {
         if !isTaken { isTaken = lanes.enterAtOnce(place) }
         guard !isTaken else { return true }
-        let enter = { @Sendable [place, lanes, priority = priority()] in
-            await lanes.enter(place, priority, in: scope, attempt: attempt)
+        let enter = { @Sendable [place, lanes, waiter] in
+            await lanes.enter(place, for: waiter, in: scope, attempt: attempt)
         }
         // A place that comes with the end of the time is there, to be given back as ever.
         var isLate = false

@@ -73,3 +73,7 @@ struct Asker: Sendable {
         return asker
     }
 }
+
+extension Asker: PlaceWaiter {
+    func wait(under number: SlotNumber?) { claim?.wait(under: number) }
+}

@@ -23,10 +23,13 @@ extension Flight {
     struct State {
         var phase = Phase.new
         var priority = FlightPriority.normal
-        var passengers: [Int: Aboard] = [:]
-        var count = 0
+        // Beside what is a byte, so that it takes no word of its own.
         /// Whether it is for its first passenger alone.
         var isPersonal = false
+        var passengers: [Int: Aboard] = [:]
+        var count = 0
+        /// Where it waits for its place again, between two attempts.
+        var line = Boxed<SlotNumber>.none
         /// When its task began, by the clock.
         var begin: Int64?
         /// Whether it has waited for its place.
@@ -95,7 +98,7 @@ extension Flight.State {
         guard priority > self.priority || count == 1 else { return nil }
         self.priority = priority
         if case .waiting(let number) = phase { return number }
-        return nil
+        return line.value
     }
 }
 

@@ -118,9 +118,6 @@ final class Flight: Sendable {
         if let number { lanes.change(number, to: priority) }
     }
 
-    /// That of the most urgent passenger.
-    private var priority: FlightPriority { state.withLock { $0.priority } }
-
     // MARK: The flight
 
     private func begin(_ priority: FlightPriority, isAtOnce: Bool) {
@@ -162,7 +159,7 @@ final class Flight: Sendable {
 
     private func fly() async {
         let wasAwaited = state.withLock { $0.wasAwaited }
-        var seat = Seat(place, lanes, wasAwaited: wasAwaited) { [self] in priority }
+        var seat = Seat(place, lanes, wasAwaited: wasAwaited, for: self)
         let outcome: Outcome
         do throws(ConnectionError) { outcome = .success(try await course(&seat, report)) } catch {
             outcome = .failure(error)
@@ -226,4 +223,11 @@ extension Flight: PlaceClaimant {
         }
         if !isWanted { lanes.leave(place) }
     }
+}
+
+extension Flight: PlaceWaiter {
+    /// That of the most urgent passenger.
+    var priority: FlightPriority { state.withLock { $0.priority } }
+
+    func wait(under number: SlotNumber?) { state.withLock { $0.line = Boxed(number) } }
 }

@@ -38,6 +38,10 @@ final class FlightClaim: Sendable {
         indirect case landed(Flight.Outcome, RequestKey)
         /// Taken; every further question of the run waits in its task, because what was sent is not sent again.
         case used
+        /// The same, and its task waits for a place.
+        indirect case usedInLine(SlotNumber)
+        /// The same, and its task waits for a flight.
+        indirect case usedAboard(Flight)
         /// Nobody wants it any more.
         case dropped
     }
@@ -47,7 +51,7 @@ final class FlightClaim: Sendable {
     let epoch: Int
     private let claimant: any FlightClaimant
     /// Which of the claimant's.
-    private let run: Int
+    let run: Int
     /// What the connection makes of what comes; `nil` where it takes it as it is.
     let acceptance: Acceptance?
 
@@ -116,7 +120,7 @@ final class FlightClaim: Sendable {
                 state = .used
                 return held == place ? (true, nil) : (nil, held)
             case .open: return (false, nil)
-            case .inLine, .aboard, .landed, .used, .dropped: return (nil, nil)
+            case .inLine, .aboard, .landed, .used, .usedInLine, .usedAboard, .dropped: return (nil, nil)
             }
         }
         if let other = known.1 { lanes.leave(other) }
@@ -129,7 +133,7 @@ final class FlightClaim: Sendable {
         state.withLock { state in
             switch state {
             case .open, .held: true
-            case .inLine, .aboard, .landed, .used, .dropped: false
+            case .inLine, .aboard, .landed, .used, .usedInLine, .usedAboard, .dropped: false
             }
         }
     }
@@ -147,7 +151,10 @@ final class FlightClaim: Sendable {
             state = number.map { .inLine($0) } ?? .used
             return (number == nil, number)
         }
-        if let number { lanes.count(number, scope()?.begin(.queue)) }
+        if let number {
+            lanes.count(number, scope()?.begin(.queue))
+            priority.keepUp(with: { claimant.priority }, tell: { lanes.change(number, to: $0) })
+        }
         return isThere
     }
 
@@ -159,13 +166,19 @@ final class FlightClaim: Sendable {
     /// - Returns: whether it has joined; `nil` where the run has to wait itself, `false` where the flight is over.
     func board(_ flight: Flight, for key: RequestKey, _ priority: FlightPriority) -> Bool? {
         // Under the lock: the flight may land before its number is noted.
-        state.withLock { state in
+        let isAboard = state.withLock { state -> Bool? in
             guard case .open = state else { return nil }
             let hear: Flight.Hear = { [claimant, run] in claimant.hear($0, of: run) }
             guard let number = flight.board(priority, hear: hear, tell: { [self] in land($0) }) else { return false }
             state = .aboard(flight, number, key)
             return true
         }
+        if isAboard == true { keepUp(flight, since: priority) }
+        return isAboard
+    }
+
+    private func keepUp(_ flight: Flight, since priority: FlightPriority) {
+        priority.keepUp(with: { claimant.priority }, tell: { flight.raise(to: $0) })
     }
 
     private func land(_ outcome: Flight.Outcome) {
@@ -196,11 +209,34 @@ final class FlightClaim: Sendable {
     /// Waits from now on with another priority, where it waits. Of a flight's passengers the most urgent counts.
     func change(to priority: FlightPriority, _ lanes: Lanes) {
         switch state.withLock({ $0 }) {
-        case .inLine(let number): lanes.change(number, to: priority)
-        case .aboard(let flight, _, _): flight.raise(to: priority)
+        case .inLine(let number), .usedInLine(let number): lanes.change(number, to: priority)
+        case .aboard(let flight, _, _), .usedAboard(let flight): flight.raise(to: priority)
         case .open, .held, .landed, .used, .dropped: break
         }
     }
+
+    /// The run's task waits for a place under a number from now on; `nil` when it waits for nothing any more.
+    func wait(under number: SlotNumber?) { wait(as: number.map { .usedInLine($0) } ?? .used) }
+
+    /// The run's task waits for a flight from now on.
+    ///
+    /// - Parameter priority: with which it has boarded.
+    func wait(aboard flight: Flight, since priority: FlightPriority) {
+        wait(as: .usedAboard(flight))
+        keepUp(flight, since: priority)
+    }
+
+    private func wait(as next: State) {
+        state.withLock { state in
+            switch state {
+            case .used, .usedInLine, .usedAboard: state = next
+            case .open, .inLine, .held, .aboard, .landed, .dropped: break
+            }
+        }
+    }
+
+    /// Whether nobody wants it any more: its run was given up, or has ended.
+    var isDropped: Bool { state.withLock { if case .dropped = $0 { true } else { false } } }
 
     /// Gives back what was not needed.
     ///
@@ -222,7 +258,7 @@ final class FlightClaim: Sendable {
         case .held(let place):
             lanes.leave(place)
             return false
-        case .open, .landed, .used, .dropped: return false
+        case .open, .landed, .used, .usedInLine, .usedAboard, .dropped: return false
         }
     }
 }

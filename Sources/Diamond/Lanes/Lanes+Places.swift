@@ -5,18 +5,23 @@ extension Lanes {
     /// Waits for a place, which ``leave(_:)`` gives back.
     ///
     /// - Parameters:
+    ///   - waiter: told where it waits, as long as it does.
     ///   - scope: what the wait is counted in; asked for only where there is one.
     ///   - attempt: the one that it is for.
     /// - Returns: `false` when the waiting task was canceled, and there is no place to give back.
     func enter(
         _ place: FlightPlace,
-        _ priority: FlightPriority = .normal,
+        for waiter: any PlaceWaiter,
         in scope: @autoclosure () -> ActivityScope? = nil,
         attempt: Int = 1
     ) async -> Bool {
+        let priority = waiter.priority
         let number = state.withLock { $0.beginOrWait(at: place, priority, for: .undecided) }
         guard let number else { return true }
         count(number, scope()?.begin(.queue, attempt: attempt))
+        waiter.wait(under: number)
+        defer { waiter.wait(under: nil) }
+        priority.keepUp(with: { waiter.priority }, tell: { change(number, to: $0) })
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in wait(number, waiter) }
         } onCancel: {

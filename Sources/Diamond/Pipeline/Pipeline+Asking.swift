@@ -69,8 +69,13 @@ extension Pipeline {
     }
 
     private func outcome(of flight: Flight, _ question: Question) async -> Flight.Outcome? {
-        let passage = question.passage
-        return await flight.outcome(passage.asker.priority, since: passage.begin) { countMiss(question) }
+        let (passage, asker) = (question.passage, question.passage.asker)
+        let priority = asker.priority
+        defer { asker.claim?.wait(under: nil) }
+        return await flight.outcome(priority, since: passage.begin) {
+            countMiss(question)
+            asker.claim?.wait(aboard: flight, since: priority)
+        }
     }
 
     /// - Returns: how long a flight is waited for that others may share, and what is told afterwards; `nil` where its own
@@ -111,19 +116,19 @@ extension Pipeline {
         let claim = asker.claim
         if let isThere = claim?.enter(place, asker.priority, lanes, in: passage.scope(in: activity)) {
             guard isThere else { throw .parked }
-            return Seat(place, lanes) { asker.priority }
+            return Seat(place, lanes, for: asker)
         }
-        if lanes.enterAtOnce(place) { return Seat(place, lanes) { asker.priority } }
+        if lanes.enterAtOnce(place) { return Seat(place, lanes, for: asker) }
         claim?.step(aside: true)
         defer { claim?.step(aside: false) }
         try await enter(passage)
-        return Seat(place, lanes, wasAwaited: true) { asker.priority }
+        return Seat(place, lanes, wasAwaited: true, for: asker)
     }
 
     /// Waits for a place, where a redirect has led here no longer than the time of the request.
     private func enter(_ passage: Passage) async throws(ConnectionError) {
-        let enter = { @Sendable [lanes, activity, priority = passage.asker.priority] in
-            await lanes.enter(passage.place, priority, in: passage.scope(in: activity))
+        let enter = { @Sendable [lanes, activity] in
+            await lanes.enter(passage.place, for: passage.asker, in: passage.scope(in: activity))
         }
         var (isThere, isLate) = (false, false)
         if let rest = try rest(of: passage) {

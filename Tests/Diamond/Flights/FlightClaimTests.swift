@@ -8,8 +8,25 @@ import Testing
     private let place = FlightPlace(lane: .default, origin: "http://h")
     private let clock = ExchangeClock(ContinuousClock())
 
-    private func claim(run: @escaping @Sendable () -> Bool = { true }) -> FlightClaim {
-        FlightClaim(of: Claimant(run: run), 1)
+    private func claim(
+        _ priority: FlightPriority = .normal,
+        run: @escaping @Sendable () -> Bool = { true }
+    ) -> FlightClaim {
+        FlightClaim(of: Claimant(priority, run: run), 1)
+    }
+
+    @Test func `waits as urgently as it has become when it took its place in line`() {
+        let (first, admitted) = (claim(), Guarded<[String]>([]))
+        #expect(first.enter(place, .normal, lanes) == true)
+        for (name, priority) in [("normal", FlightPriority.normal), ("high", .high)] {
+            let claim = claim(priority) {
+                admitted.withLock { $0.append(name) }
+                return true
+            }
+            #expect(claim.enter(place, .normal, lanes) == false)
+        }
+        lanes.leave(place)
+        #expect(admitted.withLock { $0 } == ["high"])
     }
 
     @Test func `that is dropped while its place is on the way was waiting, and gives the place back`() {
@@ -46,11 +63,13 @@ import Testing
 }
 
 private final class Claimant: FlightClaimant {
+    let priority: FlightPriority
     private let run: @Sendable () -> Bool
 
-    init(run: @escaping @Sendable () -> Bool) { self.run = run }
+    init(_ priority: FlightPriority, run: @escaping @Sendable () -> Bool) {
+        (self.priority, self.run) = (priority, run)
+    }
 
-    var priority: FlightPriority { .normal }
     func begins(_ run: Int) -> Bool { true }
     func concludes(_ run: Int) -> Bool { true }
     func records(_ run: Int) -> Bool { true }

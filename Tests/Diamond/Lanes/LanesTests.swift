@@ -45,6 +45,49 @@ import Testing
         #expect(engine.lanes.running == 0)
     }
 
+    @Test(
+        arguments: [Request("http://h/1"), Request("http://h/1", cache: .noStore)],
+        [(503, "http://h/1"), (302, "http://h/4")])
+    func `go on with what becomes urgent in line, also between two attempts and behind a redirect`(
+        request: Request,
+        answer: (status: Int, next: String)
+    ) async throws {
+        let (gate, isFirst, clock) = (Gate(), Guarded(true), TestClock())
+        let transport = StubTransport { request throws(TransportError) in
+            let isFirst = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            guard isFirst else { return try await airport.transport.send(request) }
+            await gate.wait()
+            return .stub(status: answer.status, headers: [.location: "/4"])
+        }
+        var configuration = Engine.Configuration(store: temporary.store)
+        (configuration.transport, configuration.clock, configuration.width) = (transport, clock, 1)
+        let engine = Engine(configuration)
+        var connections = [engine.enqueue(request)]
+        await untilTrue { transport.requests.count == 1 }
+        for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
+            connections.append(engine.enqueue(Request(url)))
+            await untilTrue { engine.lanes.waiting == index + 1 }
+        }
+        gate.open()
+        await flying(["http://h/2"])
+        await untilTrue {
+            clock.advance(by: .seconds(1))
+            return engine.lanes.waiting == 2
+        }
+        connections[0].queuePriority = .high
+        airport.land("http://h/2")
+        await untilTrue { transport.requests.count == 3 }
+        try #require(transport.requests[2].url == answer.next)
+        for url in [answer.next, "http://h/3"] {
+            await flying([url])
+            airport.land(url)
+        }
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+    }
+
     @Test func `go on with the more urgent first`() async throws {
         let engine = engine(width: 1)
         let first = engine.enqueue(Request("http://h/0"))
