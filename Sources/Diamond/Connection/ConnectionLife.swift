@@ -68,7 +68,8 @@ struct ConnectionLife {
         case .finished: return .finished(outcome.map(\.ending) ?? .cancelled)
         case .ready: return pauses > 0 ? .paused : .ready
         case .started:
-            if pauses > 0, outcome == nil { return .paused }
+            // Until its end, also where it has been canceled: it goes on no more.
+            if pauses > 0 { return .paused }
             return waitsUntil.map { .waiting(until: $0) } ?? .executing(attempt: attempt)
         }
     }
@@ -136,9 +137,9 @@ struct ConnectionLife {
     }
 
     mutating func resume() -> Action {
-        guard pauses > 0 else { return .nothing }
+        guard pauses > 0, outcome == nil else { return .nothing }
         pauses -= 1
-        guard pauses == 0, phase == .started, outcome == nil else { return .nothing }
+        guard pauses == 0, phase == .started else { return .nothing }
         if let held = held.value {
             outcome = held
             return finish()

@@ -204,6 +204,21 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/old", "http://h/new", "http://h/new"])
     }
 
+    // MARK: Else
+
+    @Test(arguments: [HTTPRequest.Method.get, .post])
+    func `is told as paused until a cancel has ended it`(method: HTTPRequest.Method) async {
+        let connection = engine().enqueue(Request("http://h/", method: method))
+        await flying("http://h/")
+        connection.pause()
+        let states = connection.states
+        connection.cancel()
+        connection.resume()
+        var told: [ConnectionState] = []
+        for await state in states { told.append(state) }
+        #expect(told == [.paused, .finished(.cancelled)])
+    }
+
     @Test func `with an idempotency key may be sent twice`() async throws {
         let engine = engine()
         var request = Request("http://h/", method: .post)
