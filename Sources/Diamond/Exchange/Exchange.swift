@@ -93,8 +93,8 @@ struct Exchange: Sendable {
     }
 
     private mutating func pursue(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
+        var attempt = try await attempt(seat)
         while true {
-            let attempt = try await attempt(seat)
             guard !attempt.isGood else { return try finish(attempt) }
             let decision = decision(after: attempt)
             switch decision {
@@ -108,14 +108,22 @@ struct Exchange: Sendable {
             }
             // Whoever is paused waits in no line; and again, because it may have been paused in that.
             try askToRepeat()
-            if let end = try await retake(&seat) { return try finish(attempt, late: end) }
+            if let end = try await retake(&seat) { return try finish(attempt, insteadOfNext: .outOfTime(end)) }
             try askToRepeat()
             order.hear(.attempt(number))
+            do throws(ConnectionError) { attempt = try await self.attempt(seat) } catch {
+                // Others have opened the circuit meanwhile.
+                guard error.code == .circuitOpen else { throw error }
+                return try finish(attempt, insteadOfNext: .circuitOpen)
+            }
         }
     }
 
-    private mutating func finish(_ attempt: ExchangeAttempt, late end: Duration) throws(ConnectionError) -> Arrival {
-        history.giveUp(.outOfTime(end))
+    private mutating func finish(
+        _ attempt: ExchangeAttempt,
+        insteadOfNext reason: RetryReason
+    ) throws(ConnectionError) -> Arrival {
+        history.giveUp(reason)
         return try attempt.arrival(after: history.attempts)
     }
 

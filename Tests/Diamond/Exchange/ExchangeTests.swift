@@ -283,6 +283,21 @@ import Testing
         #expect(await caught { try await engine.send(Request("http://h/")) }?.code == .cannotConnect)
     }
 
+    @Test func `tells what came of it last where others open the circuit while it waits`() async throws {
+        let transport = transport(.success(503))
+        let engine = engine(transport) { $0.circuit = CircuitPolicy(minimumCalls: 2) }
+        let task = Task { try await engine.send(Request("http://h/1")) }
+        await untilTrue { [clock] in clock.sleeping == [.milliseconds(25)] }
+        var other = Request("http://h/2")
+        other.retry = .never
+        #expect(try await engine.send(other).status == .serviceUnavailable)
+        clock.advance(by: .milliseconds(25))
+        let response = try await task.value
+        #expect(response.status == .serviceUnavailable && response.text == "body")
+        #expect(response.attempts.map(\.reason?.code) == [.circuitOpen] && response.attempts[0].delay == nil)
+        #expect(transport.requests.count == 2)
+    }
+
     @Test func `goes by the policy of the request, through redirects too`() async throws {
         let transport = StubTransport { request throws(TransportError) in
             request.url == "http://h/" ? .stub(status: 302, headers: [.location: "/b"]) : .stub(status: 503)
