@@ -8,15 +8,19 @@ extension Connection {
     ///
     /// - Parameter pipeline: knows how long that may take.
     func preparedRequest(_ claim: FlightClaim, for pipeline: Pipeline) async throws(ConnectionError) -> Request {
+        guard !isPlain else { return try handedRequest() }
+        if let prepared = core.withLock({ $0.isPrepared ? $0.handed.value : nil }) { return prepared }
         let request = try handedRequest()
-        guard !isPlain, !core.withLock({ $0.isPrepared }) else { return request }
         // What it waits for may be a connection of this engine.
         claim.step(aside: true)
         defer { claim.step(aside: false) }
         let prepared = try await pipeline.timeLeft(of: request).value { [self] () async throws(ConnectionError) in
             try await self.prepared(request)
         }
-        core.withLock { ($0.handed, $0.isPrepared) = (.some(prepared), true) }
+        // Code that does not obey its cancellation may come back when the next run has its own.
+        core.withLock { core in
+            if core.life.wants(claim.run) { (core.handed, core.isPrepared) = (.some(prepared), true) }
+        }
         return prepared
     }
 

@@ -204,6 +204,49 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/old", "http://h/new", "http://h/new"])
     }
 
+    // MARK: Prepared late
+
+    /// Signs with the number of the call, and waits each time until the test says so, whether it is canceled or not.
+    private final class Signed: Connection, @unchecked Sendable {
+        let calls = Guarded(0)
+        let gates = [Gate(), Gate()]
+
+        override func prepare(_ request: inout Request) async throws {
+            let call = calls.withLock { calls in
+                defer { calls += 1 }
+                return calls
+            }
+            await gates[call].wait()
+            request.headers[.authorization] = "\(call)"
+        }
+    }
+
+    private struct Weak { weak var claim: FlightClaim? }
+
+    @Test func `is sent as its last run has prepared it, however late the one before comes back`() async throws {
+        let transport = airport.transport
+        let engine = engine(transport, TestClock(), width: 1)
+        let other = engine.enqueue(Request("http://h/2"))
+        await flying("http://h/2")
+        let connection = Signed(Request("http://h/1", cache: .noStore))
+        engine.enqueue(connection)
+        await untilTrue { connection.calls.withLock { $0 } == 1 }
+        let first = Weak(claim: connection.core.withLock { $0.claim })
+        connection.pause()
+        connection.resume()
+        await untilTrue { connection.calls.withLock { $0 } == 2 }
+        connection.gates[1].open()
+        await untilTrue { engine.lanes.waiting == 1 }
+        connection.gates[0].open()
+        await untilTrue { first.claim == nil }
+        airport.land("http://h/2")
+        _ = try await other.response
+        await flying("http://h/1")
+        airport.land("http://h/1")
+        _ = try await connection.response
+        #expect(transport.requests.map { $0.headers[.authorization] } == [nil, "1"])
+    }
+
     // MARK: Else
 
     @Test(arguments: [HTTPRequest.Method.get, .post])

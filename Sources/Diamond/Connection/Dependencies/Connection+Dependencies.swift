@@ -54,7 +54,8 @@ extension Connection {
                 throw error.code == .dependencyFailed ? error : ConnectionError(failed: dependency, error)
             }
         }
-        core.withLock { [request] in $0.handed = .some(request) }
+        // A run that a pause has ended comes late with it, perhaps.
+        core.withLock { [request] core in if !core.isPrepared { core.handed = .some(request) } }
         return request
     }
 
