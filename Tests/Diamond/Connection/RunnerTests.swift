@@ -1,4 +1,7 @@
+import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
+import HTTPTypes
 import Testing
 
 @testable import Diamond
@@ -16,5 +19,29 @@ import Testing
         #expect(!runner.isSpent)
         runner.cancel(second)
         #expect(runner.isSpent)
+    }
+
+    @Test func `that parks late leaves the end to the one who goes on, whoever cancels meanwhile`() async throws {
+        let gates = ["http://h/1": Gate(), "http://h/2": Gate()]
+        let transport = StubTransport { request throws(TransportError) in
+            await gates[request.url]?.wait()
+            return .stub()
+        }
+        var configuration = Engine.Configuration(store: nil)
+        (configuration.transport, configuration.width) = (transport, 1)
+        let engine = Engine(configuration)
+        let first = engine.enqueue(Request("http://h/1", method: .post))
+        await untilTrue { transport.requests.count == 1 }
+        let connection = engine.enqueue(Request("http://h/2", method: .post))
+        await untilTrue { engine.lanes.waiting == 1 && connection.core.withLock { $0.runner == nil } }
+        let (run, claim) = connection.core.withLock { ($0.life.run, $0.claim) }
+        gates["http://h/1"]?.open()
+        _ = try await first.response
+        await untilTrue { transport.requests.count == 2 }
+        connection.cancel()
+        connection.park(run, try #require(claim), Runner(Crew(lanes: engine.lanes)))
+        #expect(!connection.isFinished)
+        gates["http://h/2"]?.open()
+        await untilTrue { connection.isFinished }
     }
 }

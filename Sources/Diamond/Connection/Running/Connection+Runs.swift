@@ -119,15 +119,15 @@ extension Connection {
     }
 
     /// Waits without a task.
-    private func park(_ run: Int, _ claim: FlightClaim, _ runner: Runner) {
+    func park(_ run: Int, _ claim: FlightClaim, _ runner: Runner) {
         forget(runner)
         // Canceled or paused before this, it found a runner that had it no more.
         let (isWanted, isCanceled, lanes) = core.withLock { core in
             (core.life.wants(run), core.life.outcome != nil, core.home?.lanes)
         }
-        guard !isWanted else { return }
-        if let lanes { claim.drop(lanes) }
-        if isCanceled { arrive(.failure(.cancelled)) }
+        // What does not wait any more is with another runner by now, who brings it to its end.
+        guard !isWanted, let lanes, claim.drop(lanes), isCanceled else { return }
+        arrive(.failure(.cancelled))
     }
 
     private func forget(_ runner: Runner) {
