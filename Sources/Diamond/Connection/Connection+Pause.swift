@@ -17,7 +17,8 @@ extension Connection {
     /// Pauses nest: each wants a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it holds
     /// up those behind it. Without effect once it has finished.
     public func pause() {
-        let isRepeatable = (core.withLock { $0.handed.value } ?? request).isRepeatable
+        let (handed, policy) = core.withLock { ($0.handed.value, $0.home?.pipeline.retry) }
+        let isRepeatable = (handed ?? request).isRepeatable(by: policy ?? .default)
         let isWithdrawn = !isRepeatable && isWithdrawnFromLine()
         perform(announcing: false) { $0.pause(isRepeatable: isRepeatable, isWithdrawn: isWithdrawn) }
         // Canceled just after it was withdrawn, it would wait for nothing.
@@ -49,7 +50,9 @@ extension Connection {
 
 extension Request {
     /// Whether a second arrival does no harm.
-    fileprivate var isRepeatable: Bool {
-        RetryableRequest(method, headers: headers).isRepeatable(by: retry ?? .default)
+    ///
+    /// - Parameter policy: that of the engine, where the request has none.
+    fileprivate func isRepeatable(by policy: RetryPolicy) -> Bool {
+        RetryableRequest(method, headers: headers).isRepeatable(by: retry ?? policy)
     }
 }

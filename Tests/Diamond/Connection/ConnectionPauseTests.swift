@@ -204,6 +204,21 @@ import Testing
         #expect(transport.requests.map(\.url) == ["http://h/old", "http://h/new", "http://h/new"])
     }
 
+    @Test func `may be sent twice where the engine's policy says so`() async throws {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = airport.transport
+        configuration.retry.retriesUnsafeMethods = true
+        let connection = Engine(configuration).enqueue(Request("http://h/", method: .post))
+        await flying("http://h/")
+        connection.pause()
+        try #require(isAtRest(connection))
+        await flying()
+        connection.resume()
+        await flying("http://h/")
+        airport.land("http://h/")
+        _ = try await connection.response
+    }
+
     // MARK: Prepared late
 
     /// Signs with the number of the call, and waits each time until the test says so, whether it is canceled or not.
