@@ -100,7 +100,7 @@ extension Connection.Core {
         return waiters
     }
 
-    fileprivate mutating func takeCallbacks() -> [ConnectionCallbacks.Callback] {
+    mutating func takeCallbacks() -> [ConnectionCallbacks.Callback] {
         life.isSettled ? callbacks.take() : []
     }
 

@@ -39,6 +39,23 @@ import Testing
         #expect(calls.withLock { $0 } == 0)
     }
 
+    @Test func `comes in the order in which it was added, also what is added while another is handed over`() async {
+        let connection = engine.connection(for: Request("http://h/"))
+        let (calls, last) = (Guarded<[String]>([]), Gate())
+        let serial = CallbackExecutor.queue(DispatchQueue(label: "serial"))
+        // The second one has been taken by then, to be handed over after this.
+        let adding = CallbackExecutor { callback in
+            connection.onResult(on: serial) { _ in calls.withLock { $0.append("third") } }
+            DispatchQueue.global().async(execute: callback)
+        }
+        connection.onResult(on: adding) { _ in }
+        connection.onResult(on: serial) { _ in calls.withLock { $0.append("second") } }
+        connection.afterCallbacks { _ in last.open() }
+        engine.enqueue(connection)
+        await last.wait()
+        #expect(calls.withLock { $0 } == ["second", "third"])
+    }
+
     @Test func `is told of a cancel at once where nobody has begun to run it, else when it has finished`() async {
         let (alone, held) = (
             engine.connection(for: Request("http://h/1")), engine.connection(for: Request("http://h/2"))

@@ -24,8 +24,11 @@ extension Connection {
         _ callback: @escaping @Sendable (Result<Response, ConnectionError>) -> Void
     ) -> Self {
         let callback = ConnectionCallbacks.Callback(executor: executor, call: callback)
-        let isDue = core.withLock { $0.callbacks.add(callback, isDue: $0.life.isSettled) }
-        if isDue { handOver([callback]) }
+        let due = core.withLock { core in
+            core.callbacks.add(callback)
+            return core.takeCallbacks()
+        }
+        handOver(due)
         return self
     }
 
@@ -49,11 +52,15 @@ extension Connection {
         let (outcome, maker) = core.withLock { ($0.life.outcome, $0.maker) }
         guard let outcome else { return }
         let standard = maker?.callbackExecutor ?? .platform
-        for callback in callbacks {
-            (callback.executor ?? standard).call { [self] in
-                callback.call(outcome)
-                hasReturned()
+        var next = callbacks
+        while !next.isEmpty {
+            for callback in next {
+                (callback.executor ?? standard).call { [self] in
+                    callback.call(outcome)
+                    hasReturned()
+                }
             }
+            next = core.withLock { $0.callbacks.takeNext() }
         }
     }
 

@@ -17,6 +17,9 @@ struct ConnectionCallbacks {
     private var followers: [Follower] = []
     /// Callbacks and blocks that have been handed over, and have not returned.
     private var running = 0
+    /// Whether somebody hands callbacks over: by one thread at a time, and what comes meanwhile is left to that one, or it
+    /// could be there first.
+    private var isHandingOver = false
     /// Whether no other will be handed over before the connection is run after all.
     private var isClosed = false
     /// Whether all have returned.
@@ -24,21 +27,24 @@ struct ConnectionCallbacks {
 
     // MARK: Callbacks
 
-    /// - Returns: whether it is to be handed over now.
-    mutating func add(_ callback: Callback, isDue: Bool) -> Bool {
-        if isDue { running += 1 } else { callbacks.append(callback) }
-        return isDue
-    }
+    mutating func add(_ callback: Callback) { callbacks.append(callback) }
 
-    /// - Returns: those to be handed over now, because the result is known.
-    mutating func take() -> [Callback] {
+    /// The result is known.
+    ///
+    /// - Returns: those to be handed over now; ``takeNext()`` follows where there are some.
+    mutating func take() -> [Callback] { isHandingOver ? [] : takeNext() }
+
+    /// - Returns: those that have come meanwhile; where there are none, nobody hands over any more.
+    mutating func takeNext() -> [Callback] {
+        isHandingOver = !callbacks.isEmpty
         running += callbacks.count
         defer { callbacks = [] }
         return callbacks
     }
 
-    /// - Returns: what nobody will call; let go of it outside of the lock.
+    /// - Returns: what nobody will call; let go of it outside of the lock. Not what is about to be handed over.
     mutating func drop() -> [Callback] {
+        guard !isHandingOver else { return [] }
         defer { callbacks = [] }
         return callbacks
     }
@@ -76,7 +82,7 @@ struct ConnectionCallbacks {
     }
 
     private mutating func end() -> [Follower] {
-        guard isClosed, running == 0 else { return [] }
+        guard isClosed, running == 0, callbacks.isEmpty else { return [] }
         isOver = true
         defer { followers = [] }
         return followers
