@@ -85,10 +85,7 @@ extension Connection {
 
     /// Nothing more will be told: the connection has finished, or is freed before it was run.
     func endObservers() {
-        let (observers, watch) = core.withLock { core in
-            defer { core.observers = [:] }
-            return (core.observers.values, core.watch)
-        }
+        let (observers, watch) = core.withLock { ($0.observers.takeAll(), $0.watch) }
         for observer in observers { observer.finish() }
         watch?.close()
     }
@@ -105,7 +102,5 @@ extension Connection.Core {
     }
 
     /// Tells the observers where the connection stands; yielding never calls out.
-    func announce() {
-        for observer in observers.values { observer.yield(life.state) }
-    }
+    func announce() { observers.yield(life.state) }
 }

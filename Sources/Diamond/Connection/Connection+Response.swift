@@ -35,13 +35,11 @@ extension Connection {
             let number = core.withLock { core -> Int? in
                 continuation.yield(core.life.state)
                 guard !core.life.isFinished else { return nil }
-                core.nextObserver += 1
-                core.observers[core.nextObserver] = continuation
-                return core.nextObserver
+                return core.observers.add(continuation)
             }
             guard let number else { return continuation.finish() }
             continuation.onTermination = { [weak self] _ in
-                _ = self?.core.withLock { $0.observers.removeValue(forKey: number) }
+                _ = self?.core.withLock { $0.observers.remove(number) }
             }
         }
     }

@@ -37,8 +37,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// What a run has received that a pause has ended, and that is not in the store.
         var box: PartialBox?
         var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
-        var observers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
-        var nextObserver = 0
+        var observers = StreamObservers<ConnectionState>()
         var callbacks = ConnectionCallbacks()
         /// What makes it one of a typed call.
         var acceptance: Acceptance?
@@ -55,7 +54,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var membership: SlotNumber?
         var isMember: Bool { membership != nil }
         /// Why it cannot be run.
-        var fault = Boxed<ConnectionError>.none
+        var fault: ConnectionError?
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
         var handed = Boxed<Request>.none
         /// The job of a request that is kept, until the connection has finished.

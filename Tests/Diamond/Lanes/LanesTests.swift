@@ -73,10 +73,11 @@ import Testing
         }
         gate.open()
         await flying(["http://h/2"])
-        await untilTrue {
+        if answer.status == 503 {
+            await untilTrue { clock.sleeping.count == 1 }
             clock.advance(by: .seconds(1))
-            return engine.lanes.waiting == 2
         }
+        await untilTrue { engine.lanes.waiting == 2 }
         connections[0].queuePriority = .high
         airport.land("http://h/2")
         await untilTrue { transport.requests.count == 3 }

@@ -37,7 +37,7 @@ extension Connection {
 
     /// The request with what the responses of its dependencies have brought.
     func handedRequest() throws(ConnectionError) -> Request {
-        let (handed, fault) = core.withLock { ($0.handed, $0.fault.value) }
+        let (handed, fault) = core.withLock { ($0.handed, $0.fault) }
         if let handed = handed.value { return handed }
         if let fault { throw fault }
         let dependencies = DependencyGraph.dependencies(of: self)
@@ -69,7 +69,7 @@ extension Connection {
     /// Fails with the cycle when it is run.
     func fail(with cycle: [String]) {
         let fault = ConnectionError(dependencyCycle: cycle)
-        core.withLock { $0.fault = .some(fault) }
+        core.withLock { $0.fault = fault }
     }
 
     var outcome: ConnectionLife.Outcome? { core.withLock { $0.life.outcome } }

@@ -9,8 +9,7 @@ final class TransferWatch: Sendable {
     fileprivate struct State {
         var meter: TransferMeter?
         var progress = TransferProgress()
-        var observers: [Int: AsyncStream<TransferProgress>.Continuation] = [:]
-        var nextObserver = 0
+        var observers = StreamObservers<TransferProgress>()
         var isOver = false
         var foundationProgress: Progress?
         /// Whether what Foundation was told last is not the last.
@@ -43,7 +42,7 @@ final class TransferWatch: Sendable {
                 return false
             }
             state.progress = progress
-            for observer in state.observers.values { observer.yield(progress) }
+            state.observers.yield(progress)
             return state.announce()
         }
         if mustTell { tell() }
@@ -53,8 +52,8 @@ final class TransferWatch: Sendable {
     func close() {
         look()
         let (observers, mustTell) = state.withLock { state in
-            defer { (state.observers, state.meter, state.isOver) = ([:], nil, true) }
-            return (state.observers.values, state.isOver ? false : state.announce())
+            defer { (state.meter, state.isOver) = (nil, true) }
+            return (state.observers.takeAll(), state.isOver ? false : state.announce())
         }
         for observer in observers { observer.finish() }
         if mustTell { tell() }
@@ -66,7 +65,7 @@ final class TransferWatch: Sendable {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             guard let number = add(continuation) else { return continuation.finish() }
             continuation.onTermination = { [weak self] _ in
-                _ = self?.state.withLock { $0.observers.removeValue(forKey: number) }
+                _ = self?.state.withLock { $0.observers.remove(number) }
             }
         }
     }
@@ -76,9 +75,7 @@ final class TransferWatch: Sendable {
         state.withLock { state in
             observer.yield(state.progress)
             guard !state.isOver else { return nil }
-            state.nextObserver += 1
-            state.observers[state.nextObserver] = observer
-            return state.nextObserver
+            return state.observers.add(observer)
         }
     }
 

@@ -305,8 +305,8 @@ import Testing
                     let isCycle = awaits(two, one)
                     connections[one].addDependency(connections[two])
                     let fault = connections[one].core.withLock { core in
-                        defer { core.fault = .none }
-                        return core.fault.value
+                        defer { core.fault = nil }
+                        return core.fault
                     }
                     #expect((fault?.code == .dependencyCycle) == isCycle, "DIAMOND_SEED=\(Effort.seed)")
                     if !isCycle { edges[one].insert(two) }

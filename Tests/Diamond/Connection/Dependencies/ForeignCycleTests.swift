@@ -310,12 +310,12 @@ import Testing
 }
 
 extension Connection {
-    fileprivate var fault: ConnectionError? { core.withLock { $0.fault.value } }
+    fileprivate var fault: ConnectionError? { core.withLock { $0.fault } }
 
     fileprivate func takeFault() -> ConnectionError? {
         core.withLock { core in
-            defer { core.fault = .none }
-            return core.fault.value
+            defer { core.fault = nil }
+            return core.fault
         }
     }
 }
