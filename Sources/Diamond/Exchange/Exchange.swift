@@ -217,7 +217,7 @@ struct Exchange: Sendable {
     }
 
     private func askToRepeat() throws(ConnectionError) {
-        guard order.mayRepeat?() ?? true else { throw .parked }
+        guard order.mayRepeat?(history.attempts) ?? true else { throw .parked }
     }
 
     /// Takes the place on the wire again.

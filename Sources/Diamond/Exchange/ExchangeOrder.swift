@@ -27,8 +27,9 @@ final class ExchangeOrder: Sendable {
     let pouring: Pouring?
     /// Asked before anything leaves; `nil` where nobody has to be.
     let gate: SendGate?
-    /// Asked before it is sent again: where it may not be, its run is given up. `nil` where nobody has to be.
-    let mayRepeat: (@Sendable () -> Bool)?
+    /// Asked before it is sent again, with the attempts before: where it may not be, its run is given up. `nil` where nobody
+    /// has to be.
+    let mayRepeat: (@Sendable ([Attempt]) -> Bool)?
 
     init(
         request: TransportRequest,
@@ -45,7 +46,7 @@ final class ExchangeOrder: Sendable {
         keeper: (any PartialKeeping)?,
         pouring: Pouring?,
         gate: SendGate? = nil,
-        mayRepeat: (@Sendable () -> Bool)? = nil
+        mayRepeat: (@Sendable ([Attempt]) -> Bool)? = nil
     ) {
         (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
         (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)

@@ -746,6 +746,33 @@ import Testing
         #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
     }
 
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `what was paused between two attempts of which none has left is sent again`(
+        mode: ReplayPolicy.Mode
+    ) async throws {
+        let engine = engine { $0.draw = { 0.5 } }
+        serve(Self.refused)
+        var request = note(ReplayPolicy(mode, keyLifetime: nil))
+        request.retry = .default
+        let connection = engine.enqueue(request)
+        // Who looks for holds sleeps for a second by the same clock.
+        let isWaiting = { @Sendable [clock] in clock.sleeping.first.map { $0 < .seconds(1) } ?? false }
+        await untilTrue { isWaiting() }
+        connection.pause()
+        clock.advance(by: .seconds(2))
+        await untilTrue { connection.core.withLock { $0.runner == nil } }
+        #expect(connection.isPaused && transport.requests.count == 1)
+        connection.resume()
+        await untilTrue { [clock] in
+            if isWaiting() { clock.advance(by: .seconds(2)) }
+            return connection.isFinished
+        }
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        let id = try #require(error?.jobID)
+        let job = try engine.queue().job(id)
+        #expect(job?.state == .waiting && job?.unknownSince == nil)
+    }
+
     // MARK: On failure
 
     @Test func `what fails is kept, with the key of its first attempt`() async throws {

@@ -137,6 +137,14 @@ final class ReplayTicket: Sendable {
     /// A run begins. What has left in one before was cut off by a pause.
     func beginRun() { state.withLock { $0.unknownAt = $0.sentAt } }
 
+    /// A run is given up between two exchanges, and none of those before was processed.
+    func takeBack(_ count: Int) {
+        state.withLock { state in
+            state.exchanges -= count
+            state.sentAt = state.unknownAt
+        }
+    }
+
     /// When something of it may have been processed unseen before this run.
     var unknownAt: Int64? { state.withLock { $0.unknownAt } }
 
