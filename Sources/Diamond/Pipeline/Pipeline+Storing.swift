@@ -96,16 +96,14 @@ extension Pipeline {
         )
     }
 
-    /// Which headers tell requests apart by their keys: none that an interceptor has changed, not `Cookie` where a jar adds it
-    /// or an identity takes its place, and with a key of the app's own credentials alone. That an identity takes the place
-    /// of `Authorization` is what it is for.
+    /// Which headers tell requests apart by their keys: none that an interceptor has changed, and not `Cookie` where a jar adds
+    /// it or an identity takes its place. That an identity takes the place of `Authorization` is what it is for, and for
+    /// what a key of the app's own leaves out the app answers.
     private func isSelecting(_ passage: Passage, _ adapted: Set<String>) -> (String) -> Bool {
         let (request, rules) = (passage.wire, environment.rules.adding(passage.wire))
         let hasCookieKey = request.identity == nil && (wire.cookies == nil || request.headers[.cookie] != nil)
-        let hasOwnKey = request.cacheKey != nil
         return { name in
             rules.isSelecting(name) && !adapted.contains(name) && (name != "cookie" || hasCookieKey)
-                && (!hasOwnKey || rules.isCredential(name))
         }
     }
 

@@ -36,8 +36,8 @@ public struct Request: Hashable, Sendable {
     /// engine's ``CredentialProvider``.
     public var identity: String? { didSet { forget() } }
     /// Takes the place of method, URL, parameters, headers and body in what identifies the request; credentials and
-    /// identity still separate. An unsafe request that has it invalidates what a GET with the same finds. An answer that
-    /// varies by another header is not stored: the key does not tell what it said.
+    /// identity still separate. Requests that are answered otherwise want other keys: where an answer varies by a header
+    /// (`Vary`), the key has to tell what that says. An unsafe request that has it erases what a GET with the same finds.
     public var cacheKey: String? { didSet { forget() } }
     /// The app's names for what it brings, such as `cities`, to invalidate stored responses by. No part of the
     /// identity.

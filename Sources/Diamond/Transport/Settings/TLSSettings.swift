@@ -81,8 +81,8 @@ public struct TLSSettings: Hashable, Sendable {
 
     /// Whether a name is as a URL's host is compared: with another, no pin would ever count.
     private static func isHost(_ name: String) -> Bool {
-        let isAddress = name.filter { $0 == ":" }.count > 1
-        let allowed = isAddress ? "0123456789abcdef:." : "abcdefghijklmnopqrstuvwxyz0123456789-_."
+        guard !name.contains(":") else { return IPv6Address(name) != nil }
+        let allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_."
         return !name.isEmpty && name.allSatisfy(allowed.contains) && name.last != "." && name.first != "."
     }
 
