@@ -19,7 +19,10 @@ import DiamondSQLite
 /// for a range. One that grows beyond 250 times of what came, past its first 4 MiB, is a bomb, and fails as
 /// `bodyTooLarge`. libcurl tells nobody whether a coding has come to its end: where one is cut short within framing that
 /// is right (all of its `Content-Length`, or its last chunk), what could be decoded is handed over as the whole. Where
-/// nothing but the close of the connection ends a body, whatever has come is the whole, coded or not.
+/// nothing but the close of the connection ends a body, whatever has come is the whole, coded or not. A head of HTTP/1
+/// that says twice where its body ends fails as `badResponse`: with lengths that differ, or with one beside a
+/// `Transfer-Encoding` that is not in chunks. That is so of `identity`, too: some versions of libcurl pass over the length
+/// beside it, and would wait for the close of the connection.
 ///
 /// Can all that ``TransportSettings`` say: pins with every TLS library but a few (libcurl's `CURLOPT_PINNEDPUBLICKEY`),
 /// certificates of the app's own from libcurl 7.77 on.

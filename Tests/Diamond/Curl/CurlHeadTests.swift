@@ -54,6 +54,7 @@ import Testing
             (["Content-Length: 3", "content-length: 3"], false), (["A: b"], false),
             (["Transfer-Encoding: chunked", "Content-Length: 3", "Content-Length: 10"], false),
             (["Transfer-Encoding: gzip, Chunked"], false), (["Transfer-Encoding: gzip"], false),
+            (["Transfer-Encoding: identity"], false),
             (["Content-Length: 10", "Content-Length: 3"], true), (["Content-Length: 3, 10"], true),
             (["Content-Length: 99999999999999999999"], true), (["Content-Length: +3"], true),
             (["Content-Length: 3 10"], true), (["Content-Length: 3,"], true), (["Content-Length:"], true),

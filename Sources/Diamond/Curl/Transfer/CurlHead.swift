@@ -47,6 +47,8 @@ struct CurlHead {
     /// Whether the fields contradict each other on where a body ends (RFC 9112 section 6.3). libcurl goes by the last
     /// length, by the first of a list, by the end of the connection where one is too large for it, and by a length
     /// beside a coding that is not in chunks: it would hand a part over as the whole.
+    // Also beside `identity`, by which RFC 2616 said that there is none: libcurl 7.88, among others, passes over
+    // the length then, and waits for the close of the connection, and whatever has come by then is the whole to it.
     var isContradictory: Bool {
         guard isHTTP1 else { return false }
         var (codings, lengths) = ([String](), [String]())
