@@ -17,7 +17,7 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let ambiguousJSON = Code(description: "ambiguousJSON")
         /// The JSON is not a request: a key is missing, unknown, or of the wrong type.
         public static let malformedRequest = Code(description: "malformedRequest")
-        /// A file of the body cannot be read, or changed while it was sent.
+        /// A file of the body cannot be read, or has changed since it was looked at.
         public static let unreadableFile = Code(description: "unreadableFile")
         /// The request holds a secret that has no name, and so no written form.
         public static let unnamedSecret = Code(description: "unnamedSecret")

@@ -18,9 +18,6 @@ enum BodySegment: Hashable, Sendable {
         else { throw .unreadable(file.path) }
         self = .file(look)
     }
-
-    /// `nil` where it is in memory.
-    var file: FileLook? { if case .file(let look) = self { look } else { nil } }
 }
 
 extension RequestError {
@@ -29,7 +26,8 @@ extension RequestError {
     }
 
     static func changed(_ path: String) -> RequestError {
-        RequestError(.unreadableFile, "the file '\(path)' changed while it was sent: send it again")
+        RequestError(
+            .unreadableFile, "the file '\(path)' changed since it was looked at: send a copy that nobody writes to")
     }
 }
 

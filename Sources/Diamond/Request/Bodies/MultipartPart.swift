@@ -6,7 +6,8 @@ public struct MultipartPart: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         /// Bytes in memory.
         case bytes(Data)
-        /// A file, read each time the body is sent.
+        /// A file, read each time the body is sent; it must stand still like that of
+        /// ``RequestBody/file(_:contentType:)``.
         case file(URL)
     }
 

@@ -10,6 +10,10 @@ public indirect enum RequestBody: Hashable, Sendable {
     /// Sent as they are; `contentType` is the `Content-Type`, where no header of the request says otherwise.
     case bytes(Data, contentType: String? = nil)
     /// A file, read in pieces each time it is sent, and once for the request's identity.
+    ///
+    /// It must stand still from when it is looked at, before its identity is read, until its last byte is sent. One that
+    /// only grew meanwhile, or was touched, fails with ``RequestError/Code-swift.struct/unreadableFile``: of a file that
+    /// is always written to, such as a log, send a copy.
     case file(URL, contentType: String? = nil)
     /// Sent as `multipart/form-data` (RFC 7578), in pieces, with another random boundary each time.
     case multipart([MultipartPart])
