@@ -3,6 +3,17 @@ struct TransportPasswords: Hashable, Sendable {
     private(set) var proxy: String?
     private(set) var privateKey: String?
 
+    /// Each secret that settings may have, and its place here. There is no other list of them: none is asked for that
+    /// ``TransportSettings/namesSecrets`` does not know of.
+    static func secrets(
+        of settings: TransportSettings
+    ) -> [(place: WritableKeyPath<TransportPasswords, String?>, secret: Secret?)] {
+        [
+            (\.proxy, settings.proxy.password),
+            (\.privateKey, settings.tls.clientCertificate?.password),
+        ]
+    }
+
     /// Asks for what is named.
     ///
     /// - Parameter provider: `nil` where nobody knows a secret.
@@ -11,11 +22,8 @@ struct TransportPasswords: Hashable, Sendable {
         of provider: (any CredentialProvider)?
     ) async throws(TransportError) -> TransportPasswords {
         var passwords = TransportPasswords()
-        if case .through(let proxy) = settings.proxy, let secret = proxy.password {
-            passwords.proxy = try await value(of: secret, provider)
-        }
-        if let secret = settings.tls.clientCertificate?.password {
-            passwords.privateKey = try await value(of: secret, provider)
+        for case (let place, let secret?) in secrets(of: settings) {
+            passwords[keyPath: place] = try await value(of: secret, provider)
         }
         return passwords
     }
@@ -39,4 +47,8 @@ struct TransportPasswords: Hashable, Sendable {
             return value
         }
     }
+}
+
+extension ProxySelection {
+    fileprivate var password: Secret? { if case .through(let proxy) = self { proxy.password } else { nil } }
 }

@@ -17,14 +17,7 @@ public struct TransportSettings: Hashable, Sendable {
     public init() {}
 
     /// Whether somebody has to be asked for a secret.
-    var namesSecrets: Bool {
-        let secrets = [proxy.password, tls.clientCertificate?.password]
-        return secrets.contains { $0?.name != nil }
-    }
-}
-
-extension ProxySelection {
-    fileprivate var password: Secret? { if case .through(let proxy) = self { proxy.password } else { nil } }
+    var namesSecrets: Bool { TransportPasswords.secrets(of: self).contains { $0.secret?.name != nil } }
 }
 
 extension TransportError {
