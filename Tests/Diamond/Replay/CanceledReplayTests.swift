@@ -1,0 +1,100 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Kept requests that are canceled.
+@Suite(.timeLimit(.minutes(5))) struct CanceledReplayTests {
+    let desk = EngineDesk()
+
+    /// What is canceled.
+    enum Canceled: CaseIterable { case onTheWire, paused, calledBack, sentInSerialLane }
+
+    @Test(arguments: Canceled.allCases)
+    func `whoever cancels what is durable is told of its job, and can discard it`(canceled: Canceled) async throws {
+        let isThere = Gate()
+        desk.serve(EngineDesk.silence(isThere))
+        let engine = desk.engine { $0.lanes = ["api": .serial] }
+        var request = desk.note(.durable, method: .put)
+        let error: ConnectionError?
+        switch canceled {
+        case .onTheWire, .paused, .calledBack:
+            let told = Guarded<ConnectionError?>(nil)
+            let connection =
+                canceled == .calledBack
+                ? engine.send(request) { result in
+                    if case .failure(let error) = result { told.withLock { $0 = error } }
+                } : engine.enqueue(request)
+            await isThere.wait()
+            if canceled == .paused { connection.pause() }
+            connection.cancel()
+            let thrown = await #expect(throws: ConnectionError.self) { try await connection.response }
+            if canceled == .calledBack { await untilTrue { told.withLock { $0 } != nil } }
+            error = canceled == .calledBack ? told.withLock { $0 } : thrown
+        case .sentInSerialLane:
+            request.lane = "api"
+            let caller = Task { [request] in try await engine.send(request) }
+            await isThere.wait()
+            caller.cancel()
+            error = await #expect(throws: ConnectionError.self) { try await caller.value }
+        }
+        #expect(error?.code == .cancelled)
+        let (queue, id) = (try engine.queue(), try #require(error?.jobID))
+        await untilTrue { (try? queue.job(id)?.state) == .ready }
+        try await queue.discard(id)
+        #expect(try await engine.replayer().replay() == Replayer.Summary())
+        #expect(desk.transport.requests.count == 1)
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `whoever cancels just as the job is made is told of it`(mode: ReplayPolicy.Mode) async throws {
+        desk.serve(EngineDesk.lost)
+        let engine = desk.engine()
+        let connection = engine.connection(for: desk.note(ReplayPolicy(mode), method: .put))
+        let observation = engine.activity.observe { event in
+            if case .job(let transition) = event, transition.verb == .enqueue { connection.cancel() }
+        }
+        engine.enqueue(connection)
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        withExtendedLifetime(observation) {}
+        #expect(error?.code == .cancelled)
+        #expect(try engine.queue().jobs().map(\.id) == [try #require(error?.jobID)])
+    }
+
+    /// Does something before it says who is signed in.
+    private struct LateLogin: CredentialProvider {
+        let act: @Sendable () -> Void
+
+        func identity(for request: Request) async throws -> String? {
+            act()
+            return "anna"
+        }
+
+        func secret(_ name: String, for identity: String?) async throws -> String? { nil }
+    }
+
+    @Test func `what is canceled before it is a job becomes none`() async throws {
+        let connection = Connection(desk.note(.durable))
+        let engine = desk.engine { $0.credentials = LateLogin { connection.cancel() } }
+        engine.enqueue(connection)
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        #expect(error?.code == .cancelled && error?.jobID == nil)
+        await untilTrue { connection.isFinished }
+        #expect(try engine.queue().jobs().isEmpty && desk.transport.requests.isEmpty)
+    }
+
+    @Test func `a durable connection that is canceled when its answer is here is done`() async throws {
+        let engine = desk.engine()
+        let connection = engine.connection(for: desk.note(.durable))
+        desk.serve { _ in
+            connection.cancel()
+            return .stub(status: 201)
+        }
+        engine.enqueue(connection)
+        await untilTrue { connection.isFinished }
+        #expect(try engine.queue().jobs().map(\.state) == [.done])
+    }
+}

@@ -1,0 +1,188 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Durable requests, and who sends them in the end.
+@Suite(.timeLimit(.minutes(5))) struct DurableReplayTests {
+    let desk = EngineDesk()
+
+    @Test func `a durable request is on disk before its first byte leaves`() async throws {
+        let engine = desk.engine()
+        let store = desk.temporary.store
+        desk.serve { request throws(TransportError) in
+            let jobs = (try? ReplayQueue(store).jobs()) ?? []
+            #expect(jobs.map(\.state) == [.running])
+            #expect(jobs.first?.sentAt != nil)
+            #expect(jobs.first?.idempotencyKey == HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] })
+            return .stub(status: 201)
+        }
+        let response = try await engine.send(desk.note(.durable))
+        #expect(response.status == .created)
+        #expect(try engine.queue().jobs().map(\.state) == [.done])
+        #expect(desk.keys.compactMap(\.self).count == 1)
+    }
+
+    @Test func `a durable request that fails is replayed with its key by another engine`() async throws {
+        desk.serve { _ in .stub(status: 503) }
+        let first = desk.engine()
+        let error = try await desk.queued(desk.note(.durable), by: first)
+        #expect(error.response?.status == .serviceUnavailable)
+        let id = try #require(error.jobID)
+        #expect(try first.queue().job(id)?.state == .waiting)
+        await first.close()
+
+        desk.serve { _ in .stub(status: 201) }
+        desk.clock.advance(by: .seconds(60))
+        let second = desk.engine()
+        let summary = try await second.replayer().replay()
+        #expect(summary.finished == 1)
+        #expect(try second.queue().job(id)?.state == .done)
+        #expect(desk.keys.count == 2 && desk.keys[0] != nil && desk.keys[0] == desk.keys[1])
+    }
+
+    @Test func `a durable request of a process that was taken for dead is kept, and sent by the replayer`() async throws
+    {
+        let engine = desk.engine()
+        let queue = try engine.queue()
+        _ = try await queue.owner.enter()
+        try queue.database.write { (connection) throws(SQLiteError) in try connection.execute("DELETE FROM owner") }
+        let error = try await desk.queued(desk.note(.durable), by: engine)
+        let id = try #require(error.jobID)
+        #expect(try queue.job(id)?.state == .ready && desk.transport.requests.isEmpty)
+        // The next one goes out at once, as another owner's.
+        _ = try await engine.send(desk.note(.durable))
+        queue.owner.leave()
+        #expect(try await engine.replayer().replay().finished == 1)
+    }
+
+    @Test func `a durable request that is refused leaves alone the one whose name it wanted`() async throws {
+        desk.serve(EngineDesk.refused)
+        let engine = desk.engine()
+        let queue = try engine.queue()
+        let old = ReplayPolicy(.durable, orderingKey: "a", unique: "note")
+        let error = try await desk.queued(desk.note(old), by: engine)
+        queue.maximumCount = 0
+        let new = ReplayPolicy(.durable, orderingKey: "b", unique: "note", uniqueness: .replace)
+        await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(new)) }
+        #expect(try queue.jobs().map(\.id) == [try #require(error.jobID)])
+        #expect(try queue.jobs().map(\.state) == [.waiting])
+    }
+
+    @Test func `a durable request behind another of its key waits for its turn`() async throws {
+        desk.serve(EngineDesk.refused)
+        let engine = desk.engine()
+        let policy = ReplayPolicy(.durable, orderingKey: "cart")
+        let first = try await desk.queued(desk.note(policy), by: engine)
+        let second = try await desk.queued(desk.note(policy), by: engine)
+        #expect(desk.transport.requests.count == 1)
+        #expect(first.jobID == 1 && second.jobID == 2)
+    }
+
+    @Test func `a durable request whose caller goes away is sent by the replayer`() async throws {
+        let isThere = Gate()
+        desk.serve(EngineDesk.silence(isThere, isSent: true))
+        let engine = desk.engine()
+        let caller = Task { try await engine.send(desk.note(.durable)) }
+        await isThere.wait()
+        caller.cancel()
+        _ = await caller.result
+        desk.serve { _ in .stub(status: 201) }
+        let queue = try engine.queue()
+        await untilTrue { (try? queue.jobs().map(\.state)) != [.running] }
+        #expect(try await engine.replayer().replay().finished == 1)
+        #expect(desk.keys.count == 2 && desk.keys[0] == desk.keys[1])
+    }
+
+    @Test func `a durable request on its way when the queue is closed goes back to it, and its caller is told`()
+        async throws
+    {
+        let isThere = Gate()
+        desk.serve(EngineDesk.silence(isThere, isSent: true))
+        let engine = desk.engine()
+        let request = desk.note(.durable)
+        let sending = Task { try await engine.send(request) }
+        await isThere.wait()
+        let queue = try engine.queue()
+        await queue.close()
+        let job = try #require(try queue.job(1))
+        #expect(job.state == .ready && job.attempts == 0 && job.unknownSince != nil)
+        // Over by now.
+        sending.cancel()
+        let error = await #expect(throws: ConnectionError.self) { try await sending.value }
+        #expect(error?.code == .queued && error?.jobID == 1)
+        desk.serve { _ in .stub(status: 201) }
+        #expect(try await desk.engine().replayer().replay().finished == 1)
+        #expect(desk.keys.count == 2 && desk.keys[0] == desk.keys[1])
+    }
+
+    @Test func `a durable attempt ends before its lease does, though the renewal waits for the disk`() async throws {
+        let (isThere, hasEnded) = (Gate(), Gate())
+        desk.serve { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            hasEnded.open()
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+        }
+        let engine = desk.engine()
+        let request = desk.note(.durable)
+        let sending = Task { try await engine.send(request) }
+        await isThere.wait()
+        let queue = try engine.queue()
+        // A write that does not come to its end.
+        let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
+        Thread {
+            try? queue.database.write { (_) throws(SQLiteError) in
+                isHeld.open()
+                mayEnd.wait()
+            }
+        }.start()
+        await isHeld.wait()
+        while !hasEnded.isOpen {
+            desk.clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        mayEnd.signal()
+        let error = await #expect(throws: ConnectionError.self) { try await sending.value }
+        #expect(error?.code == .queued && error?.jobID == 1)
+    }
+
+    @Test func `a durable request to a queue that is closed is kept, and sent by the next`() async throws {
+        let engine = desk.engine()
+        let queue = try engine.queue()
+        await queue.close()
+        let error = try await desk.queued(desk.note(.durable), by: engine)
+        let id = try #require(error.jobID)
+        #expect(try queue.job(id)?.state == .ready && desk.transport.requests.isEmpty)
+        #expect(try await desk.engine().replayer().replay().finished == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func `a connection made of a snapshot leaves what is a job to the queue`(isPaused: Bool) async throws {
+        let isThere = Gate()
+        desk.serve(EngineDesk.silence(isThere))
+        let first = desk.engine()
+        let connection = first.enqueue(desk.note(.durable))
+        await isThere.wait()
+        if isPaused { connection.pause() }
+        let written = try connection.snapshot.json()
+        let id = try #require(try first.queue().jobs().first?.id)
+        // As if its process had ended.
+        connection.cancel()
+        await untilTrue { (try? first.queue().job(id)?.state) == .ready }
+        await first.close()
+
+        desk.serve { _ in .stub(status: 201) }
+        let second = desk.engine()
+        let again = second.connection(from: try ConnectionSnapshot(json: written))
+        second.enqueue(again)
+        let error = await #expect(throws: ConnectionError.self) { try await again.response }
+        #expect(error?.code == .queued && error?.jobID == id && again.isFinished)
+        #expect(try await second.replayer().replay().finished == 1)
+        #expect(desk.keys.count == 2 && desk.keys[0] != nil && desk.keys[0] == desk.keys[1])
+    }
+}

@@ -1,0 +1,63 @@
+import DiamondTesting
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// What is kept only where it fails.
+@Suite(.timeLimit(.minutes(5))) struct OnFailureReplayTests {
+    let desk = EngineDesk()
+
+    @Test func `what fails is kept, with the key of its first attempt`() async throws {
+        desk.serve(EngineDesk.lost)
+        let engine = desk.engine()
+        #expect(try engine.queue().jobs().isEmpty)
+        let error = try await desk.queued(desk.note(.onFailure), by: engine)
+        let id = try #require(error.jobID)
+        let job = try #require(try engine.queue().job(id))
+        #expect(job.state == .waiting && job.unknownSince != nil && job.attempts == 1)
+        #expect(try engine.queue().failures(of: job.id).map(\.code) == ["connectionLost"])
+        desk.serve { _ in .stub(status: 201) }
+        desk.clock.advance(by: .seconds(60))
+        #expect(try await engine.replayer().replay().finished == 1)
+        #expect(desk.keys.count == 2 && desk.keys[0] != nil && desk.keys[0] == desk.keys[1])
+    }
+
+    @Test(arguments: [(200, false), (404, false), (422, false), (503, true), (429, true), (500, true)])
+    func `an answer is kept where another attempt may be answered otherwise`(_ status: Int, _ isKept: Bool) async throws
+    {
+        desk.serve { _ in .stub(status: status) }
+        let engine = desk.engine()
+        let response = try? await engine.send(desk.note(.onFailure))
+        #expect((response == nil) == isKept)
+        #expect(try engine.queue().jobs().count == (isKept ? 1 : 0))
+    }
+
+    @Test func `what may have acted, and has no key, needs review`() async throws {
+        desk.serve(EngineDesk.lost)
+        let engine = desk.engine()
+        let policy = ReplayPolicy(.onFailure, keyLifetime: nil)
+        let error = try await desk.queued(desk.note(policy), by: engine)
+        #expect(desk.keys == [nil])
+        let id = try #require(error.jobID)
+        #expect(try engine.queue().job(id)?.state == .needsReview)
+    }
+
+    @Test func `where the network is away an attempt costs nothing`() async throws {
+        desk.serve(EngineDesk.refused)
+        let engine = desk.engine { $0.reachability = FakeNetwork(isReachable: false) }
+        let error = try await desk.queued(desk.note(.onFailure), by: engine)
+        let id = try #require(error.jobID)
+        for _ in 0..<30 {
+            desk.clock.advance(by: .seconds(60))
+            try await engine.replayer().replay()
+        }
+        #expect(try engine.queue().job(id).map { [$0.reason.description, "\($0.attempts)"] } == ["offline", "0"])
+    }
+
+    @Test func `without a store nothing can be kept, and nothing is sent`() async throws {
+        let engine = desk.engine { $0.store = nil }
+        await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.onFailure)) }
+        #expect(desk.transport.requests.isEmpty)
+    }
+}

@@ -1,0 +1,201 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Kept requests that are paused, and go on.
+@Suite(.timeLimit(.minutes(5))) struct PausedReplayTests {
+    let desk = EngineDesk()
+
+    @Test func `a paused durable connection keeps its job, and goes on with its key`() async throws {
+        let isThere = Gate()
+        desk.serve(EngineDesk.silence(isThere))
+        let engine = desk.engine()
+        let connection = engine.enqueue(desk.note(.durable, method: .put))
+        await isThere.wait()
+        connection.pause()
+        desk.serve { _ in .stub(status: 200) }
+        #expect(try engine.queue().jobs().map(\.state) == [.running])
+        connection.resume()
+        #expect(try await connection.response.status == .ok)
+        #expect(try engine.queue().jobs().map(\.state) == [.done])
+    }
+
+    /// What comes of it after the pause.
+    static let ends: [@Sendable (TransportRequest) async throws(TransportError) -> TransportResponse] = [
+        EngineDesk.refused, { _ in .stub(status: 429, headers: [.retryAfter: "30"]) }, { _ in .stub(status: 401) },
+    ]
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], ends.indices)
+    func `what a pause has cut off may have acted, whatever comes of it afterwards`(
+        mode: ReplayPolicy.Mode, end: Int
+    ) async throws {
+        let isThere = Gate()
+        desk.serve(EngineDesk.silence(isThere))
+        let engine = desk.engine()
+        var request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
+        request.identity = "anna"
+        // Else a pause would not cut it off.
+        request.retry = RetryPolicy(attempts: 1, retriesUnsafeMethods: true)
+        let connection = engine.enqueue(request)
+        await isThere.wait()
+        connection.pause()
+        desk.serve(Self.ends[end])
+        connection.resume()
+        let outcome = await Task { try await connection.response }.result
+        // Nobody has kept it where nothing can come of that.
+        if mode == .onFailure, case .success(let response) = outcome {
+            #expect(response.status == .unauthorized && end == 2)
+            return
+        }
+        let jobs = try engine.queue().jobs()
+        #expect(jobs.map(\.state) == [.needsReview] && jobs.map(\.reason) == [.outcomeUnknown])
+        #expect(desk.transport.requests.count == 2)
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `what was paused before it has left is sent again`(mode: ReplayPolicy.Mode) async throws {
+        let engine = desk.engine()
+        desk.serve(EngineDesk.refused)
+        let connection = Connection(desk.note(ReplayPolicy(mode, keyLifetime: nil)))
+        connection.pause()
+        engine.enqueue(connection)
+        connection.resume()
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        let id = try #require(error?.jobID)
+        let job = try engine.queue().job(id)
+        #expect(job?.state == .waiting && job?.unknownSince == nil)
+    }
+
+    /// How long the server knows the key, how many seconds the pause lasts, and why the job is in its state then.
+    static let pauses: [(lifetime: Duration?, seconds: Int, reason: ReplayReason)] = [
+        (.seconds(20), 19, .finished), (.seconds(20), 21, .keyExpired), (nil, 1, .outcomeUnknown),
+    ]
+
+    @Test(arguments: pauses)
+    func `what a pause has cut off is sent again for as long as the server knows its key`(
+        _ pause: (lifetime: Duration?, seconds: Int, reason: ReplayReason)
+    ) async throws {
+        let (isThere, whenSentAgain) = (Gate(), Guarded<Date?>(nil))
+        desk.serve(EngineDesk.silence(isThere))
+        let engine = desk.engine()
+        var request = desk.note(ReplayPolicy(.durable, keyLifetime: pause.lifetime))
+        request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "mine"
+        let connection = engine.enqueue(request)
+        await isThere.wait()
+        let sentAt = desk.clock.date
+        connection.pause()
+        desk.clock.advance(by: .seconds(pause.seconds))
+        let store = desk.temporary.store
+        desk.serve { _ in
+            let job = (try? ReplayQueue(store).jobs())?.first
+            whenSentAgain.withLock { $0 = job?.unknownSince }
+            return .stub(status: 201)
+        }
+        connection.resume()
+        let outcome = await Task { try await connection.response }.result
+        let job = try #require(try engine.queue().jobs().first)
+        let isSentAgain = pause.reason == .finished
+        switch outcome {
+        case .success(let response): #expect(response.status == .created && isSentAgain)
+        case .failure(let error as ConnectionError):
+            #expect(error.code == .queued && error.jobID == job.id && !isSentAgain)
+        case .failure(let error): Issue.record(error)
+        }
+        #expect(job.state == (isSentAgain ? .done : .needsReview) && job.reason == pause.reason)
+        #expect(job.unknownSince == sentAt && whenSentAgain.withLock { $0 } == (isSentAgain ? sentAt : nil))
+        #expect(desk.transport.requests.count == (isSentAgain ? 2 : 1))
+    }
+
+    @Test(arguments: [false, true])
+    func `a durable DELETE that finds nothing is done where a pause has cut it off before`(
+        isCutOff: Bool
+    ) async throws {
+        let isThere = Gate()
+        desk.serve(EngineDesk.silence(isThere))
+        let engine = desk.engine()
+        var request = Request("http://api.test/notes/1", method: .delete)
+        request.replay = .durable
+        let connection = engine.connection(for: request)
+        if isCutOff {
+            engine.enqueue(connection)
+            await isThere.wait()
+            connection.pause()
+        }
+        desk.serve { _ in .stub(status: 404) }
+        if isCutOff { connection.resume() } else { engine.enqueue(connection) }
+        #expect(try await connection.response.status == .notFound)
+        #expect(try engine.queue().jobs().map(\.state) == [isCutOff ? .done : .dead])
+    }
+
+    /// When the pause comes, and whether the first answer is lost.
+    static let moments: [(mode: ReplayPolicy.Mode, verb: ReplayTransition.Verb, isLost: Bool)] = [
+        (.onFailure, .enqueue, true), (.durable, .enqueue, false), (.durable, .finish, false), (.durable, .fail, true),
+    ]
+
+    @Test(arguments: moments)
+    func `a pause while it is written down sends nothing again, and makes no second job`(
+        _ moment: (mode: ReplayPolicy.Mode, verb: ReplayTransition.Verb, isLost: Bool)
+    ) async throws {
+        let engine = desk.engine()
+        let (answers, pauses) = (Guarded(0), Guarded(0))
+        desk.serve { _ throws(TransportError) in
+            let isFirst = answers.withLock {
+                $0 += 1; return $0 == 1
+            }
+            guard moment.isLost, isFirst else { return .stub(status: 200) }
+            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+        }
+        let connection = engine.connection(for: desk.note(ReplayPolicy(moment.mode), method: .put))
+        let observation = engine.activity.observe { event in
+            guard case .job(let transition) = event, transition.verb == moment.verb else { return }
+            let isFirst = pauses.withLock {
+                $0 += 1; return $0 == 1
+            }
+            guard isFirst else { return }
+            connection.pause()
+            connection.resume()
+        }
+        engine.enqueue(connection)
+        let outcome = await Task { try await connection.response }.result
+        withExtendedLifetime(observation) {}
+        switch outcome {
+        case .success(let response): #expect(response.status == .ok && !moment.isLost)
+        case .failure(let error): #expect((error as? ConnectionError)?.code == .queued && moment.isLost)
+        }
+        await untilTrue { connection.isFinished }
+        #expect(try engine.queue().jobs().map(\.state) == [moment.isLost ? .waiting : .done])
+        #expect(desk.transport.requests.count == 1 && pauses.withLock { $0 } == 1)
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `what was paused between two attempts of which none has left is sent again`(
+        mode: ReplayPolicy.Mode
+    ) async throws {
+        let engine = desk.engine { $0.draw = { 0.5 } }
+        desk.serve(EngineDesk.refused)
+        var request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
+        request.retry = .default
+        let connection = engine.enqueue(request)
+        // Who looks for holds sleeps for a second by the same clock.
+        let isWaiting = { @Sendable [desk] in desk.clock.sleeping.first.map { $0 < .seconds(1) } ?? false }
+        await untilTrue { isWaiting() }
+        connection.pause()
+        desk.clock.advance(by: .seconds(2))
+        await untilTrue { connection.core.withLock { $0.runner == nil } }
+        #expect(connection.isPaused && desk.transport.requests.count == 1)
+        connection.resume()
+        await untilTrue { [desk] in
+            if isWaiting() { desk.clock.advance(by: .seconds(2)) }
+            return connection.isFinished
+        }
+        let error = await #expect(throws: ConnectionError.self) { try await connection.response }
+        let id = try #require(error?.jobID)
+        let job = try engine.queue().job(id)
+        #expect(job?.state == .waiting && job?.unknownSince == nil)
+    }
+}

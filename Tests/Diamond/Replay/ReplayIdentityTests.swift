@@ -1,0 +1,119 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Whose kept requests are, and as whose they go out.
+@Suite(.timeLimit(.minutes(5))) struct ReplayIdentityTests {
+    let desk = EngineDesk()
+
+    @Test func `what one user has queued never goes out as another's`() async throws {
+        let login = EngineDesk.Login()
+        login.current.withLock { $0 = "anna" }
+        desk.serve(EngineDesk.refused)
+        let engine = desk.engine { $0.credentials = login }
+        var request = desk.note(.onFailure)
+        request.credentials = [.bearer(.secret("api"))]
+        let error = try await desk.queued(request, by: engine)
+        let id = try #require(error.jobID)
+        #expect(try engine.queue().job(id)?.identity == "anna")
+
+        // Bert signs in, and nobody has said that Anna has left.
+        login.current.withLock { $0 = "bert" }
+        desk.serve { _ in .stub(status: 201) }
+        desk.clock.advance(by: .seconds(60))
+        try await engine.replayer().replay()
+        #expect(desk.transport.requests.count == 1)
+        #expect(
+            try engine.queue().job(id).map { [$0.state.description, $0.reason.description] } == [
+                "held", "unauthorized",
+            ])
+
+        login.current.withLock { $0 = "anna" }
+        #expect(try await engine.queue().release(.identity("anna")) == 1)
+        #expect(try await engine.replayer().replay().finished == 1)
+        #expect(
+            desk.transport.requests.map { $0.headers[.authorization] }
+                == Array(repeating: "Bearer token-of-anna", count: 2))
+        for suffix in ["", "-wal"] {
+            let bytes = try Data(contentsOf: URL(filePath: desk.temporary.store.replayPath + suffix))
+            #expect(bytes.range(of: Data("token-of-anna".utf8)) == nil)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a durable request of one user does not go out as another's who signs in before it leaves`(
+        isCutOff: Bool
+    ) async throws {
+        let (login, isThere) = (EngineDesk.Login(), Gate())
+        login.current.withLock { $0 = "anna" }
+        desk.serve(EngineDesk.silence(isThere))
+        let engine = desk.engine { $0.credentials = login }
+        if !isCutOff { engine.lanes.pauseAll() }
+        let connection = engine.enqueue(desk.note(.durable, method: .put))
+        if isCutOff { await isThere.wait() } else { await untilTrue { engine.lanes.waiting == 1 } }
+        if isCutOff { connection.pause() }
+
+        login.current.withLock { $0 = "bert" }
+        desk.serve { _ in .stub(status: 201) }
+        if isCutOff { connection.resume() } else { engine.lanes.resumeAll() }
+        let error = try await desk.queued { () throws(ConnectionError) in _ = try await connection.response }
+        let (queue, id) = (try engine.queue(), try #require(error.jobID))
+        #expect(desk.transport.requests.count == (isCutOff ? 1 : 0))
+        let job = try #require(try queue.job(id))
+        #expect(job.state == .held && job.reason == .unauthorized && job.identity == "anna")
+        #expect((job.unknownSince != nil) == isCutOff)
+
+        login.current.withLock { $0 = "anna" }
+        #expect(try await queue.release(.identity("anna")) == 1)
+        #expect(try await engine.replayer().replay().finished == 1)
+    }
+
+    @Test func `a durable request waits where nobody can say who is signed in`() async throws {
+        let login = EngineDesk.Login()
+        login.current.withLock { $0 = "anna" }
+        let engine = desk.engine { $0.credentials = login }
+        engine.lanes.pauseAll()
+        let connection = engine.enqueue(desk.note(.durable))
+        await untilTrue { engine.lanes.waiting == 1 }
+        login.isLocked.withLock { $0 = true }
+        engine.lanes.resumeAll()
+        _ = try await desk.queued { () throws(ConnectionError) in _ = try await connection.response }
+        #expect(try engine.queue().jobs().map(\.reason) == [.backoff] && desk.transport.requests.isEmpty)
+    }
+
+    @Test func `the jobs of a user who signs out are held, new ones too`() async throws {
+        desk.serve(EngineDesk.refused)
+        let engine = desk.engine()
+        var request = desk.note(.onFailure)
+        request.identity = "anna"
+        _ = try await desk.queued(request, by: engine)
+        try await engine.forget(identity: "anna")
+        #expect(try engine.queue().jobs().map(\.state) == [.held])
+        _ = try await desk.queued(request, by: engine)
+        #expect(try engine.queue().jobs().map(\.state) == [.held, .held])
+        #expect(try await engine.queue().release(.identity("anna")) == 2)
+    }
+
+    @Test(arguments: [
+        Request("http://u:p@api.test/"), Request("http://api.test/?api_key=1"),
+        Request("http://api.test/", parameters: ["access_token": "1"]),
+        Request("http://api.test/", headers: [.authorization: "Bearer 1"]),
+        Request("http://api.test/", method: .post, body: .json(["a": ["password": "1"]])),
+        Request("http://api.test/", method: .post, body: .form(["password": "1"])),
+    ])
+    func `a secret that has no name is not kept, and nothing is sent`(_ request: Request) async throws {
+        let engine = desk.engine()
+        var request = request
+        request.replay = .onFailure
+        let kept = request
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(kept) }
+        #expect(error?.code == .badRequest)
+        #expect(desk.transport.requests.isEmpty)
+        await #expect(throws: ReplayError.self) { try await engine.queue().enqueue(kept) }
+    }
+}

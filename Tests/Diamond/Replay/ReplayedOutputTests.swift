@@ -1,0 +1,98 @@
+import DiamondSQLite
+import DiamondTesting
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// What is answered later, and who is told.
+@Suite(.timeLimit(.minutes(5))) struct ReplayedOutputTests {
+    let desk = EngineDesk()
+
+    @Test func `an answer to a replayed request makes stale what a direct one would`() async throws {
+        let engine = desk.engine()
+        desk.serve { request throws(TransportError) in
+            guard request.method == .get else { throw TransportError(.cannotConnect, "refused") }
+            return .stub(headers: [.cacheControl: "max-age=86400"], body: "old")
+        }
+        let list = Request("http://api.test/notes")
+        _ = try await engine.send(list)
+        #expect(try await engine.send(list).source == .cache)
+        _ = try await desk.queued(desk.note(.onFailure), by: engine)
+        desk.serve { request in .stub(status: request.method == .get ? 200 : 201, body: "new") }
+        desk.clock.advance(by: .seconds(60))
+        try await engine.replayer().replay()
+        #expect(try await engine.send(list).text == "new")
+    }
+
+    struct Note: Codable, Hashable, Sendable {
+        var id: Int
+        var text: String
+    }
+
+    struct CreateNote: Endpoint {
+        typealias Output = Note
+        var text: String
+
+        var request: Request {
+            var request = Request("http://api.test/notes", method: .post, body: .json(["text": .string(text)]))
+            request.replay = .onFailure
+            return request
+        }
+    }
+
+    @Test func `the output of a call that was kept is handed to a later process`() async throws {
+        desk.serve(EngineDesk.refused)
+        let first = desk.engine()
+        let error = try await desk.queued { () throws(ConnectionError) in
+            _ = try await first.send(CreateNote(text: "a"))
+        }
+        await first.close()
+        desk.serve { _ in .stub(status: 201, body: #"{"id":7,"text":"a"}"#) }
+        desk.clock.advance(by: .seconds(60))
+        let second = desk.engine()
+        let told = Guarded<[ReplayJob.ID: Note]>([:])
+        second.onReplay(CreateNote.self) { id, result in
+            if case .success(let note) = result { told.withLock { $0[id] = note } }
+        }
+        try await second.replayer().replay()
+        let id = try #require(error.jobID)
+        #expect(told.withLock { $0 } == [id: Note(id: 7, text: "a")])
+    }
+
+    @Test func `who was to be handed it before is let go of where no lock is held`() {
+        let (calls, count) = (ReplayedCalls(), Guarded(0))
+        for _ in 0..<2 {
+            calls.add("CreateNote") { [adder = Adder(calls, count)] _, _ in withExtendedLifetime(adder) {} }
+        }
+        #expect(count.withLock { $0 } == 1)
+    }
+
+    /// Wants to know of other calls when it is let go of.
+    private final class Adder: Sendable {
+        private let add: @Sendable () -> Void
+
+        init(_ calls: ReplayedCalls, _ count: Guarded<Int>) {
+            add = { [weak calls] in
+                guard let calls else { return }
+                calls.add("DeleteNote") { _, _ in }
+                count.withLock { $0 += 1 }
+            }
+        }
+
+        deinit { add() }
+    }
+
+    @Test func `whoever waits for a job is told its end`() async throws {
+        desk.serve(EngineDesk.refused)
+        let engine = desk.engine()
+        let error = try await desk.queued(desk.note(.onFailure), by: engine)
+        let (queue, id) = (try engine.queue(), try #require(error.jobID))
+        let end = Task { try await queue.end(of: id) }
+        desk.serve { _ in .stub(status: 204) }
+        desk.clock.advance(by: .seconds(60))
+        try await engine.replayer().replay()
+        let job = try await end.value
+        #expect(job.state == .done && job.status == 204)
+    }
+}
