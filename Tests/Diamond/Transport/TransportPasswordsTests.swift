@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct TransportPasswordsTests {
+    private struct Keychain: CredentialProvider {
+        func secret(_ name: String, for identity: String?) async throws -> String? { "value of \(name)" }
+    }
+
+    private func settings(proxy: Secret?, privateKey: Secret?) -> TransportSettings {
+        var settings = TransportSettings()
+        settings.proxy = .through(Proxy("http://h:1", username: "anna", password: proxy))
+        let (certificate, key) = (URL(filePath: "/own.pem"), URL(filePath: "/own.key"))
+        settings.tls.clientCertificate = .init(certificate: certificate, privateKey: key, password: privateKey)
+        return settings
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, false), (.unnamed("a"), .unnamed("b"), false), (.secret("proxy"), nil, true),
+            (nil, .secret("key"), true), (.unnamed("a"), .secret("key"), true),
+        ] as [(Secret?, Secret?, Bool)])
+    func `need somebody to be asked where one of them has a name`(
+        proxy: Secret?, privateKey: Secret?, isNamed: Bool
+    ) {
+        #expect(settings(proxy: proxy, privateKey: privateKey).namesSecrets == isNamed)
+    }
+
+    @Test func `come each into its own place`() async throws {
+        let settings = settings(proxy: .secret("proxy"), privateKey: .secret("key"))
+        let passwords = try await TransportPasswords.asked(for: settings, of: Keychain())
+        #expect(passwords.proxy == "value of proxy" && passwords.privateKey == "value of key")
+    }
+
+    @Test func `are all in the list of what is asked for`() {
+        let places = TransportPasswords.secrets(of: TransportSettings()).map { $0.place }
+        #expect(Set(places).count == Mirror(reflecting: TransportPasswords()).children.count)
+    }
+}
