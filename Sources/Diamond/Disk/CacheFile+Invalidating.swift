@@ -31,4 +31,17 @@ extension CacheFile {
         for url in urls { parts += try self.parts(of: .url(url)) }
         try mark(parts, CacheNames(urls: Set(urls.map(number))))
     }
+
+    /// Those of some URLs of which something is stored that is not marked stale.
+    func valid(urls: [String]) throws(CacheError) -> Set<String> {
+        var parts: [(url: String, selection: CacheSelection)] = []
+        for url in urls { parts += try self.parts(of: .url(url)).map { (url, $0) } }
+        return try read { (connection) throws(SQLiteError) in
+            var valid: Set<String> = []
+            for (url, part) in parts where try CacheTable.count(part, onlyValid: true, on: connection) > 0 {
+                valid.insert(url)
+            }
+            return valid
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -239,5 +240,43 @@ import Testing
         await cache.flush()
         #expect(disk.failures > 0)
         #expect(cache.find(kept.key, request: kept.request) == kept.stored)
+    }
+
+    @Test func `keeps what it has while much of which it has nothing cannot be marked stale`() async throws {
+        let temporary = TemporaryStore()
+        let disk = FaultDisk(directory: temporary.directory)
+        let cache = try open(temporary, disk)
+        let (kept, new) = (try FaultEntries.entry(1, size: 10), try FaultEntries.entry(2, size: 10))
+        cache.store(kept)
+        await cache.flush()
+        disk.fail(.full, atCall: 1, lasting: true)
+        for number in 0...PendingChanges.mostFailed { cache.markStale(url: "http://h/none/\(number)") }
+        await cache.flush()
+        #expect(disk.failures > 0)
+        #expect(cache.find(kept.key, request: kept.request) == kept.stored)
+        disk.heal()
+        let last = try cache.file.read(CacheTable.newestChange)
+        cache.store(new)
+        await cache.flush()
+        for entry in [kept, new] { #expect(cache.find(entry.key, request: entry.request) == entry.stored) }
+        // What others have in their memories may be what was made stale.
+        #expect(
+            try cache.file.read { (connection) throws(SQLiteError) in
+                try CacheTable.changes(after: last, on: connection).names == nil
+            })
+    }
+
+    @Test func `tries once by itself to mark stale what it cannot, also where the file cannot be opened`() async throws
+    {
+        let temporary = TemporaryStore()
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        try FileManager.default.removeItem(at: temporary.directory)
+        try Data().write(to: temporary.directory)
+        defer { try? FileManager.default.removeItem(at: temporary.directory) }
+        for number in 0..<3 {
+            cache.markStale(url: "http://h/\(number)")
+            await cache.flush()
+            #expect(cache.writer.state.withLock { $0.untriedInvalidations.isEmpty && $0.hasToSettle })
+        }
     }
 }

@@ -141,7 +141,8 @@ import Testing
     @Test func `that cannot be marked stale are remembered one by one up to a bound`() {
         var changes = PendingChanges()
         let fail = { (changes: inout PendingChanges) in
-            changes.failInvalidations(changes.dueInvalidations.count)
+            let urls = changes.untriedInvalidations
+            changes.failInvalidations(urls.count, keeping: Set(urls))
         }
         for number in 0..<PendingChanges.mostFailed { _ = changes.invalidate("\(number)") }
         #expect(changes.hasNewInvalidations)
@@ -155,6 +156,48 @@ import Testing
         _ = changes.invalidate("another")
         fail(&changes)
         #expect(changes.isAllOutdated && changes.dueInvalidations.isEmpty && changes.outdated == [.all])
+    }
+
+    @Test func `that cannot be marked stale are forgotten, and told of, where the disk has nothing of them`() throws {
+        var (changes, key) = (PendingChanges(), try CacheEntry.stub("a").key)
+        for round in 0..<3 {
+            for number in 0..<PendingChanges.mostFailed { _ = changes.invalidate("\(round) \(number)") }
+            changes.failInvalidations(changes.untriedInvalidations.count, keeping: ["\(round) 7"])
+            #expect(!changes.hasNewInvalidations && changes.hasToTell)
+        }
+        #expect(!changes.isAllOutdated && changes.dueInvalidations == ["0 7", "1 7", "2 7"])
+        #expect(changes.answer(under: key, url: "2 7").isStale && !changes.answer(under: key, url: "2 8").isStale)
+        changes.finishInvalidations(3)
+        #expect(changes.canSettle)
+        changes.finishTelling()
+        #expect(!changes.hasToSettle)
+    }
+
+    @Test func `are marked stale once, however often that is said behind the same change`() throws {
+        var (changes, entry) = (PendingChanges(), try CacheEntry.stub("a"))
+        for _ in 0..<9 { _ = changes.invalidate(entry.url) }
+        _ = changes.add(.store(entry))
+        for _ in 0..<9 { _ = changes.invalidate(entry.url) }
+        #expect(changes.dueInvalidations == [entry.url])
+        changes.finishInvalidations(1)
+        #expect(changes.dueInvalidations.isEmpty && changes.answer(under: entry.key, url: entry.url).isStale)
+        #expect(!changes.answer(under: entry.key, url: entry.url).wasStale)
+        changes.finish(changes.nextGroup())
+        #expect(changes.dueInvalidations == [entry.url])
+    }
+
+    @Test func `are marked stale in as many groups as one transaction takes`() throws {
+        var (changes, key) = (PendingChanges(), try CacheEntry.stub("a").key)
+        let urls = (0..<150).map { "\($0)" }
+        for url in urls { _ = changes.invalidate(url) }
+        var groups: [[String]] = []
+        while changes.hasToSettle, groups.count < urls.count {
+            let stale = urls.filter { changes.answer(under: key, url: $0).isStale }
+            #expect(stale == Array(urls.dropFirst(groups.joined().count)))
+            groups.append(changes.dueInvalidations)
+            changes.finishInvalidations(changes.dueInvalidations.count)
+        }
+        #expect(groups.map(\.count) == [64, 64, 22] && Array(groups.joined()) == urls)
     }
 
     @Test func `are written in their order with what is made stale between them`() throws {

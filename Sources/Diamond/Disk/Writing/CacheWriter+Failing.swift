@@ -2,9 +2,6 @@ import DiamondSQLite
 
 /// What could not be written, and what has to be right on disk before anything else is.
 extension CacheWriter {
-    /// URLs whose entries are marked at a time.
-    private static let markedURLs = 64
-
     /// What waits has no file: that which is open has another name now, or none. Whatever the next one has under the keys
     /// may be older.
     func loseWaiting(_ error: CacheError) {
@@ -14,6 +11,11 @@ extension CacheWriter {
                 state.fail(group.map(\.key))
                 state.finish(group)
             }
+        }
+        // The next one may have something of each.
+        state.withLock { state in
+            let urls = state.untriedInvalidations
+            state.failInvalidations(urls.count, keeping: Set(urls))
         }
     }
 
@@ -39,16 +41,15 @@ extension CacheWriter {
     /// Erases what is older than what could not be written, and marks what is stale. Before anything is written: that may
     /// be a newer answer in the place of one of them.
     func settle() throws(CacheError) {
-        let (outdated, urls) = state.withLock { ($0.outdated, $0.dueInvalidations) }
-        guard !outdated.isEmpty || !urls.isEmpty else { return }
-        var rest = urls[...]
+        guard state.withLock({ $0.canSettle }) else { return }
+        // Erased in a file that has lost its name, they would be forgotten, and found in the one that has it.
+        try file.reopenIfReplaced()
         do throws(CacheError) {
-            // Erased in a file that has lost its name, they would be forgotten, and found in the one that has it.
-            try file.reopenIfReplaced()
-            try erase(outdated)
-            while !rest.isEmpty { rest = try mark(rest) }
+            try erase(state.withLock { $0.outdated })
+            try tellOthers()
+            while try markNext() {}
         } catch {
-            state.withLock { $0.failInvalidations(rest.count) }
+            failInvalidations()
             throw error
         }
     }
@@ -59,14 +60,37 @@ extension CacheWriter {
         state.withLock { $0.forgetFailures() }
     }
 
+    /// Of what was made stale and is remembered no longer, that it may be anything.
+    private func tellOthers() throws(CacheError) {
+        guard state.withLock({ $0.hasToTell }) else { return }
+        try file.write { (connection) throws(SQLiteError) in try CacheTable.addChanges(of: nil, on: connection) }
+        state.withLock { $0.finishTelling() }
+    }
+
     /// Marks what is stored of some of the URLs.
     ///
-    /// - Returns: the others.
-    private func mark(_ urls: ArraySlice<String>) throws(CacheError) -> ArraySlice<String> {
-        let some = urls.prefix(Self.markedURLs)
-        try file.mark(urls: Array(some))
-        state.withLock { $0.finishInvalidations(some.count) }
-        return urls.dropFirst(some.count)
+    /// - Returns: whether there were any.
+    private func markNext() throws(CacheError) -> Bool {
+        let urls = state.withLock { $0.dueInvalidations }
+        guard !urls.isEmpty else { return false }
+        try file.mark(urls: urls)
+        state.withLock { $0.finishInvalidations(urls.count) }
+        return true
+    }
+
+    /// What could not be marked is tried again with what comes next, as far as the disk has something of it: many unsafe
+    /// requests on a full disk must not make an end of what is stored of others.
+    private func failInvalidations() {
+        let urls = state.withLock { $0.untriedInvalidations }
+        let stored = stored(urls)
+        state.withLock { $0.failInvalidations(urls.count, keeping: stored) }
+    }
+
+    /// Those of some URLs of which the disk has something that is not marked; where that cannot be read, all of them.
+    private func stored(_ urls: [String]) -> Set<String> {
+        // There is nothing to remember then.
+        guard !state.withLock({ $0.isAllOutdated }) else { return [] }
+        return (try? file.valid(urls: urls)) ?? Set(urls)
     }
 
     /// The same for what was made stale behind the last change, and not tried yet.

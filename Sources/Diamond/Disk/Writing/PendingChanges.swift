@@ -3,6 +3,8 @@ struct PendingChanges {
     private static let groupSize = 64
     /// Bytes that one transaction writes, but for one larger body: the log grows by as much.
     private static let groupCost = 4 << 20
+    /// URLs whose entries one transaction marks.
+    private static let markedURLs = 64
     /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
     private static let mostVisits = 4096
     /// Keys that are remembered one by one when their changes could not be written, and URLs whose entries could not be
@@ -22,6 +24,9 @@ struct PendingChanges {
     var counts: [CacheCounts] = []
     /// What is stale, and not marked so on disk yet.
     private(set) var invalidations = PendingInvalidations()
+    /// Whether other processes have yet to hear that something was made stale of which the disk has nothing: it may lie in
+    /// their memories.
+    private(set) var hasToTell = false
     private var failures = Failures()
 }
 
@@ -32,6 +37,8 @@ private struct Failures {
     /// Whether there were too many to be remembered: then anything on disk may be older than what was answered, and all of
     /// it has to go.
     var areTooMany = false
+
+    var areAny: Bool { areTooMany || !keys.isEmpty }
 }
 
 extension PendingChanges {
@@ -148,8 +155,11 @@ extension PendingChanges {
         return schedule()
     }
 
-    /// URLs whose entries can be marked now, the changes before being written.
-    var dueInvalidations: [String] { invalidations.due(behind: written) }
+    /// URLs whose entries can be marked next, the changes before being written.
+    var dueInvalidations: [String] { invalidations.due(behind: written, atMost: Self.markedURLs) }
+
+    /// All of them that were not tried yet.
+    var untriedInvalidations: [String] { invalidations.untried(behind: written) }
 
     /// Whether some of them were not tried yet.
     var hasNewInvalidations: Bool { invalidations.haveNew(behind: written) }
@@ -157,20 +167,30 @@ extension PendingChanges {
     /// The entries of the first of them are marked.
     mutating func finishInvalidations(_ count: Int) { invalidations.finish(count) }
 
-    /// The entries of the first of them could not be marked. Look-ups go on to take them for stale.
-    mutating func failInvalidations(_ count: Int) {
-        let failed = invalidations.fail(count)
+    /// The entries of the first that were not tried yet could not be marked. Look-ups go on to take them for stale, as far
+    /// as there are any.
+    ///
+    /// - Parameter stored: the URLs that the disk has something of, or may have.
+    mutating func failInvalidations(_ count: Int, keeping stored: Set<String>) {
+        if !untriedInvalidations.prefix(count).allSatisfy(stored.contains) { hasToTell = true }
+        let failed = invalidations.fail(count, keeping: stored)
         guard failed > Self.mostFailed else { return }
         failures = Failures(areTooMany: true)
         invalidations.finish(failed)
     }
+
+    /// Other processes have heard that anything may have changed.
+    mutating func finishTelling() { hasToTell = false }
 }
 
 // MARK: What could not be written
 
 extension PendingChanges {
     /// Whether something on disk has to be erased or marked before anything is written.
-    var hasToSettle: Bool { !outdated.isEmpty || !invalidations.isEmpty }
+    var hasToSettle: Bool { failures.areAny || hasToTell || !invalidations.isEmpty }
+
+    /// Whether some of that waits for no change.
+    var canSettle: Bool { failures.areAny || hasToTell || !dueInvalidations.isEmpty }
 
     /// Whether what the disk has under a key may be older than a change that could not be written.
     func isOutdated(_ key: RequestKey) -> Bool { failures.areTooMany || failures.keys.contains(key) }

@@ -7,22 +7,22 @@ struct PendingInvalidations {
         let number: Int
     }
 
-    /// In the order in which they came.
-    private var waiting: [Invalidation] = []
-    /// The numbers of those of a URL, from the first to the last.
-    private var numbers: [String: ClosedRange<Int>] = [:]
+    /// In the order in which they came; no URL twice behind the same change.
+    // Slices, because what is taken off their front moves nothing.
+    private var waiting: ArraySlice<Invalidation> = []
+    /// The numbers of those of a URL, in the same order.
+    private var numbers: [String: ArraySlice<Int>] = [:]
     /// How many of the first could not be written: they are tried again with what comes next, not by themselves.
     private var tried = 0
+    /// Whether one of them came once more since.
+    private var isRepeated = false
 
     var isEmpty: Bool { waiting.isEmpty }
 
     mutating func add(_ url: String, behind number: Int) {
+        guard numbers[url]?.last != number else { return isRepeated = true }
         waiting.append(Invalidation(url: url, number: number))
-        note(url, number)
-    }
-
-    private mutating func note(_ url: String, _ number: Int) {
-        numbers[url] = (numbers[url]?.lowerBound ?? number)...number
+        numbers[url, default: []].append(number)
     }
 
     /// Whether one of a URL, or, where that is not known, any, came behind a change.
@@ -33,45 +33,73 @@ struct PendingInvalidations {
 
     private func range(of url: String?) -> ClosedRange<Int>? {
         guard let first = waiting.first, let last = waiting.last else { return nil }
-        return url.map { numbers[$0] } ?? first.number...last.number
+        guard let url else { return first.number...last.number }
+        guard let own = numbers[url], let first = own.first, let last = own.last else { return nil }
+        return first...last
     }
 
     /// How many changes come before the first that has to wait for one.
     ///
     /// - Parameter written: how many changes are on disk, or have failed.
     func room(behind written: Int) -> Int {
-        waiting.first { $0.number > written }.map { $0.number - written } ?? .max
+        let next = firstWaiting(behind: written)
+        return next == waiting.endIndex ? .max : waiting[next].number - written
+    }
+
+    /// The place of the first that has to wait for a change. Halves: there may be many.
+    private func firstWaiting(behind written: Int) -> Int {
+        var (low, high) = (waiting.startIndex, waiting.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if waiting[middle].number <= written { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// Those that wait for no change, the ones that were tried before among them.
-    func due(behind written: Int) -> [String] { waiting.prefix { $0.number <= written }.map(\.url) }
+    func due(behind written: Int, atMost limit: Int) -> [String] {
+        waiting[..<firstWaiting(behind: written)].prefix(limit).map(\.url)
+    }
 
-    /// Whether one that waits for no change was not tried yet.
+    /// Those that wait for no change, and were not tried yet.
+    func untried(behind written: Int) -> [String] {
+        waiting[..<firstWaiting(behind: written)].dropFirst(tried).map(\.url)
+    }
+
+    /// Whether one that waits for no change was not tried yet, or came once more.
     func haveNew(behind written: Int) -> Bool {
-        waiting.dropFirst(tried).first.map { $0.number <= written } ?? false
+        isRepeated || (waiting.dropFirst(tried).first.map { $0.number <= written } ?? false)
     }
 
     /// The first are on disk.
     mutating func finish(_ count: Int) {
+        for url in waiting.prefix(count).map(\.url) {
+            _ = numbers[url]?.popFirst()
+            if numbers[url]?.isEmpty == true { numbers[url] = nil }
+        }
         waiting.removeFirst(count)
+        if waiting.isEmpty { waiting = [] }
         tried = max(0, tried - count)
-        countAnew()
+        isRepeated = false
     }
 
-    /// The first could not be written.
+    /// The first that were not tried yet could not be written.
     ///
-    /// - Returns: how many those are, each URL once.
-    mutating func fail(_ count: Int) -> Int {
-        var urls: Set<String> = []
-        let first = waiting.prefix(count).filter { urls.insert($0.url).inserted }
-        waiting.replaceSubrange(..<count, with: first)
-        tried = first.count
+    /// - Parameter kept: URLs that are tried again, each once; the others are forgotten.
+    /// - Returns: how many wait to be tried again.
+    mutating func fail(_ count: Int, keeping kept: Set<String>) -> Int {
+        isRepeated = false
+        guard count > 0 else { return tried }
+        let end = waiting.startIndex + tried + count
+        let again = waiting[(end - count)..<end].filter { kept.contains($0.url) && numbers[$0.url]?.first == $0.number }
+        waiting.replaceSubrange((end - count)..<end, with: again)
+        tried += again.count
         countAnew()
         return tried
     }
 
     private mutating func countAnew() {
         numbers = [:]
-        for one in waiting { note(one.url, one.number) }
+        for one in waiting { numbers[one.url, default: []].append(one.number) }
     }
 }
