@@ -4,25 +4,37 @@ import DiamondSQLite
 /// meant.
 final class Revocations: Sendable {
     private struct Revocation {
+        let number: Int
         let selection: CacheSelection
-        let isErasure: Bool
     }
 
-    private let log = Guarded(RecentLog<Revocation>())
+    /// Two logs, so that many invalidations do not make one look as if everything had been erased.
+    private struct State {
+        /// Of both together.
+        var count = 0
+        var erasures = RecentLog<Revocation>()
+        var invalidations = RecentLog<Revocation>()
+    }
+
+    private let state = Guarded(State())
 
     /// How many there were. Noted where a request is sent, for ``include(_:since:)``.
-    var count: Int { log.withLock { $0.count } }
+    var count: Int { state.withLock { $0.count } }
 
     func add(_ selection: CacheSelection, isErasure: Bool) {
-        let revocation = Revocation(selection: selection, isErasure: isErasure)
-        log.withLock { $0.append(revocation) }
+        state.withLock { state in
+            let revocation = Revocation(number: state.count, selection: selection)
+            if isErasure { state.erasures.append(revocation) } else { state.invalidations.append(revocation) }
+            state.count += 1
+        }
     }
 
     /// Whether one since then has meant a subject.
     func include(_ subject: CacheSubject, since instant: Int, onlyErasures: Bool = false) -> Bool {
-        log.withLock { log in
-            log.contains(since: instant) { ($0.isErasure || !onlyErasures) && $0.selection.includes(subject) }
+        let isMeant = { (log: RecentLog<Revocation>) in
+            log.contains(where: { $0.selection.includes(subject) }, since: { $0.number >= instant })
         }
+        return state.withLock { isMeant($0.erasures) || (!onlyErasures && isMeant($0.invalidations)) }
     }
 }
 

@@ -18,4 +18,16 @@ struct RecentLog<Element> {
         guard count - instant <= recent.count else { return true }
         return (instant..<max(instant, count)).contains { predicate(recent[$0 % capacity]) }
     }
+
+    /// The same where the elements know themselves what came later.
+    ///
+    /// - Parameter isLater: `false` for all from some element back.
+    func contains(where predicate: (Element) -> Bool, since isLater: (Element) -> Bool) -> Bool {
+        for number in (count - recent.count..<count).reversed() {
+            let element = recent[number % capacity]
+            guard isLater(element) else { return false }
+            if predicate(element) { return true }
+        }
+        return count > recent.count
+    }
 }

@@ -20,6 +20,16 @@ import Testing
         #expect(log(10).contains(since: instant) { $0 < 0 } == isHappened)
     }
 
+    @Test(arguments: [(3, 0, true), (3, 2, false), (10, 5, true), (10, 6, true), (10, 7, false), (10, 10, false)])
+    func `knows by what its elements say themselves what came since`(count: Int, instant: Int, isFound: Bool) {
+        #expect(log(count).contains(where: { $0 == (count == 3 ? 1 : 6) }, since: { $0 >= instant }) == isFound)
+    }
+
+    @Test(arguments: [(3, 0, false), (10, 5, true), (10, 6, true), (10, 7, false)])
+    func `takes for happened what no element can say any more`(count: Int, instant: Int, isHappened: Bool) {
+        #expect(log(count).contains(where: { $0 < 0 }, since: { $0 >= instant }) == isHappened)
+    }
+
     @Test(arguments: 6...10) func `goes round`(instant: Int) {
         let log = log(10)
         for number in 6..<10 { #expect(log.contains(since: instant) { $0 == number } == (number >= instant)) }

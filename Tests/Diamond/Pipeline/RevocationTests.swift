@@ -249,6 +249,30 @@ import Testing
         #expect(try await second.response.source == .network)
     }
 
+    @Test(arguments: [false, true])
+    func `stays where it is though much else was made stale`(isErased: Bool) async throws {
+        let (isAsked, gate) = (Gate(), Gate())
+        let transport = StubTransport { request throws(TransportError) in
+            let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
+            guard request.headers[.ifNoneMatch] != nil else { return .stub(headers: headers) }
+            isAsked.open()
+            await gate.wait()
+            return .stub(status: 304, headers: headers)
+        }
+        let engine = temporary.engine(transport)
+        _ = try await engine.send(Self.request)
+        var again = Self.request
+        again.cache = .revalidate
+        let confirmation = engine.enqueue(again)
+        await isAsked.wait()
+        if isErased { try await engine.cache?.purge(.tag("cities")) }
+        for number in 0..<1100 { engine.cache?.markStale(url: "http://h/other/\(number)") }
+        gate.open()
+        _ = try await confirmation.response
+        await engine.cache?.flush()
+        #expect(try engine.cache?.count(.all) == (isErased ? 0 : 1))
+    }
+
     @Test func `and confirms what is stored confirms nothing`() async throws {
         let (isAsked, gate) = (Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
