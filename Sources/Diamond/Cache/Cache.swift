@@ -204,8 +204,9 @@ public final class Cache: Sendable {
     }
 
     package func forget(_ key: RequestKey) {
-        memory.remove(key)
+        // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
         writer.add(.delete(key, everywhere: true))
+        memory.remove(key)
     }
 
     /// Counts an answer from the cache, and records it.

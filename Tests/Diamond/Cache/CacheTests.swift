@@ -190,6 +190,24 @@ import Testing
         #expect(cache.find(new.key, request: new.request) == nil)
     }
 
+    @Test func `brings into memory nothing of what it forgets meanwhile`() async throws {
+        let cache = try open(memory: 1 << 20)
+        let entry = try entry("a")
+        for _ in 0..<200 {
+            cache.store(entry)
+            await cache.flush()
+            let isForgotten = Guarded(false)
+            async let lookingUp: Void = Task.detached {
+                while !isForgotten.withLock({ $0 }) { _ = cache.find(entry.key, request: entry.request) }
+            }.value
+            await Task.yield()
+            cache.forget(entry.key)
+            isForgotten.withLock { $0 = true }
+            await lookingUp
+            #expect(cache.find(entry.key, request: entry.request) == nil)
+        }
+    }
+
     @Test func `writes a confirmation only onto the row that was confirmed`() async throws {
         let (first, second) = (try open(), try open())
         let old = try entry("a", body: Data("old".utf8))
