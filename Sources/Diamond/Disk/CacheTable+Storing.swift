@@ -179,7 +179,7 @@ extension CacheTable {
             """
             SELECT id, body_digest, body_size, flags FROM entry
             WHERE key_prefix = ? AND variant = 0 AND is_partial = 0 AND key = ? AND stored_at = ?
-                AND (body_size = ? OR flags & 32) AND headers = ? AND flags & 8 = ? AND seal IS NULL
+                AND (body_size = ? OR flags & 32) AND headers = ? AND flags & 8 <= ? AND seal IS NULL
             """
         )
         try statement.bind(entry.key.prefix, at: 1)

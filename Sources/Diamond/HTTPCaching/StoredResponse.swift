@@ -74,10 +74,11 @@ package struct StoredResponse: Sendable, Equatable {
         return whole
     }
 
-    /// Whether it is the answer that another was read as: neither replaced nor confirmed nor marked stale since.
+    /// Whether it is the answer that another was read as: neither replaced nor confirmed nor marked stale since. Where it
+    /// is not known of which URL it is, what has yet to be marked may be meant: then it was read as stale, and is not.
     func isUnchanged(since other: StoredResponse) -> Bool {
         storedAt == other.storedAt && bodySize == other.bodySize && headerBlock == other.headerBlock
-            && flags.intersection(.invalidated) == other.flags.intersection(.invalidated)
+            && flags.intersection(.invalidated).isSubset(of: other.flags)
     }
 
     package var headers: HTTPFields { known.fields ?? HeaderBlock.fields(of: headerBlock) }

@@ -82,6 +82,28 @@ import Testing
         #expect(try cache.findOnDisk(entry.key, request: entry.request) == confirmed.stored)
     }
 
+    @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
+    func `may be read as stale where its URL is not known, and is confirmed all the same`(
+        state: (isWritten: Bool, isSealed: Bool)
+    ) async throws {
+        let cache = try open(isSealed: state.isSealed)
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        if state.isWritten { await cache.flush() }
+        let lock = try WriteLock(temporary.store)
+        cache.markStale(url: "another")
+        let found = try #require(cache.find(entry.key, request: entry.request))
+        #expect(try isStale(found))
+        #expect(entry.stored.isUnchanged(since: found) && !found.isUnchanged(since: entry.stored))
+        var confirmed = entry
+        confirmed.stored.storedAt = 9
+        cache.confirm(confirmed, replacing: found)
+        #expect(find(entry, in: cache) == confirmed.stored)
+        try lock.release()
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == confirmed.stored)
+    }
+
     @Test func `is what was confirmed before, too, and a confirmation of what it was comes too late`() async throws {
         let cache = try open()
         let entry = try CacheEntry.stub("a")

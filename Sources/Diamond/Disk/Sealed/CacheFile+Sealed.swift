@@ -58,7 +58,7 @@ extension CacheFile {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> CacheTable.SealedRow? {
         guard let row = try CacheTable.sealedRow(key, on: connection), row.stored.storedAt == old.storedAt,
-            row.stored.flags.intersection(.invalidated) == old.flags.intersection(.invalidated),
+            row.stored.flags.intersection(.invalidated).isSubset(of: old.flags),
             let headers = try? sealing.headers(row.stored, row.row, key), headers == old.headerBlock
         else { return nil }
         return row
