@@ -9,7 +9,7 @@ struct StoreDecision {
     let originTime: Int64
 
     /// Statuses that may be kept without a word from the server (RFC 9110 section 15.1), less 206.
-    private static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+    static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
     /// - Parameter isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(

@@ -127,10 +127,11 @@ extension Pipeline {
     }
 
     /// What an answer has taken the place of goes with it where that may not be stored: it would be served as if nothing newer
-    /// were known. Other than a 2xx says nothing of what is there now, and a HEAD may be answered in a way of its own.
+    /// were known. Other than a 2xx says nothing of what is there now, nor does one that is none to keep by itself, such as
+    /// 202, and a HEAD may be answered in a way of its own.
     private func dropPredecessor(of arrival: Arrival, _ question: Question) {
         guard let identity = question.passage.identity, question.passage.wire.method != .head,
-            (200..<300).contains(arrival.status.code)
+            (200..<300).contains(arrival.status.code), StoreDecision.cacheable.contains(arrival.status.code)
         else { return }
         // Where nothing is known to be there, nothing is written.
         guard question.stored != nil || peek(identity) != nil else { return }

@@ -184,9 +184,14 @@ import Testing
         #expect(try engine.cache?.count(.all) == 0)
     }
 
-    @Test(arguments: [(.get, 503, .reload), (.head, 200, .reload), (.get, 200, .noStore)] as [Reload])
-    func `leaves what is stored to what says nothing against it`(reload: Reload) async throws {
-        let engine = temporary.engine(changing(status: reload.status, Self.forbidding[0]), clock: clock)
+    private static let reloads: [Reload] = [
+        (.get, 503, .reload), (.get, 201, .reload), (.get, 202, .reload), (.get, 205, .reload), (.head, 200, .reload),
+        (.get, 200, .noStore),
+    ]
+
+    @Test(arguments: reloads, [forbidding[0], HTTPFields()])
+    func `leaves what is stored to what says nothing against it`(reload: Reload, headers: HTTPFields) async throws {
+        let engine = temporary.engine(changing(status: reload.status, headers), clock: clock)
         _ = try await engine.send(Request("http://h/"))
         _ = try await engine.send(Request("http://h/", method: reload.method, cache: reload.policy))
         let stored = try await engine.send(Request("http://h/"))
