@@ -41,7 +41,7 @@ final class Revocations: Sendable {
 /// What an entry is known by, before there is one.
 struct CacheSubject: Sendable {
     let key: RequestKey
-    /// In normal form, secrets masked.
+    /// ``CacheEntry/url``.
     let url: String
     let tags: Set<String>
     let identity: String?

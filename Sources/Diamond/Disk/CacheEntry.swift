@@ -5,7 +5,7 @@ package struct CacheEntry: Sendable {
     package var key: RequestKey
     /// The canonical form.
     package var request: [UInt8]
-    /// In normal form, secrets masked, without parameters that are ignored.
+    /// In normal form, secrets masked, without parameters that the engine ignores.
     package var url: String
     package var method: String
     /// On whose behalf it was asked for; `nil` where nobody's in particular.

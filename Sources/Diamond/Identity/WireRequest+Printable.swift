@@ -2,8 +2,18 @@ extension WireRequest {
     /// The URL for people: without user info, items sorted by name, secret parameters masked.
     func printableURL(_ rules: KeyRules) -> String { rules.adding(self).printable(url, items) }
 
-    /// The same without what is ignored, as ``CacheEntry/url`` is: whatever stands there is one entry.
-    func entryURL(_ rules: KeyRules) -> String { rules.adding(self).entryURL(url, items) }
+    /// The same without what the engine ignores, as ``CacheEntry/url`` is: whatever stands there is one entry. What the
+    /// request ignores itself stays, because another one, that changes what is there, need not ignore it.
+    ///
+    /// - Parameter rules: the engine's.
+    func entryURL(_ rules: KeyRules) -> String { entryURL(url, items, rules) }
+
+    /// The same of another URL, which an answer to this one names.
+    func entryURL(of url: RequestURL, _ rules: KeyRules) -> String { entryURL(url, url.queryItems(), rules) }
+
+    private func entryURL(_ url: RequestURL, _ items: QueryItems, _ rules: KeyRules) -> String {
+        rules.adding(self).printable(url, items) { rules.isIgnored(parameter: $0) }
+    }
 }
 
 extension KeyRules {
@@ -11,12 +21,6 @@ extension KeyRules {
     func printable(_ url: String) -> String {
         guard let url = try? RequestURL(parsing: url) else { return RequestURL.masked(Array(url.utf8)) }
         return printable(url, url.queryItems())
-    }
-
-    func entryURL(_ url: RequestURL) -> String { entryURL(url, url.queryItems()) }
-
-    fileprivate func entryURL(_ url: RequestURL, _ items: QueryItems) -> String {
-        printable(url, items) { isIgnored(parameter: $0) }
     }
 
     fileprivate func printable(

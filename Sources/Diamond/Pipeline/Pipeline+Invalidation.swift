@@ -39,7 +39,7 @@ extension Pipeline {
         let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
         let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
             .filter { $0.origin == passage.wire.url.origin }
-            .map { environment.rules.adding(passage.wire).entryURL($0) }
+            .map { passage.wire.entryURL(of: $0, environment.rules) }
         invalidate(urls, passage)
     }
 

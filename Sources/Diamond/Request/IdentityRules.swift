@@ -2,8 +2,9 @@
 /// a request besides.
 public struct IdentityRules: Hashable, Sendable {
     /// Parameters that leave the identity, such as `_`, `utm_*` or a timestamp, in query, form, or at the top of a JSON
-    /// body. They are sent all the same, and are no part of the URL that an entry is listed and selected by. Whole names as
-    /// they are before encoding, case counts; `*` stands for any characters.
+    /// body. They are sent all the same. Those of an engine are no part of the URL that an entry is listed, selected and,
+    /// by an unsafe method, invalidated by; those of a request are. Whole names as they are before encoding, case counts;
+    /// `*` stands for any characters.
     public var ignoring: [String]
     /// Headers that do not select among answers, beside those the canonical form lists. A response that varies by one
     /// of them is not stored. Case does not count.

@@ -277,8 +277,7 @@ import Testing
 
         var url: String {
             switch self {
-            case .ignoring: "http://h/x"
-            case .cacheKey: "http://h/x?a=1"
+            case .ignoring, .cacheKey: "http://h/x?a=1"
             case .identity: "http://h/x?a=•••"
             }
         }

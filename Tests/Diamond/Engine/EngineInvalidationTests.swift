@@ -200,6 +200,21 @@ import Testing
         #expect(try await engine.send(Request("http://h/cities")).source == .network)
     }
 
+    @Test(arguments: [false, true])
+    func `what a request ignores itself hides nothing from one that does not`(isNamed: Bool) async throws {
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .put else { return .stub(headers: [.cacheControl: "max-age=60"]) }
+            return .stub(headers: isNamed ? [.location: "/cities?t=5"] : [:])
+        }
+        let engine = Engine(Engine.Configuration(testing: transport, store: temporary))
+        var stored = Request("http://h/cities?t=5")
+        stored.rules.ignoring = ["t"]
+        _ = try await engine.send(stored)
+        #expect(try await engine.send(stored).source == .cache)
+        _ = try await engine.send(Request(isNamed ? "http://h/towns" : "http://h/cities?t=5", method: .put))
+        #expect(try await engine.send(stored).source == .network)
+    }
+
     @Test(arguments: ["cities", "towns", nil])
     func `with a key of the app's own, what a GET with that key finds is asked for again`(key: String?) async throws {
         let engine = engine()

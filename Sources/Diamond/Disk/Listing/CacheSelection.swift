@@ -74,7 +74,7 @@ public struct CacheSelection: Hashable, Sendable {
     }
 
     /// Those of exactly this URL in normal form, whatever their method, headers and body. No entry's URL has parameters that
-    /// the ``IdentityRules`` ignore, nor a fragment or user info.
+    /// the engine's ``IdentityRules`` ignore, nor a fragment or user info.
     public static func url(_ url: String) -> CacheSelection { CacheSelection(content: .url(url)) }
 
     /// Those of a host, whatever scheme and port: `api.example.com`.

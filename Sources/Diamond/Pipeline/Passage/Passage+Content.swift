@@ -47,10 +47,10 @@ extension Passage {
             return policy.mode != .noStore && isCacheable && !isAnonymous
         }
 
-        /// Not with a key of the app's own, nor where an identity stands for parameters.
+        /// Not with a key of the app's own, nor where an identity stands for parameters, or the request ignores some itself.
         private static func hasOneURL(_ wire: WireRequest, _ rules: KeyRules) -> Bool {
             let hasReplaced = wire.identity != nil && !(rules.own.secrets.isEmpty && wire.rules.secrets.isEmpty)
-            return wire.cacheKey == nil && !hasReplaced
+            return wire.cacheKey == nil && wire.rules.ignoring.isEmpty && !hasReplaced
         }
 
         private static let conditions: [HTTPField.Name] = [
