@@ -13,7 +13,8 @@ public enum ActivityEvent: Sendable {
     case hit(Response.Source)
     /// Nothing usable was stored.
     case miss
-    /// A response was put into the cache.
+    /// A response was put into the cache: it is found from now on, and goes to disk a moment later. Where that fails, a
+    /// ``cacheFailed(reason:)`` follows; what got there, ``CacheCounts/stores`` counts.
     case stored
     /// An entry could not be read, or did not match its checksum; it was dropped and counts as a miss.
     case cacheEntryDropped(reason: String)

@@ -93,7 +93,7 @@ final class CacheFile: Sendable {
 
     // MARK: Another file
 
-    /// Nobody asks it any more; what was added before is written still.
+    /// Nobody asks it any more; what was added before is written still, to a file that is there and sound.
     func abandon() { state.withLock { $0.isAbandoned = true } }
 
     /// Opens the file anew where it is no longer the one that was opened: removed, or set aside by another process.
@@ -110,9 +110,10 @@ final class CacheFile: Sendable {
         try reopen(database, store.waiting(atMost: patience))
     }
 
-    // Whoever has read waits for its answer meanwhile.
+    // Whoever has read waits for its answer meanwhile. Once abandoned, it leaves that to who opens the file next: it would
+    // make what is removed.
     private func mend(_ damaged: SQLiteDatabase) {
-        guard mends, state.withLock({ $0.database === damaged }) else { return }
+        guard mends, state.withLock({ $0.database === damaged && !$0.isAbandoned }) else { return }
         let store = store.waiting(atMost: Self.moment)
         do throws(CacheError) {
             let number = state.withLock { $0.number }

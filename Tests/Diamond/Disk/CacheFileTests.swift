@@ -43,6 +43,19 @@ import Testing
         #expect(try setAside().isEmpty)
     }
 
+    @Test(arguments: [false, true])
+    func `that is removed stays away once nobody asks it any more, whatever is found in it`(isAbandoned: Bool) throws {
+        let file = try CacheFile(temporary.store, mends: true, activity: events.activity)
+        if isAbandoned { file.abandon() }
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
+        }
+        #expect(throws: CacheError.self) {
+            try file.read { (connection) throws(SQLiteError) in throw SQLiteError(.corrupt, "damaged", path: "") }
+        }
+        #expect(FileManager.default.fileExists(atPath: temporary.store.cachePath) == !isAbandoned)
+    }
+
     @Test func `that is damaged while it is used is set aside, and begins anew with the same secret`() async throws {
         let cache = try open()
         let entries = try (0..<50).map { try entry("\($0)") }

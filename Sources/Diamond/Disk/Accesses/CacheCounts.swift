@@ -10,7 +10,7 @@ public struct CacheCounts: Hashable, Sendable {
     public package(set) var revalidations: Int64 = 0
     /// Requests for which nothing usable was stored.
     public package(set) var misses: Int64 = 0
-    /// Responses that were put on disk.
+    /// Responses that were put on disk. ``ActivityEvent/stored`` is told before, of those that do not get there, too.
     public package(set) var stores: Int64 = 0
     /// Entries that went so that the store keeps within its bound.
     public package(set) var evictions: Int64 = 0
