@@ -75,15 +75,17 @@ extension Cache {
         }
     }
 
-    /// Marks what is stored of a URL stale, and waits for no disk: for this process it is so at once, for others soon,
+    /// Marks what is stored of some URLs stale, and waits for no disk: for this process it is so at once, for others soon,
     /// and it stays so for this process where that cannot be written.
     ///
-    /// - Parameter url: in normal form, as ``CacheSelection/url(_:)`` takes it.
-    package func markStale(url: String) {
-        revocations.add(.url(url), isErasure: false)
-        // The memory tier last, as above.
-        writer.invalidate(url)
-        forgetInMemory(.url(url))
+    /// - Parameter urls: in normal form, as ``CacheSelection/url(_:)`` takes them.
+    package func markStale(urls: Set<String>) {
+        for url in urls {
+            revocations.add(.url(url), isErasure: false)
+            writer.invalidate(url)
+        }
+        // The memory tier last, as above, and once for all: it looks at each of its slots.
+        memory.remove(urls: urls)
     }
 
     /// Erases what is stored under a key, because it is no longer so, and waits for no disk. What was asked for before is
@@ -173,14 +175,12 @@ extension Cache {
         }
     }
 
-    // Where it is not said what it names, others of it come back from disk. In another file than the one that a slot is
-    // of, its URL may have another number.
+    // Where it is not said what it names, others of it come back from disk. A URL by itself: its number is for those who
+    // must not know it, and takes a hash of each that is here.
     private func forgetInMemory(_ selection: CacheSelection) {
-        if let names = selection.names(by: file.number), neighbors.isOfSameFile {
-            memory.remove(named: names, by: file.number)
-        } else {
-            memory.removeAll()
-        }
+        if case .url(let url) = selection.content { return memory.remove(urls: [url]) }
+        guard let names = selection.names(by: file.number) else { return memory.removeAll() }
+        memory.remove(named: names, by: file.number)
     }
 
     /// Spares an entry from eviction until it is unpinned or erased; `false` where there is none.

@@ -9,7 +9,15 @@ final class MemoryTier: Sendable {
         var request: [UInt8]
         /// ``CacheEntry/url``; `nil` where that is not known.
         var url: String?
+        /// The number of the URL, once somebody has asked for it: it takes a hash.
+        var number: Int64?
         var stored: StoredResponse
+
+        /// - Returns: `nil` where the URL is not known.
+        mutating func number(by number: (String) -> Int64) -> Int64? {
+            if self.number == nil { self.number = url.map(number) }
+            return self.number
+        }
     }
 
     private struct Contents {
@@ -138,7 +146,17 @@ final class MemoryTier: Sendable {
         for part in parts {
             part.withLock { part in
                 part.changes += 1
-                part.slots.removeAll { _, slot in slot.url.map { names.urls.contains(number($0)) } ?? true }
+                part.slots.removeAll { slot in slot.number(by: number).map(names.urls.contains) ?? true }
+            }
+        }
+    }
+
+    /// Removes what is of some URLs, and what nobody knows the URL of.
+    func remove(urls: Set<String>) {
+        for part in parts {
+            part.withLock { part in
+                part.changes += 1
+                part.slots.removeAll { slot in slot.url.map { url in urls.contains { $0 == url } } ?? true }
             }
         }
     }

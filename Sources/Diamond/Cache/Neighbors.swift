@@ -41,9 +41,6 @@ final class Neighbors: Sendable {
     /// Whether it is time for a look.
     var isDue: Bool { uptime() >= nextLook.load(ordering: .relaxed) }
 
-    /// Whether the file that is open now is the one of the last look.
-    var isOfSameFile: Bool { state.withLock { $0.generation } == file.generation }
-
     /// `nil` where it is too early to look, or nothing has happened.
     func news() -> News? {
         let (now, next) = (uptime(), nextLook.load(ordering: .relaxed))

@@ -11,6 +11,8 @@ package struct Sieve<Key: Hashable, Value> {
         /// Places in `nodes`.
         var older: Int?
         var newer: Int?
+
+        mutating func isGone(_ test: (inout Value) -> Bool) -> Bool { test(&value) }
     }
 
     private var nodes: [Node?] = []
@@ -54,10 +56,9 @@ package struct Sieve<Key: Hashable, Value> {
         if let place = places[key] { remove(at: place) }
     }
 
-    mutating func removeAll(where isGone: (Key, Value) -> Bool) {
-        for place in nodes.indices {
-            if let node = nodes[place], isGone(node.key, node.value) { remove(at: place) }
-        }
+    /// - Parameter isGone: may note something in a value that stays.
+    mutating func removeAll(where isGone: (inout Value) -> Bool) {
+        for place in nodes.indices where nodes[place]?.isGone(isGone) == true { remove(at: place) }
     }
 
     package mutating func removeAll() { self = Sieve(capacity: capacity) }

@@ -57,9 +57,12 @@ extension Pipeline {
     ///
     /// - Parameter urls: beside the passage's own.
     private func invalidate(_ urls: [String], _ passage: Passage) {
-        for url in Set([passage.wire.entryURL(environment.rules)] + urls) {
-            // Without a cache, what is under way brings the state before.
-            if let cache { cache.markStale(url: url) } else { revoked.add(.url(url), isErasure: false) }
+        let urls = Set([passage.wire.entryURL(environment.rules)] + urls)
+        // Without a cache, what is under way brings the state before.
+        if let cache {
+            cache.markStale(urls: urls)
+        } else {
+            for url in urls { revoked.add(.url(url), isErasure: false) }
         }
         guard let key = ownKey(passage.wire) else { return }
         if let cache { cache.outdate(key) } else { revoked.add(.key(key), isErasure: false) }

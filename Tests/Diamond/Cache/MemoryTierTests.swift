@@ -120,6 +120,26 @@ import Testing
         #expect(left == isLeft)
     }
 
+    @Test func `asks for the number of a URL once, and for none to remove by URLs themselves`() throws {
+        let tier = MemoryTier(capacity: 1 << 20)
+        let entries = try ["unknown", "one", "other"].map { try entry($0) }
+        for (entry, url) in zip(entries, [nil, "one", "other"] as [String?]) {
+            tier.store(entry.stored, under: entry.key, request: entry.request, url: url)
+        }
+        var asked: [String] = []
+        for _ in 0..<3 {
+            tier.remove(named: CacheNames(urls: [9])) { url in
+                asked.append(url)
+                return Int64(url.count)
+            }
+        }
+        #expect(asked.sorted() == ["one", "other"])
+        #expect(entries.map { has(tier, $0) } == [false, true, true])
+        tier.store(entries[0].stored, under: entries[0].key, request: entries[0].request)
+        tier.remove(urls: ["other", "third"])
+        #expect(entries.map { has(tier, $0) } == [false, true, false])
+    }
+
     @Test func `removes by keys those alone, and by URLs what has them or may have them`() throws {
         let tier = MemoryTier(capacity: 1 << 20)
         let entries = try ["unknown", "one", "other"].map { try entry($0) }

@@ -31,7 +31,7 @@ import Testing
         for entry in [entry, other] { cache.store(entry) }
         await cache.flush()
         let lock = try WriteLock(temporary.store)
-        cache.markStale(url: entry.url)
+        cache.markStale(urls: [entry.url])
         // Also where nobody says what it is an answer of.
         #expect(try isStale(cache.find(entry.key, request: entry.request)))
         #expect(try isStale(find(entry, in: cache)))
@@ -55,7 +55,7 @@ import Testing
         cache.store(old)
         if isWritten { await cache.flush() }
         let lock = try WriteLock(temporary.store)
-        cache.markStale(url: old.url)
+        cache.markStale(urls: [old.url])
         #expect(try isStale(find(old, in: cache)))
         cache.store(new)
         #expect(find(new, in: cache) == new.stored)
@@ -71,7 +71,7 @@ import Testing
         cache.store(entry)
         if isWritten { await cache.flush() }
         let lock = try WriteLock(temporary.store)
-        cache.markStale(url: entry.url)
+        cache.markStale(urls: [entry.url])
         let found = try #require(find(entry, in: cache))
         var confirmed = entry
         confirmed.stored.storedAt = 9
@@ -91,7 +91,7 @@ import Testing
         cache.store(entry)
         if state.isWritten { await cache.flush() }
         let lock = try WriteLock(temporary.store)
-        cache.markStale(url: "another")
+        cache.markStale(urls: ["another"])
         let found = try #require(cache.find(entry.key, request: entry.request))
         #expect(try isStale(found))
         #expect(entry.stored.isUnchanged(since: found) && !found.isUnchanged(since: entry.stored))
@@ -113,7 +113,7 @@ import Testing
         var (confirmed, late) = (entry, entry)
         (confirmed.stored.storedAt, late.stored.storedAt) = (9, 10)
         cache.confirm(confirmed, replacing: entry.stored)
-        cache.markStale(url: entry.url)
+        cache.markStale(urls: [entry.url])
         cache.confirm(late, replacing: confirmed.stored)
         var expected = confirmed.stored
         expected.flags.insert(.invalidated)

@@ -178,7 +178,7 @@ import Testing
         for entry in [entry, other] { cache.store(entry) }
         await cache.flush()
         disk.fail(.full, atCall: 1, lasting: true)
-        cache.markStale(url: entry.url)
+        cache.markStale(urls: [entry.url])
         await cache.flush()
         #expect(disk.failures > 0)
         var stale = entry.stored
@@ -250,7 +250,7 @@ import Testing
         cache.store(kept)
         await cache.flush()
         disk.fail(.full, atCall: 1, lasting: true)
-        for number in 0...PendingChanges.mostFailed { cache.markStale(url: "http://h/none/\(number)") }
+        for number in 0...PendingChanges.mostFailed { cache.markStale(urls: ["http://h/none/\(number)"]) }
         await cache.flush()
         #expect(disk.failures > 0)
         #expect(cache.find(kept.key, request: kept.request) == kept.stored)
@@ -274,7 +274,7 @@ import Testing
         try Data().write(to: temporary.directory)
         defer { try? FileManager.default.removeItem(at: temporary.directory) }
         for number in 0..<3 {
-            cache.markStale(url: "http://h/\(number)")
+            cache.markStale(urls: ["http://h/\(number)"])
             await cache.flush()
             #expect(cache.writer.state.withLock { $0.untriedInvalidations.isEmpty && $0.hasToSettle })
         }

@@ -266,7 +266,7 @@ import Testing
         let confirmation = engine.enqueue(again)
         await isAsked.wait()
         if isErased { try await engine.cache?.purge(.tag("cities")) }
-        for number in 0..<1100 { engine.cache?.markStale(url: "http://h/other/\(number)") }
+        for number in 0..<1100 { engine.cache?.markStale(urls: ["http://h/other/\(number)"]) }
         gate.open()
         _ = try await confirmation.response
         await engine.cache?.flush()
