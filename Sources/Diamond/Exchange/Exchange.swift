@@ -153,6 +153,7 @@ struct Exchange: Sendable {
         order.hear(.began(launch.transfer.meter))
         let attempt = try await attempt(of: launch, seat)
         incomplete = attempt.left
+        if let gate = order.gate, !attempt.isGood, !attempt.mayHaveArrived(at: wire.now()) { gate.takeBack() }
         return attempt
     }
 
@@ -217,7 +218,7 @@ struct Exchange: Sendable {
     }
 
     private func askToRepeat() throws(ConnectionError) {
-        guard order.mayRepeat?(history.attempts) ?? true else { throw .parked }
+        guard order.mayRepeat?() ?? true else { throw .parked }
     }
 
     /// Takes the place on the wire again.

@@ -27,9 +27,8 @@ final class ExchangeOrder: Sendable {
     let pouring: Pouring?
     /// Asked before anything leaves; `nil` where nobody has to be.
     let gate: SendGate?
-    /// Asked before it is sent again, with the attempts before: where it may not be, its run is given up. `nil` where nobody
-    /// has to be.
-    let mayRepeat: (@Sendable ([Attempt]) -> Bool)?
+    /// Asked before it is sent again: where it may not be, its run is given up. `nil` where nobody has to be.
+    let mayRepeat: (@Sendable () -> Bool)?
 
     init(
         request: TransportRequest,
@@ -46,7 +45,7 @@ final class ExchangeOrder: Sendable {
         keeper: (any PartialKeeping)?,
         pouring: Pouring?,
         gate: SendGate? = nil,
-        mayRepeat: (@Sendable ([Attempt]) -> Bool)? = nil
+        mayRepeat: (@Sendable () -> Bool)? = nil
     ) {
         (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
         (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)

@@ -3,10 +3,18 @@ import DiamondSQLite
 /// Asked before the first byte of a request leaves: what waits for its place on the wire may meanwhile be somebody else's.
 final class SendGate: Sendable {
     private let open: @Sendable () async -> Bool
+    private let back: @Sendable () -> Void
     private let redirected = Guarded(false)
 
-    /// - Parameter open: whether it may leave; always, if nothing is said.
-    init(open: @escaping @Sendable () async -> Bool = { true }) { self.open = open }
+    /// - Parameters:
+    ///   - open: whether it may leave; always, if nothing is said.
+    ///   - takeBack: is told where what has left last surely was not processed.
+    init(
+        open: @escaping @Sendable () async -> Bool = { true },
+        takeBack: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.open, back) = (open, takeBack)
+    }
 
     func pass() async throws(ConnectionError) {
         // One that was paused goes on elsewhere.
@@ -17,6 +25,9 @@ final class SendGate: Sendable {
             throw ConnectionError(.held, "the request is sent by somebody else, or may not be sent now")
         }
     }
+
+    /// What has left last surely was not processed.
+    func takeBack() { back() }
 
     /// A server has answered with a redirect, which is followed or leads nowhere: it may have acted, whatever comes of that.
     func noteRedirect() { redirected.withLock { $0 = true } }

@@ -127,17 +127,11 @@ extension Pipeline {
 
     /// For a connection alone, and a method that is not safe: a pause ends the others at once, or leaves them to those who
     /// share them. What a redirect has led to is not given up, because a run begins anew with what has led to it.
-    private func mayRepeat(_ passage: Passage) -> (@Sendable ([Attempt]) -> Bool)? {
+    private func mayRepeat(_ passage: Passage) -> (@Sendable () -> Bool)? {
         guard let claim = passage.asker.claim, !passage.wire.method.isSafe, !passage.marks.contains(.redirected) else {
             return nil
         }
-        let ticket = passage.asker.ticket
-        return { attempts in
-            guard !claim.begins() else { return true }
-            // A pause makes nothing unknown of what surely was not processed.
-            if attempts.unknownAt == nil { ticket?.takeBack(attempts.count) }
-            return false
-        }
+        return { claim.begins() }
     }
 
     /// The bytes of a body that are taken.

@@ -8,17 +8,20 @@ struct JobGate: Sendable {
     /// - Parameters:
     ///   - refuse: why it must not leave, asked first; `nil` where nothing is against it.
     ///   - open: whether it may leave.
+    ///   - takeBack: what was let out surely was not processed.
     init(
         refuse: @escaping @Sendable () async -> ReplayOutcome? = { nil },
-        open: @escaping @Sendable () async -> Bool
+        open: @escaping @Sendable () async -> Bool,
+        takeBack: @escaping @Sendable () -> Void
     ) {
         let refused = Guarded<ReplayOutcome?>(nil)
         self.refused = refused
-        gate = SendGate {
+        let pass: @Sendable () async -> Bool = {
             guard let refusal = await refuse() else { return await open() }
             refused.withLock { $0 = refusal }
             return false
         }
+        gate = SendGate(open: pass, takeBack: takeBack)
     }
 
     /// Why it has not left. Behind a redirect it may have been done all the same.

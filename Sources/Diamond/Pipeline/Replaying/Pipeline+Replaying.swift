@@ -4,10 +4,24 @@ import HTTPTypes
 
 /// What becomes of requests that are kept where they cannot be sent.
 extension Pipeline {
+    /// A run of a request that is kept, and for whom it is.
+    private struct KeptRun {
+        let ticket: ReplayTicket
+        let number: Int
+        let queue: ReplayQueue
+        let asker: Asker
+
+        /// Lets it write down what it has come to. One that a pause has given up does not: the next one sends it again, with
+        /// the same job.
+        func record() throws(ConnectionError) {
+            guard asker.claim?.records() != false else { throw .cancelled }
+        }
+    }
+
     /// - Throws: ``ConnectionError/Code-swift.struct/queued`` where the request is kept, and sent later.
     func keeping(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         let ticket = asker.ticket ?? ReplayTicket()
-        ticket.beginRun()
+        let number = ticket.beginRun()
         // It asks for whom the request is.
         let (queue, draft) = try await aside(asker) { () async throws(ConnectionError) in
             try await timeLeft(of: request).value { [self] () async throws(ConnectionError) in
@@ -16,23 +30,28 @@ extension Pipeline {
         }
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
+        let run = KeptRun(ticket: ticket, number: number, queue: queue, asker: asker)
         guard request.replay.mode == .durable else {
             let gate = JobGate { [self] in
-                ticket.begin(at: now())
+                ticket.begin(in: number, at: now())
                 return true
+            } takeBack: {
+                ticket.takeBack(in: number)
             }
-            return try await keepingOnFailure(kept, draft, ticket, queue, asker, gate)
+            return try await keepingOnFailure(kept, draft, run, gate)
         }
         switch try await place(draft, ticket, in: queue) {
         case .queued(let id): throw ConnectionError(queued: id, kept)
         case .claimed(let job):
             let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
             let gate = gate(for: kept) { [self] in
-                await ticket.begin(job, at: now(), isHarmless: isHarmless, in: queue)
+                await ticket.begin(job, in: number, at: now(), isHarmless: isHarmless, in: queue)
+            } takeBack: {
+                ticket.takeBack(in: number)
             }
             return try await queue.owner.attempt { [self, kept] isGivenUp in
                 await Result { () async throws(ConnectionError) in
-                    try await sending(kept, job, ticket, queue, asker, gate, isGivenUp)
+                    try await sending(kept, job, run, gate, isGivenUp)
                 }
             }.get()
         }
@@ -69,33 +88,30 @@ extension Pipeline {
     private func sending(
         _ request: Request,
         _ job: ReplayTable.Claimed,
-        _ ticket: ReplayTicket,
-        _ queue: ReplayQueue,
-        _ asker: Asker,
+        _ run: KeptRun,
         _ gate: JobGate,
         _ isGivenUp: @Sendable () -> Bool
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, asker.behind(gate.gate))
+            let response = try await plainResponse(to: request, run.asker.behind(gate.gate))
             let outcome = outcome(of: response, request, gate)
             let repetitions = max(0, response.attempts.count - 1)
-            let state = try await settle(
-                job, outcome, response.attempts, settled: repetitions, isWanted: true, ticket, queue, asker)
+            try run.record()
+            let state = await settle(job, outcome, response.attempts, settled: repetitions, isWanted: true, run)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
         } catch  where [.parked, .queued].contains(error.code) {
             throw error
         } catch  where error.code == .cancelled && !isGivenUp() {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
-            ticket.excuse(error.settledExchanges)
             var error = error
             error.jobID = job.id
             throw error
         } catch {
             let outcome = outcome(of: error, request, gate)
-            let state = try await settle(
-                job, outcome, error.attempts, settled: error.settledExchanges, isWanted: !isGivenUp(), ticket, queue,
-                asker)
+            try run.record()
+            let state = await settle(
+                job, outcome, error.attempts, settled: error.settledExchanges, isWanted: !isGivenUp(), run)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
             throw error
         }
@@ -110,19 +126,11 @@ extension Pipeline {
         _ attempts: [Attempt],
         settled: Int,
         isWanted: Bool,
-        _ ticket: ReplayTicket,
-        _ queue: ReplayQueue,
-        _ asker: Asker
-    ) async throws(ConnectionError) -> ReplayState? {
-        try record(asker)
-        return await ticket.settle(
-            job, outcome, repetitions: settled, unknownAt: attempts.unknownAt, isWanted: isWanted, in: queue)
-    }
-
-    /// Lets a run write down what it has come to. One that a pause has given up does not: the next one sends it again, with
-    /// the same job.
-    private func record(_ asker: Asker) throws(ConnectionError) {
-        guard asker.claim?.records() != false else { throw .cancelled }
+        _ run: KeptRun
+    ) async -> ReplayState? {
+        await run.ticket.settle(
+            job, outcome, of: run.number, repetitions: settled, unknownAt: attempts.unknownAt, isWanted: isWanted,
+            in: run.queue)
     }
 
     // MARK: On failure
@@ -130,28 +138,26 @@ extension Pipeline {
     private func keepingOnFailure(
         _ request: Request,
         _ draft: ReplayDraft,
-        _ ticket: ReplayTicket,
-        _ queue: ReplayQueue,
-        _ asker: Asker,
+        _ run: KeptRun,
         _ gate: JobGate
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, asker.behind(gate.gate))
+            let response = try await plainResponse(to: request, run.asker.behind(gate.gate))
             let outcome = outcome(of: response, request, gate)
             guard outcome.isWorthKeeping else { return response }
             var error = ConnectionError(badStatus: response)
             error.attempts = response.attempts
-            try record(asker)
-            throw try await handed(over: draft, request, error, outcome, ticket, to: queue)
+            try run.record()
+            throw try await handed(over: draft, request, error, outcome, run)
         } catch  where [.parked, .cancelled, .queued].contains(error.code) {
             throw error
         } catch {
             // What the engine was closed over is not kept: nobody wants it.
-            let outcome = ticket.known(
-                outcome(of: error, request, gate), repetitions: error.settledExchanges, isWanted: false)
+            let outcome = run.ticket.known(
+                outcome(of: error, request, gate), of: run.number, repetitions: error.settledExchanges, isWanted: false)
             guard outcome.isWorthKeeping, error.code != .cannotQueue else { throw error }
-            try record(asker)
-            throw try await handed(over: draft, request, error, outcome, ticket, to: queue)
+            try run.record()
+            throw try await handed(over: draft, request, error, outcome, run)
         }
     }
 
@@ -161,13 +167,13 @@ extension Pipeline {
         _ request: Request,
         _ error: ConnectionError,
         _ outcome: ReplayOutcome,
-        _ ticket: ReplayTicket,
-        to queue: ReplayQueue
+        _ run: KeptRun
     ) async throws(ConnectionError) -> ConnectionError {
         var draft = draft
-        draft.history = ReplayDraft.History(error.attempts, outcome, unknownAt: ticket.unknownAt, now: now())
+        let unknownAt = run.ticket.unknownAt(besides: run.number)
+        draft.history = ReplayDraft.History(error.attempts, outcome, unknownAt: unknownAt, now: now())
         do throws(ReplayError) {
-            return ConnectionError(queued: try await ticket.hand(draft, to: queue), request, error)
+            return ConnectionError(queued: try await run.ticket.hand(draft, to: run.queue), request, error)
         } catch let failure {
             // Two things went wrong, and the caller has to know both: nothing is kept.
             var error = error
@@ -219,8 +225,12 @@ extension Pipeline {
 
     /// What a job's request has to pass before it leaves. Whose it is is asked last of all: who is signed in may have changed
     /// while it waited for its place.
-    private func gate(for request: Request, open: @escaping @Sendable () async -> Bool) -> JobGate {
-        JobGate(refuse: { [self] in await stranger(to: request) }, open: open)
+    private func gate(
+        for request: Request,
+        open: @escaping @Sendable () async -> Bool,
+        takeBack: @escaping @Sendable () -> Void = {}
+    ) -> JobGate {
+        JobGate(refuse: { [self] in await stranger(to: request) }, open: open, takeBack: takeBack)
     }
 
     /// What one user has asked for never goes out as another's: whoever is signed in now may have put credentials of its own

@@ -21,11 +21,7 @@ final class ReplayTicket: Sendable {
         var isCanceled = false
         /// What makes it a job, or has.
         var placing: Task<Result<Place, ReplayError>, Never>?
-        var exchanges = 0
-        /// When the first of them began; milliseconds since 1970.
-        var sentAt: Int64?
-        /// The same where that was in a run before: it may have been processed unseen.
-        var unknownAt: Int64?
+        var runs = ReplayRuns()
     }
 
     private let state = Guarded(State())
@@ -33,8 +29,8 @@ final class ReplayTicket: Sendable {
     deinit {
         let left = state.withLock { $0 }
         guard let queue = left.queue, let job = left.job else { return }
-        let mayHaveLeft = left.exchanges > 0 || left.unknownAt != nil
-        Task { await Self.settle(job, mayHaveLeft ? .interrupted : .notBegun, unknownAt: left.unknownAt, in: queue) }
+        let unknownAt = left.runs.unknownAt()
+        Task { await Self.settle(job, unknownAt == nil ? .notBegun : .interrupted, unknownAt: unknownAt, in: queue) }
     }
 
     func draft(of request: Request, for queue: ReplayQueue) async throws(ReplayError) -> ReplayDraft {
@@ -104,6 +100,13 @@ final class ReplayTicket: Sendable {
     /// The job that it is kept as.
     var jobID: ReplayJob.ID? { state.withLock { $0.jobID } }
 
+    // MARK: Runs
+
+    /// A run begins.
+    ///
+    /// - Returns: its number.
+    func beginRun() -> Int { state.withLock { $0.runs.begin() } }
+
     /// The last look before the request leaves.
     ///
     /// - Parameters:
@@ -111,69 +114,57 @@ final class ReplayTicket: Sendable {
     ///   - isHarmless: whether the app answers for it that the request acts once, however often it arrives.
     func begin(
         _ job: ReplayTable.Claimed,
+        in run: Int,
         at now: Int64,
         isHarmless: Bool,
         in queue: ReplayQueue
     ) async -> Bool {
-        let cutOff = unknownAt.map { ReplayRow.CutOff(sentAt: $0, isHarmless: isHarmless) }
+        let cutOff = unknownAt(besides: run).map { ReplayRow.CutOff(sentAt: $0, isHarmless: isHarmless) }
         guard await queue.begin(job, behind: cutOff) else { return false }
-        begin(at: now)
+        begin(in: run, at: now)
         return true
     }
 
     /// The request leaves.
-    func begin(at now: Int64) {
-        state.withLock { state in
-            state.exchanges += 1
-            state.sentAt = state.sentAt ?? now
-        }
-    }
+    func begin(in run: Int, at now: Int64) { state.withLock { $0.runs.leave(in: run, at: now) } }
 
-    /// A run was ended by whoever waited for it.
-    ///
-    /// - Parameter count: of its exchanges that surely were not processed.
-    func excuse(_ count: Int) { state.withLock { $0.exchanges -= count } }
+    /// What has left last surely was not processed. Said at once: where a pause ends the run, the next may begin before that
+    /// comes to its end.
+    func takeBack(in run: Int) { state.withLock { $0.runs.takeBack(in: run) } }
 
-    /// A run begins. What has left in one before was cut off by a pause.
-    func beginRun() { state.withLock { $0.unknownAt = $0.sentAt } }
+    /// When something of it may have been processed unseen in other runs.
+    func unknownAt(besides run: Int) -> Int64? { state.withLock { $0.runs.unknownAt(besides: run) } }
 
-    /// A run is given up between two exchanges, and none of those before was processed.
-    func takeBack(_ count: Int) {
-        state.withLock { state in
-            state.exchanges -= count
-            state.sentAt = state.unknownAt
-        }
-    }
-
-    /// When something of it may have been processed unseen before this run.
-    var unknownAt: Int64? { state.withLock { $0.unknownAt } }
-
-    /// What a failure means, by all the exchanges that have begun, also in runs before.
+    /// What a failure means, by all the exchanges that have begun, also in other runs.
     ///
     /// - Parameters:
+    ///   - run: that has come to its end.
     ///   - repetitions: exchanges that were repetitions of another, not those that a redirect has led to.
     ///   - isWanted: whether nobody has asked for the end.
-    func known(_ outcome: ReplayOutcome, repetitions: Int, isWanted: Bool) -> ReplayOutcome {
-        outcome.known(exchanges: state.withLock { $0.exchanges } - repetitions, isWanted: isWanted)
+    func known(_ outcome: ReplayOutcome, of run: Int, repetitions: Int, isWanted: Bool) -> ReplayOutcome {
+        let exchanges = state.withLock { $0.runs.exchanges(atEndOf: run) }
+        return outcome.known(exchanges: exchanges - repetitions, isWanted: isWanted)
     }
 
     /// Takes note of what came of it.
     ///
     /// - Parameters:
-    ///   - repetitions: as of ``known(_:repetitions:isWanted:)``.
+    ///   - run: as of ``known(_:of:repetitions:isWanted:)``.
+    ///   - repetitions: the same.
     ///   - unknownAt: when something of it may have been processed unseen in this run.
-    ///   - isWanted: as of ``known(_:repetitions:isWanted:)``.
+    ///   - isWanted: as of ``known(_:of:repetitions:isWanted:)``.
     func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
+        of run: Int,
         repetitions: Int,
         unknownAt: Int64?,
         isWanted: Bool = true,
         in queue: ReplayQueue
     ) async -> ReplayState? {
         state.withLock { $0.job = nil }
-        let known = known(outcome, repetitions: repetitions, isWanted: isWanted)
-        return await Self.settle(job, known, unknownAt: self.unknownAt ?? unknownAt, in: queue)
+        let known = known(outcome, of: run, repetitions: repetitions, isWanted: isWanted)
+        return await Self.settle(job, known, unknownAt: self.unknownAt(besides: run) ?? unknownAt, in: queue)
     }
 
     @discardableResult
