@@ -100,10 +100,14 @@ extension Pipeline {
             let state = await settle(job, outcome, response.attempts, settled: repetitions, isWanted: true, run)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
-        } catch  where [.parked, .queued].contains(error.code) {
+        } catch  where error.code == .queued {
+            throw error
+        } catch  where error.code == .parked {
+            await run.ticket.giveUp(job, of: run.number, in: run.queue)
             throw error
         } catch  where error.code == .cancelled && !isGivenUp() {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
+            await run.ticket.giveUp(job, of: run.number, in: run.queue)
             var error = error
             error.jobID = job.id
             throw error

@@ -71,6 +71,16 @@ extension ReplayQueue {
         return hasBegun ?? false && self.owner.mayBegin
     }
 
+    /// Takes note that what was sent of a job surely was not processed.
+    ///
+    /// - Parameter isSo: asked when nothing else is written: another attempt may have begun meanwhile.
+    func takeBack(_ job: ReplayTable.Claimed, if isSo: @escaping @Sendable () -> Bool) async {
+        // Where it cannot be written down, the job is taken for sent, as before.
+        try? await writer.write { (connection, _) throws(SQLiteError) in
+            if isSo() { try ReplayTable.takeBack(job.id, token: job.token, on: connection) }
+        }
+    }
+
     /// Takes note of an outcome; where the disk fails, again until it is on disk or the job is somebody else's.
     ///
     /// - Returns: the job's new state; `nil` where somebody else has it.

@@ -120,8 +120,12 @@ final class ReplayTicket: Sendable {
         in queue: ReplayQueue
     ) async -> Bool {
         let cutOff = unknownAt(besides: run).map { ReplayRow.CutOff(sentAt: $0, isHarmless: isHarmless) }
-        guard await queue.begin(job, behind: cutOff) else { return false }
+        // Before it is written down: what a run before takes back of that is none of this one's.
         begin(in: run, at: now)
+        guard await queue.begin(job, behind: cutOff) else {
+            state.withLock { $0.runs.stay(in: run) }
+            return false
+        }
         return true
     }
 
@@ -131,6 +135,14 @@ final class ReplayTicket: Sendable {
     /// What has left last surely was not processed. Said at once: where a pause ends the run, the next may begin before that
     /// comes to its end.
     func takeBack(in run: Int) { state.withLock { $0.runs.takeBack(in: run) } }
+
+    /// A run is given up, and nothing is written down of it: where nothing that has left may have been processed, whoever finds
+    /// the job after this process has died need not take it for sent.
+    func giveUp(_ job: ReplayTable.Claimed, of run: Int, in queue: ReplayQueue) async {
+        // Most are given up in line, and have nothing on disk.
+        guard state.withLock({ $0.runs.hasBegun(in: run) && $0.runs.unknownAt() == nil }) else { return }
+        await queue.takeBack(job) { [self] in state.withLock { $0.runs.unknownAt() == nil } }
+    }
 
     /// When something of it may have been processed unseen in other runs.
     func unknownAt(besides run: Int) -> Int64? { state.withLock { $0.runs.unknownAt(besides: run) } }

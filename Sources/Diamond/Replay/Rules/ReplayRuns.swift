@@ -39,6 +39,15 @@ struct ReplayRuns: Hashable, Sendable {
         runs[run] = changed
     }
 
+    /// The exchange that was about to begin has not.
+    mutating func stay(in run: Int) {
+        takeBack(in: run)
+        runs[run]?.exchanges -= 1
+    }
+
+    /// Whether an exchange has begun in a run.
+    func hasBegun(in run: Int) -> Bool { (runs[run]?.exchanges ?? 0) > 0 }
+
     /// How many exchanges may have something to do with the end of a run: all of its own, and what others have left behind.
     func exchanges(atEndOf run: Int) -> Int {
         runs.reduce(0) { $0 + ($1.key == run ? $1.value.exchanges : $1.value.left) }

@@ -36,6 +36,19 @@ extension ReplayTable {
         return true
     }
 
+    /// Notes that nothing of a job is on its way, while the one who asks has it still. No transition: it runs.
+    static func takeBack(
+        _ id: Int64,
+        token: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "UPDATE job SET sent_at = NULL WHERE id = ? AND token = ? AND state = 2")
+        try statement.bind(id, at: 1)
+        try statement.bind(token, at: 2)
+        try statement.run()
+    }
+
     /// Takes note of what came of an attempt.
     ///
     /// - Parameter unknownAt: when something of it may have been processed unseen, whatever the outcome is.
