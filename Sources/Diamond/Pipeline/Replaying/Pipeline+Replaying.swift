@@ -31,8 +31,11 @@ extension Pipeline {
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
         let run = KeptRun(ticket: ticket, number: number, queue: queue, asker: asker)
+        let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
         guard request.replay.mode == .durable else {
             let gate = JobGate { [self] in
+                isHarmless ? nil : ticket.unknownAt(besides: number).flatMap { refusal(of: draft, behind: $0) }
+            } open: { [self] in
                 ticket.begin(in: number, at: now())
                 return true
             } takeBack: {
@@ -43,7 +46,6 @@ extension Pipeline {
         switch try await place(draft, ticket, in: queue) {
         case .queued(let id): throw ConnectionError(queued: id, kept)
         case .claimed(let job):
-            let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
             let gate = gate(for: kept) { [self] in
                 await ticket.begin(job, in: number, at: now(), isHarmless: isHarmless, in: queue)
             } takeBack: {
@@ -163,6 +165,13 @@ extension Pipeline {
             try run.record()
             throw try await handed(over: draft, request, error, outcome, run)
         }
+    }
+
+    /// Why what a pause has cut off is not sent again, but is for review: what a durable one's row says.
+    private func refusal(of draft: ReplayDraft, behind unknownAt: Int64) -> ReplayOutcome? {
+        guard let reason = draft.reviewReason(of: unknownAt, at: now()) else { return nil }
+        let message = "it may have been processed before it was paused, and a second time could do harm"
+        return .failed(.unknown, code: reason.description, message: message)
     }
 
     /// - Returns: what the caller is told.

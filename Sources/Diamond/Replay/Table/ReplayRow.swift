@@ -34,6 +34,11 @@ struct ReplayRow: Hashable, Sendable {
     /// Whether it must not be sent again because nobody knows whether it was processed, and a second time could do harm.
     func reviewReason(at now: Int64) -> ReplayReason? {
         guard let unknownAt, !isIdempotent else { return nil }
+        return Self.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)
+    }
+
+    /// The same of a request that is not idempotent.
+    static func reviewReason(of unknownAt: Int64, keyLifetime: Int64?, at now: Int64) -> ReplayReason? {
         guard let keyLifetime else { return .outcomeUnknown }
         return now - unknownAt > keyLifetime ? .keyExpired : nil
     }

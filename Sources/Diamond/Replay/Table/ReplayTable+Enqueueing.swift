@@ -149,4 +149,9 @@ extension ReplayDraft {
     var keyLifetime: Int64? {
         idempotencyKey == nil ? nil : policy.keyLifetime?.milliseconds
     }
+
+    /// Whether a person has to look at it before it is sent again, as of ``ReplayRow/reviewReason(at:)``.
+    func reviewReason(of unknownAt: Int64, at now: Int64) -> ReplayReason? {
+        isIdempotent ? nil : ReplayRow.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)
+    }
 }
