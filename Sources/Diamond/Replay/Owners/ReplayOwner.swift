@@ -186,7 +186,8 @@ final class ReplayOwner: Sendable {
             for end in ends { await end() }
             signal.wake()
         }
-        await signal.wait(for: Self.patience, by: ContinuousClock())
+        // Not by this task, which may be canceled: others send what is given back while it is on the wire.
+        await Task { await signal.wait(for: Self.patience, by: ContinuousClock()) }.value
     }
 
     /// Whether there is time left to begin an attempt.
