@@ -55,9 +55,7 @@ final class ReplayOwner: Sendable {
 
     /// Begins to be an owner, or goes on: from now on the lease is renewed, until ``leave()``.
     func enter() async throws(ReplayError) -> Int64 {
-        guard !isRetired else {
-            throw ReplayError(.closed, "the queue is closed, and sends nothing: make a new engine")
-        }
+        guard !isRetired else { throw Self.closed }
         state.withLock { $0.users += 1 }
         do throws(ReplayError) {
             let id = try await renewed()
@@ -68,6 +66,9 @@ final class ReplayOwner: Sendable {
             throw error
         }
     }
+
+    private static let closed = ReplayError(
+        .closed, "the queue is closed, and sends nothing: make a new engine")
 
     /// Goes on as one who has entered already, for another job.
     func stay() { state.withLock { $0.users += 1 } }
@@ -128,11 +129,18 @@ final class ReplayOwner: Sendable {
                 name, boot: boot, process: getpid(), program: ProcessInfo.processInfo.processName, lease: Self.lease,
                 isSuspended: wasSuspended, on: connection, ledger)
         }
-        let (owner, isSuspended) = state.withLock { state -> (Int64, Bool) in
+        let (owner, isSuspended) = state.withLock { state -> (Int64?, Bool) in
+            // Closed while the row was written: nobody else would remove it.
+            guard !state.isRetired else { return (nil, state.isSuspended) }
             // Of two that registered at the same time, one is the owner; the other's row goes with its lock.
             if let first = state.id { return (first, state.isSuspended) }
             (state.id, state.lock, state.leaseEnd) = (id, lock, before + Self.lease)
             return (id, state.isSuspended)
+        }
+        guard let owner else {
+            try? await remove(id)
+            withExtendedLifetime(lock) {}
+            throw Self.closed
         }
         // Said while the row was written.
         if isSuspended != wasSuspended { _ = try await renew(owner) }
@@ -143,7 +151,7 @@ final class ReplayOwner: Sendable {
 
     private func startHeartbeat() {
         state.withLock { state in
-            guard state.heartbeat == nil, state.users > 0 else { return }
+            guard state.heartbeat == nil, state.users > 0, !state.isRetired else { return }
             state.heartbeat = Task { [weak self, clock] in
                 while (try? await clock.sleep.sleep(for: Self.renewal)) != nil {
                     guard let self else { return }
@@ -240,10 +248,14 @@ final class ReplayOwner: Sendable {
         await waitForAttempts()
         guard let id else { return }
         // With the lock: until the row is gone nobody has to rescue anything.
-        try? await writer.write { (connection, ledger) throws(SQLiteError) in
+        try? await remove(id)
+        withExtendedLifetime(lock) {}
+    }
+
+    private func remove(_ id: Int64) async throws(ReplayError) {
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.removeOwner(id, on: connection, &ledger)
         }
-        withExtendedLifetime(lock) {}
     }
 
     // MARK: The others
