@@ -52,6 +52,7 @@ extension ReplayQueue {
     /// - Parameters:
     ///   - held: the places of those that are held from the first.
     ///   - isWanted: asked with their ids before they stay; where not, nothing is added, or changed.
+    /// - Returns: their ids; `nil` where nothing has to be sent, and of all where they are not wanted.
     func add(
         _ drafts: [ReplayDraft],
         held: Set<Int> = [],
@@ -69,7 +70,7 @@ extension ReplayQueue {
                 let additions = try Self.add(drafts, held, limit: limit, rules, on: connection, &ledger)
                 if case .success(let ids) = additions, isWanted?(ids) ?? true { return (additions, true) }
                 ledger = before
-                return (additions, false)
+                return (additions.map { ids in ids.map { _ in nil } }, false)
             }
         }
         return try additions.get()

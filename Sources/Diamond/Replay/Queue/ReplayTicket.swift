@@ -70,8 +70,12 @@ final class ReplayTicket: Sendable {
     ///
     /// - Returns: as ``ReplayQueue/enqueue(_:after:)`` does.
     func hand(_ draft: ReplayDraft, to queue: ReplayQueue) async throws(ReplayError) -> ReplayJob.ID? {
-        let ids = try await queue.add([draft]) { [self] in note($0[0]) }
-        return ids[0]
+        do throws(ReplayError) {
+            return try await queue.add([draft]) { [self] in note($0[0]) }[0]
+        } catch {
+            state.withLock { $0.jobID = nil }
+            throw error
+        }
     }
 
     /// In the transaction that adds the job, so that whoever cancels is told of it, or finds none: for what has come later
