@@ -46,10 +46,9 @@ extension Pipeline {
     /// A request whose answer was lost may have acted: what it may have changed is asked for again. Of a hop behind a redirect
     /// that is so where that hop was sent; what one before may have changed, its redirect has made stale.
     func invalidate(after error: ConnectionError, _ passage: Passage) {
-        // The cause is the last attempt's; where there is none, it ended between two.
-        let failure = error.cause as? TransportError
-        let earlier = error.attempts.count - (failure == nil ? 0 : 1)
-        let mayHaveActed = failure?.requestMayHaveBeenSent == true || earlier > 0
+        // The cause is the last attempt's; of a single one nothing else tells.
+        let isCause = (error.cause as? TransportError)?.requestMayHaveBeenSent == true
+        let mayHaveActed = isCause || error.attempts.contains(where: \.mayHaveArrived)
         if !passage.wire.method.isSafe, mayHaveActed { invalidate([], passage) }
     }
 

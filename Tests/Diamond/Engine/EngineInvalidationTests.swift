@@ -96,10 +96,13 @@ import Testing
         #expect(try await askedAfterFailure(temporary.engine(transport)) == asked)
     }
 
-    @Test func `that was canceled between two attempts, what is stored is asked for again`() async throws {
+    @Test(arguments: [false, true])
+    func `that was canceled between two attempts, what is stored is asked for again where one may have been sent`(
+        isSent: Bool
+    ) async throws {
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .delete else { return .stub(headers: [.cacheControl: "max-age=60"]) }
-            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: isSent)
         }
         let clock = TestClock()
         var configuration = Engine.Configuration(testing: transport, clock: clock, store: temporary)
@@ -111,7 +114,7 @@ import Testing
         await untilTrue { !clock.sleeping.isEmpty }
         change.cancel()
         await #expect(throws: ConnectionError.self) { try await change.value }
-        #expect(try await engine.send(Request("http://h/cities")).source == .network)
+        #expect(try await engine.send(Request("http://h/cities")).source == (isSent ? .network : .cache))
     }
 
     @Test(arguments: [false, true])

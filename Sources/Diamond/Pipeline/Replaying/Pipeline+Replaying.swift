@@ -97,9 +97,9 @@ extension Pipeline {
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, run.asker.behind(gate.gate))
             let outcome = outcome(of: response, request, gate)
-            let repetitions = max(0, response.attempts.count - 1)
+            let settled = max(0, response.attempts.count - 1)
             try run.record()
-            let state = await settle(job, outcome, response.attempts, settled: repetitions, isWanted: true, run)
+            let state = await settle(job, outcome, response.attempts, settled: settled, isWanted: true, run)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
         } catch  where error.code == .queued {
@@ -135,7 +135,7 @@ extension Pipeline {
         _ run: KeptRun
     ) async -> ReplayState? {
         await run.ticket.settle(
-            job, outcome, of: run.number, repetitions: settled, unknownAt: attempts.unknownAt, isWanted: isWanted,
+            job, outcome, of: run.number, settled: settled, unknownAt: attempts.unknownAt, isWanted: isWanted,
             in: run.queue)
     }
 
@@ -160,7 +160,7 @@ extension Pipeline {
         } catch {
             // What the engine was closed over is not kept: nobody wants it.
             let outcome = run.ticket.known(
-                outcome(of: error, request, gate), of: run.number, repetitions: error.settledExchanges, isWanted: false)
+                outcome(of: error, request, gate), of: run.number, settled: error.settledExchanges, isWanted: false)
             guard outcome.isWorthKeeping, error.code != .cannotQueue else { throw error }
             try run.record()
             throw try await handed(over: draft, request, error, outcome, run)

@@ -155,31 +155,32 @@ final class ReplayTicket: Sendable {
     ///
     /// - Parameters:
     ///   - run: that has come to its end.
-    ///   - repetitions: exchanges that were repetitions of another, not those that a redirect has led to.
+    ///   - settled: how many of its exchanges count no more: those that another has repeated, not those that a redirect has led
+    ///     to; where it is only the end, those that surely were not processed.
     ///   - isWanted: whether nobody has asked for the end.
-    func known(_ outcome: ReplayOutcome, of run: Int, repetitions: Int, isWanted: Bool) -> ReplayOutcome {
+    func known(_ outcome: ReplayOutcome, of run: Int, settled: Int, isWanted: Bool) -> ReplayOutcome {
         let exchanges = state.withLock { $0.runs.exchanges(atEndOf: run) }
-        return outcome.known(exchanges: exchanges - repetitions, isWanted: isWanted)
+        return outcome.known(exchanges: exchanges - settled, isWanted: isWanted)
     }
 
     /// Takes note of what came of it.
     ///
     /// - Parameters:
-    ///   - run: as of ``known(_:of:repetitions:isWanted:)``.
-    ///   - repetitions: the same.
+    ///   - run: as of ``known(_:of:settled:isWanted:)``.
+    ///   - settled: the same.
     ///   - unknownAt: when something of it may have been processed unseen in this run.
-    ///   - isWanted: as of ``known(_:of:repetitions:isWanted:)``.
+    ///   - isWanted: as of ``known(_:of:settled:isWanted:)``.
     func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
         of run: Int,
-        repetitions: Int,
+        settled: Int,
         unknownAt: Int64?,
         isWanted: Bool = true,
         in queue: ReplayQueue
     ) async -> ReplayState? {
         state.withLock { $0.job = nil }
-        let known = known(outcome, of: run, repetitions: repetitions, isWanted: isWanted)
+        let known = known(outcome, of: run, settled: settled, isWanted: isWanted)
         return await Self.settle(job, known, unknownAt: self.unknownAt(besides: run) ?? unknownAt, in: queue)
     }
 
