@@ -8,10 +8,10 @@ extension Connection {
     /// with its place on the wire and its socket.
     ///
     /// What was received of an answer is kept where it can be gone on with, and only the rest is asked for then (see
-    /// <doc:RunningConnections>); else the exchange begins anew. A request that must not be sent twice (a method that is not
-    /// idempotent, RFC 9110 section 9.2.2, without an `Idempotency-Key` of yours) is not given up once it may have been
-    /// sent: its answer is kept until ``resume()``. Between two attempts it is not sent again meanwhile, but begins anew
-    /// then, unless a redirect has led to where it is. Nor is a download given up whose file is whole, and about to get
+    /// <doc:RunningConnections>); else the exchange begins anew. A request that must not be sent twice (a method that is
+    /// not idempotent, RFC 9110 section 9.2.2, without an `Idempotency-Key` of yours) is not given up once it may have been
+    /// sent: its answer is kept until ``resume()``. Between two attempts it is not sent again meanwhile, but begins
+    /// anew then, unless a redirect has led to where it is. Nor is a download given up whose file is whole, and about to get
     /// its name, or a request whose outcome the queue takes note of (<doc:Replaying>).
     ///
     /// Pauses nest: each wants a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it holds

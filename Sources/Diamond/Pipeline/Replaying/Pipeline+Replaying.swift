@@ -11,8 +11,8 @@ extension Pipeline {
         let queue: ReplayQueue
         let asker: Asker
 
-        /// Lets it write down what it has come to. One that a pause has given up does not: the next one sends it again, with
-        /// the same job.
+        /// Lets it write down what it has come to. One that a pause has given up does not: the next one sends it again,
+        /// with the same job.
         func record() throws(ConnectionError) {
             guard asker.claim?.records() != false else { throw .cancelled }
         }

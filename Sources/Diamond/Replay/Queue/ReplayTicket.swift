@@ -136,12 +136,12 @@ final class ReplayTicket: Sendable {
     /// The request leaves.
     func begin(in run: Int, at now: Int64) { state.withLock { $0.runs.leave(in: run, at: now) } }
 
-    /// What has left last surely was not processed. Said at once: where a pause ends the run, the next may begin before that
-    /// comes to its end.
+    /// What has left last surely was not processed. Said at once: where a pause ends the run, the next may begin before
+    /// that comes to its end.
     func takeBack(in run: Int) { state.withLock { $0.runs.takeBack(in: run) } }
 
-    /// A run is given up, and nothing is written down of it: where nothing that has left may have been processed, whoever finds
-    /// the job after this process has died need not take it for sent.
+    /// A run is given up, and nothing is written down of it: where nothing that has left may have been processed,
+    /// whoever finds the job after this process has died need not take it for sent.
     func giveUp(_ job: ReplayTable.Claimed, of run: Int, in queue: ReplayQueue) async {
         // Most are given up in line, and have nothing on disk.
         guard state.withLock({ $0.runs.hasBegun(in: run) && $0.runs.unknownAt() == nil }) else { return }
@@ -155,8 +155,8 @@ final class ReplayTicket: Sendable {
     ///
     /// - Parameters:
     ///   - run: that has come to its end.
-    ///   - settled: how many of its exchanges count no more: those that another has repeated, not those that a redirect has led
-    ///     to; where it is only the end, those that surely were not processed.
+    ///   - settled: how many of its exchanges count no more: those that another has repeated, not those that a redirect
+    ///     has led to; where it is only the end, those that surely were not processed.
     ///   - isWanted: whether nobody has asked for the end.
     func known(_ outcome: ReplayOutcome, of run: Int, settled: Int, isWanted: Bool) -> ReplayOutcome {
         let exchanges = state.withLock { $0.runs.exchanges(atEndOf: run) }

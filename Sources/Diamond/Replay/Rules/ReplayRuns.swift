@@ -1,5 +1,5 @@
-/// What has left of a request that is kept, run by run: a pause ends a run, and another follows, which may begin before the one
-/// that was given up is over.
+/// What has left of a request that is kept, run by run: a pause ends a run, and another follows, which may begin before
+/// the one that was given up is over.
 struct ReplayRuns: Hashable, Sendable {
     private struct Run: Hashable {
         /// All that have begun.
@@ -48,7 +48,7 @@ struct ReplayRuns: Hashable, Sendable {
     /// Whether an exchange has begun in a run.
     func hasBegun(in run: Int) -> Bool { (runs[run]?.exchanges ?? 0) > 0 }
 
-    /// How many exchanges may have something to do with the end of a run: all of its own, and what others have left behind.
+    /// How many exchanges may have something to do with the end of a run: all of its own, and what others have left.
     func exchanges(atEndOf run: Int) -> Int {
         runs.reduce(0) { $0 + ($1.key == run ? $1.value.exchanges : $1.value.left) }
     }

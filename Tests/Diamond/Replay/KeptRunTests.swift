@@ -1,0 +1,239 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Requests that are kept, and whose runs end early: by a pause, by a cancel, or by the end of the queue.
+@Suite(.timeLimit(.minutes(5))) struct KeptRunTests {
+    typealias Answer = StubTransport.Answer
+
+    let temporary = TemporaryStore()
+    let clock = TestClock()
+    let answer = Guarded<Answer>({ _ in .stub(status: 201) })
+    let transport: StubTransport
+
+    init() {
+        transport = StubTransport { [answer] request throws(TransportError) in
+            try await answer.withLock { $0 }(request)
+        }
+    }
+
+    private func serve(_ answer: @escaping Answer) { self.answer.withLock { $0 = answer } }
+
+    private func engine() -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        configuration.now = { [clock] in clock.date }
+        configuration.clock = clock
+        configuration.uptime = { [clock] in clock.date.milliseconds }
+        configuration.retry = .never
+        configuration.draw = { 0.5 }
+        configuration.reachability = FakeNetwork(isReachable: true)
+        return Engine(configuration)
+    }
+
+    /// - Parameter isRepeated: whether it waits for another attempt where one has failed.
+    private func note(
+        _ mode: ReplayPolicy.Mode,
+        _ method: HTTPRequest.Method = .post,
+        keyLifetime: Duration? = nil,
+        isRepeated: Bool = false
+    ) -> Request {
+        var request = Request("http://api.test/notes/1", method: method, body: .json(["text": "a"]))
+        request.replay = ReplayPolicy(mode, keyLifetime: keyLifetime)
+        if isRepeated { request.retry = RetryPolicy(attempts: 3, baseDelay: .seconds(8), window: nil) }
+        return request
+    }
+
+    private static let refused: Answer = { _ throws(TransportError) in
+        throw TransportError(.cannotConnect, "refused")
+    }
+
+    /// Until it is canceled.
+    private static func silence(_ isThere: Gate) -> Answer {
+        { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw TransportError(.cancelled, "canceled", requestMayHaveBeenSent: true)
+        }
+    }
+
+    private func untilItWaits(_ connection: Connection) async {
+        await untilTrue { if case .waiting = connection.state { true } else { false } }
+    }
+
+    private func outcome(of connection: Connection) async -> Result<Response, any Error> {
+        await Task { try await connection.response }.result
+    }
+
+    // MARK: Between two attempts
+
+    @Test func `a PUT that no attempt has brought to the server is not done where a pause follows, and a 404`()
+        async throws
+    {
+        serve(Self.refused)
+        let engine = engine()
+        let connection = engine.enqueue(note(.durable, .put, isRepeated: true))
+        await untilItWaits(connection)
+        serve { _ in .stub(status: 404) }
+        // At once: the run that is given up may not have come to its end.
+        connection.pause()
+        connection.resume()
+        #expect(try await connection.response.status == .notFound)
+        let job = try #require(try engine.queue().jobs().first)
+        #expect(job.state == .dead && job.unknownSince == nil)
+    }
+
+    @Test func `what is away from the network stays so where it was paused between two attempts`() async throws {
+        serve(Self.refused)
+        let engine = engine()
+        let connection = engine.enqueue(note(.onFailure, .put, isRepeated: true))
+        await untilItWaits(connection)
+        serve { _ throws(TransportError) in throw TransportError(.cannotResolveHost, "nowhere") }
+        connection.pause()
+        connection.resume()
+        await untilTrue { [clock] in
+            if case .waiting = connection.state { clock.advance(by: .seconds(10)) }
+            return connection.isFinished
+        }
+        let job = try #require(try engine.queue().jobs().first)
+        #expect(job.state == .waiting && job.reason == .offline && job.unknownSince == nil)
+    }
+
+    @Test func `a job that is paused between two attempts of which none has left is not sent, on disk neither`()
+        async throws
+    {
+        serve(Self.refused)
+        let engine = engine()
+        let connection = engine.enqueue(note(.durable, isRepeated: true))
+        await untilItWaits(connection)
+        let queue = try engine.queue()
+        #expect(try queue.jobs().map { $0.sentAt != nil } == [true])
+        connection.pause()
+        clock.advance(by: .seconds(10))
+        await untilTrue { connection.core.withLock { $0.runner == nil } }
+        let job = try #require(try queue.jobs().first)
+        #expect(job.state == .running && job.sentAt == nil)
+        // As if its process had died.
+        let owner = try #require(queue.owner.id)
+        try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.bury(owner, isInnocent: false, on: connection, &ledger)
+        }
+        #expect(try queue.jobs().map(\.state) == [.ready])
+        connection.cancel()
+    }
+
+    // MARK: On the wire
+
+    @Test(arguments: [19, 21])
+    func `what a pause has cut off goes to review where its key has expired, also where it is kept on failure`(
+        seconds: Int
+    ) async throws {
+        let isThere = Gate()
+        serve(Self.silence(isThere))
+        let engine = engine()
+        var request = note(.onFailure, keyLifetime: .seconds(20))
+        // Else a pause would not cut it off.
+        request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "mine"
+        let connection = engine.enqueue(request)
+        await isThere.wait()
+        let sentAt = clock.date
+        connection.pause()
+        clock.advance(by: .seconds(seconds))
+        serve { _ in .stub(status: 201) }
+        connection.resume()
+        let outcome = await outcome(of: connection)
+        guard seconds > 20 else {
+            #expect(try outcome.get().status == .created && transport.requests.count == 2)
+            return
+        }
+        #expect(throws: ConnectionError.self) { try outcome.get() }
+        let job = try #require(try engine.queue().jobs().first)
+        #expect(job.state == .needsReview && job.reason == .keyExpired && job.unknownSince == sentAt)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func `a queue that a canceled task closes waits for what is on the wire`() async throws {
+        let isThere = Gate()
+        let engine = engine()
+        let queue = try engine.queue()
+        // Takes no notice of the cancel at first, for longer than it takes to give the job back.
+        serve { _ throws(TransportError) in
+            isThere.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            for _ in 0..<500 where (try? queue.jobs().map(\.state)) == [.running] { await Task.yield() }
+            return .stub(status: 201)
+        }
+        let sending = Task { try await engine.send(note(.durable)) }
+        await isThere.wait()
+        let closing = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await queue.close()
+        }
+        await closing.value
+        #expect(try queue.jobs().map(\.state) == [.done])
+        #expect(try await sending.value.status == .created)
+    }
+
+    // MARK: Owners
+
+    @Test func `nobody becomes an owner of a queue that is closed meanwhile`() async throws {
+        let (isArmed, isEntering) = (Guarded(false), Gate())
+        var time = ReplayClock.system
+        // Asked when it has been looked whether the queue is closed, and before the row is written.
+        time.uptime = {
+            if isArmed.withLock({ $0 }) { isEntering.open() }
+            return BootClock.milliseconds
+        }
+        let queue = try ReplayQueue(temporary.store, clock: time)
+        // Lets the row wait.
+        let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
+        Thread {
+            try? queue.database.write { (_) throws(SQLiteError) in
+                isHeld.open()
+                mayEnd.wait()
+            }
+        }.start()
+        await isHeld.wait()
+        isArmed.withLock { $0 = true }
+        let entering = Task { try await queue.owner.enter() }
+        await isEntering.wait()
+        await queue.close()
+        mayEnd.signal()
+        let error = await #expect(throws: ReplayError.self) { try await entering.value }
+        #expect(error?.code == .closed && queue.owner.id == nil)
+        #expect(try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }.isEmpty)
+    }
+
+    // MARK: What is not added
+
+    @Test func `a draft that nobody wants any more has no id`() async throws {
+        let queue = try ReplayQueue(temporary.store)
+        let draft = try await queue.draft(of: note(.durable))
+        #expect(try await queue.add([draft]) { _ in false } == [nil])
+        #expect(try queue.jobs().isEmpty)
+    }
+
+    // MARK: The count
+
+    @Test func `a run counts what it has sent, and of others what they have left behind`() {
+        var runs = ReplayRuns()
+        let (first, second) = (runs.begin(), runs.begin())
+        runs.leave(in: first, at: 1)
+        runs.takeBack(in: first)
+        #expect(runs.hasBegun(in: first) && runs.unknownAt() == nil)
+        #expect(runs.exchanges(atEndOf: first) == 1 && runs.exchanges(atEndOf: second) == 0)
+        runs.leave(in: first, at: 2)
+        runs.leave(in: first, at: 3)
+        runs.takeBack(in: first)
+        #expect(runs.unknownAt(besides: second) == 2 && runs.unknownAt(besides: first) == nil)
+        runs.leave(in: second, at: 4)
+        #expect(runs.exchanges(atEndOf: second) == 2 && runs.unknownAt() == 2)
+        runs.stay(in: second)
+        #expect(!runs.hasBegun(in: second) && runs.exchanges(atEndOf: second) == 1)
+    }
+}
