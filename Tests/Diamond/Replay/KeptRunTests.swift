@@ -113,8 +113,9 @@ import Testing
         await untilItWaits(connection)
         let queue = try engine.queue()
         #expect(try queue.jobs().map { $0.sentAt != nil } == [true])
+        await untilTrue { [clock] in clock.sleeping.contains(.seconds(4)) }
         connection.pause()
-        clock.advance(by: .seconds(10))
+        clock.advance(by: .seconds(4))
         await untilTrue { connection.core.withLock { $0.runner == nil } }
         let job = try #require(try queue.jobs().first)
         #expect(job.state == .running && job.sentAt == nil)
@@ -165,7 +166,7 @@ import Testing
         serve { _ throws(TransportError) in
             isThere.open()
             for await _ in AsyncStream<Void>.makeStream().stream {}
-            for _ in 0..<500 where (try? queue.jobs().map(\.state)) == [.running] { await Task.yield() }
+            for _ in 0..<50 where (try? queue.jobs().map(\.state)) == [.running] { await Task.yield() }
             return .stub(status: 201)
         }
         let sending = Task { try await engine.send(note(.durable)) }

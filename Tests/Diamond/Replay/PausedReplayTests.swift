@@ -13,7 +13,7 @@ import Testing
 
     @Test func `a paused durable connection keeps its job, and goes on with its key`() async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere))
+        desk.serve(EngineDesk.silence(isThere, isSent: true))
         let engine = desk.engine()
         let connection = engine.enqueue(desk.note(.durable, method: .put))
         await isThere.wait()
@@ -35,7 +35,7 @@ import Testing
         mode: ReplayPolicy.Mode, end: Int
     ) async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere))
+        desk.serve(EngineDesk.silence(isThere, isSent: true))
         let engine = desk.engine()
         var request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
         request.identity = "anna"
@@ -81,7 +81,7 @@ import Testing
         _ pause: (lifetime: Duration?, seconds: Int, reason: ReplayReason)
     ) async throws {
         let (isThere, whenSentAgain) = (Gate(), Guarded<Date?>(nil))
-        desk.serve(EngineDesk.silence(isThere))
+        desk.serve(EngineDesk.silence(isThere, isSent: true))
         let engine = desk.engine()
         var request = desk.note(ReplayPolicy(.durable, keyLifetime: pause.lifetime))
         request.headers[try #require(HTTPField.Name("Idempotency-Key"))] = "mine"
@@ -116,7 +116,7 @@ import Testing
         isCutOff: Bool
     ) async throws {
         let isThere = Gate()
-        desk.serve(EngineDesk.silence(isThere))
+        desk.serve(EngineDesk.silence(isThere, isSent: true))
         let engine = desk.engine()
         var request = Request("http://api.test/notes/1", method: .delete)
         request.replay = .durable

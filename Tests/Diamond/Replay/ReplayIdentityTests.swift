@@ -51,7 +51,7 @@ import Testing
     ) async throws {
         let (login, isThere) = (EngineDesk.Login(), Gate())
         login.current.withLock { $0 = "anna" }
-        desk.serve(EngineDesk.silence(isThere))
+        desk.serve(EngineDesk.silence(isThere, isSent: true))
         let engine = desk.engine { $0.credentials = login }
         if !isCutOff { engine.lanes.pauseAll() }
         let connection = engine.enqueue(desk.note(.durable, method: .put))

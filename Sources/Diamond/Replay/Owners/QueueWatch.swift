@@ -5,6 +5,8 @@ import Foundation
 /// Without a watch of files, which Linux has, and Apple's platforms have in part, nothing is told: whoever relies on it
 /// looks once a second, too.
 final class QueueWatch: Sendable {
+    /// Whether it tells of the bell.
+    let hearsBell: Bool
     /// Whether it tells of all that it was asked for.
     let isWatching: Bool
     private let watch: DescriptorWatch?
@@ -22,25 +24,27 @@ final class QueueWatch: Sendable {
         #if canImport(Glibc)
         let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         guard descriptor >= 0 else {
-            (isWatching, watch) = (false, nil)
+            (hearsBell, isWatching, watch) = (false, false, nil)
             return
         }
         var watches = [inotify_add_watch(descriptor, bell, UInt32(IN_MODIFY))]
         // A process that ends closes its lock, which it has open to write; who only looks has it open to read.
         if let locks { watches.append(inotify_add_watch(descriptor, locks.path, UInt32(IN_CLOSE_WRITE))) }
-        (isWatching, watch) = (watches.allSatisfy { $0 >= 0 }, DescriptorWatch(reading: descriptor, tell: tell))
+        (hearsBell, isWatching) = (watches[0] >= 0, watches.allSatisfy { $0 >= 0 })
+        watch = DescriptorWatch(reading: descriptor, tell: tell)
         #elseif canImport(Darwin)
         let descriptor = open(bell, O_EVTONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            (isWatching, watch) = (false, nil)
+            (hearsBell, isWatching, watch) = (false, false, nil)
             return
         }
         let source = DispatchSource.makeFileSystemObjectSource(
             fileDescriptor: descriptor, eventMask: [.write, .extend])
         // Of the end of processes nothing is told.
-        (isWatching, watch) = (locks == nil, DescriptorWatch(source, of: descriptor, tell: tell))
+        (hearsBell, isWatching) = (true, locks == nil)
+        watch = DescriptorWatch(source, of: descriptor, tell: tell)
         #else
-        (isWatching, watch) = (false, nil)
+        (hearsBell, isWatching, watch) = (false, false, nil)
         #endif
     }
 }

@@ -133,7 +133,6 @@ public final class Replayer: Sendable {
         let watch = QueueWatch(queue.store) { signal.wake() }
         let network = NetworkReturn()
         let listener = listen(network, signal)
-        let limit = watch.isWatching ? Self.longTick : Self.tick
         let left = Guarded(0)
         await withDiscardingTaskGroup { group in
             while !isDone(deadline, stops) {
@@ -154,7 +153,9 @@ public final class Replayer: Sendable {
                     }
                     if jobs.isEmpty, deadline != nil, wasIdle, try !queue.mayPromote() { break }
                     if jobs.isEmpty || isFull {
-                        await wait(signal, hasOthers ? limit : Self.longTick, deadline, network)
+                        // The end of another is told by no bell, and what is added by one who sends nothing by that alone.
+                        let isTold = watch.hearsBell && (watch.isWatching || !hasOthers)
+                        await wait(signal, isTold ? Self.longTick : Self.tick, deadline, network)
                     }
                 } catch {
                     queue.report(error)
