@@ -22,6 +22,8 @@ final class Neighbors: Sendable {
     /// Nanoseconds between two looks: how long an answer may come from memory that another process has replaced.
     static let interval: UInt64 = 100_000_000
 
+    /// What a look tells beside the news.
+    let partials = PartialPresence()
     private let file: CacheFile
     private let uptime: @Sendable () -> UInt64
     private let state: Guarded<State>
@@ -55,9 +57,12 @@ final class Neighbors: Sendable {
         do throws(CacheError) {
             try file.reopenIfReplaced(patience: CacheFile.moment)
             let generation = file.generation
-            let (names, newest) = try file.read { (connection) throws(SQLiteError) in
-                try CacheTable.changes(after: known.lastChange, on: connection)
+            let instant = partials.instant
+            let (names, newest, arePartials) = try file.read { (connection) throws(SQLiteError) in
+                let (names, newest) = try CacheTable.changes(after: known.lastChange, on: connection)
+                return (names, newest, try CacheTable.arePartials(on: connection))
             }
+            partials.note(arePartials, since: instant)
             state.withLock { state in
                 state.lastChange = newest
                 state.generation = generation

@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Synchronization
 
 /// What was invalidated or erased lately: an answer that was asked for before, and comes after, is as old as what was
 /// meant.
@@ -17,15 +18,18 @@ final class Revocations: Sendable {
     }
 
     private let state = Guarded(State())
+    /// Of the state, and apart from it, because every request asks: a lock here would be everybody's.
+    private let total = Atomic(0)
 
     /// How many there were. Noted where a request is sent, for ``include(_:since:)``.
-    var count: Int { state.withLock { $0.count } }
+    var count: Int { total.load(ordering: .acquiring) }
 
     func add(_ selection: CacheSelection, isErasure: Bool) {
         state.withLock { state in
             let revocation = Revocation(number: state.count, selection: selection)
             if isErasure { state.erasures.append(revocation) } else { state.invalidations.append(revocation) }
             state.count += 1
+            total.store(state.count, ordering: .releasing)
         }
     }
 

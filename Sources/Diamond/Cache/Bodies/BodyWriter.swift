@@ -133,6 +133,7 @@ package final class BodyWriter {
                 guard let known else { return try file.begin(entry, chunks, on: connection) }
                 return try file.append(chunks, to: known, isInUse: !isLast, on: connection)
             }
+            if row == nil { cache.neighbors.partials.add() }
         } catch {
             await fail(error)
             throw error

@@ -20,6 +20,9 @@ extension Cache {
         return BodyWriter(entry, continuing: partial, last: last, isReplacing: isReplacing, cache: self)
     }
 
+    /// Whether some transfer may have left something. What another process has just left is known a tenth of a second later.
+    package var mayHavePartialBodies: Bool { neighbors.partials.isPossible }
+
     /// What a transfer that did not come to its end has left under a key; `nil` where there is nothing sound, or nothing
     /// that could go on: it was sealed with an older key.
     package func partialBody(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> PartialBody? {

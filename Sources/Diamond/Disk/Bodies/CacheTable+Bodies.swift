@@ -128,6 +128,10 @@ extension CacheTable {
 
     // MARK: What transfers have left
 
+    static func arePartials(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try connection.integer("SELECT EXISTS (SELECT 1 FROM entry WHERE is_partial = 1)") == 1
+    }
+
     static func partialCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         Int(try connection.integer("SELECT count(*) FROM entry WHERE is_partial = 1"))
     }

@@ -42,7 +42,7 @@ struct PartialPlace: Sendable {
     func hold() -> PartialHold { PartialHold(of: owner, among: pipeline.holders) }
 
     /// Whether there may be something, which is then worth a look.
-    var mayHaveKept: Bool { cache != nil || passage.asker.claim?.hasKept == true }
+    var mayHaveKept: Bool { cache?.mayHavePartialBodies == true || passage.asker.claim?.hasKept == true }
 
     /// Whether nobody has forgotten the identity since the passage began, nor erased what is asked for.
     var isWanted: Bool { isWanted(at: age) }

@@ -10,16 +10,17 @@ struct BodyStore {
     let events = SealEvents()
     var isSealed = false
 
-    /// Looks at no neighbor by itself.
+    /// Looks at no neighbor by itself, as long as no time passes.
     func open(
         capacity: Int64 = Cache.defaultDiskCapacity,
         memory: Int = 0,
-        now: Int64 = 1_000_000_000
+        now: Int64 = 1_000_000_000,
+        uptime: @escaping @Sendable () -> UInt64 = { 0 }
     ) throws -> Cache {
         let seal: (any CacheSeal)? = isSealed ? AESGCMSeal.first : nil
         return try Cache(
             temporary.store, seal: seal, activity: events.activity, memoryCapacity: memory, diskCapacity: capacity,
-            now: { now }, uptime: { 0 })
+            now: { now }, uptime: uptime)
     }
 }
 

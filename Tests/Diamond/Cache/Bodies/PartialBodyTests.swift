@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -31,6 +32,36 @@ import Testing
         #expect(try store.temporary.rows("entry") == 1)
         #expect(store.events.dropped.isEmpty)
         #expect(try CacheInspection(of: store.temporary.store).findings.isEmpty)
+    }
+
+    @Test func `is asked for by nobody where a look has found none, until there is one`() async throws {
+        let (store, uptime) = (BodyStore(), Guarded<UInt64>(0))
+        let (one, other) = (try store.open { uptime.withLock(\.self) }, try store.open { uptime.withLock(\.self) })
+        let entry = try CacheEntry.stub("a", body: .noise(1 << 20))
+        func look() {
+            uptime.withLock { $0 += Neighbors.interval }
+            for cache in [one, other] { _ = cache.find(entry.key, request: entry.request) }
+        }
+        #expect(one.mayHavePartialBodies && other.mayHavePartialBodies)
+        look()
+        #expect(!one.mayHavePartialBodies && !other.mayHavePartialBodies)
+        try await receive(entry, 1000, in: one)
+        #expect(one.mayHavePartialBodies && !other.mayHavePartialBodies)
+        look()
+        #expect(other.mayHavePartialBodies)
+        try await other.bodyWriter(for: entry, continuing: other.partial(entry)).abandon(keepingPartial: false)
+        look()
+        #expect(!one.mayHavePartialBodies && !other.mayHavePartialBodies)
+    }
+
+    @Test func `is known to be possible where it was written beside a look that had found none`() {
+        let presence = PartialPresence()
+        let instant = presence.instant
+        presence.add()
+        presence.note(false, since: instant)
+        #expect(presence.isPossible)
+        presence.note(false, since: presence.instant)
+        #expect(!presence.isPossible)
     }
 
     @Test(arguments: [false, true]) func `can be broken off any number of times`(isSealed: Bool) async throws {
