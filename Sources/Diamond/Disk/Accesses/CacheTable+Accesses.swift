@@ -9,17 +9,20 @@ extension CacheTable {
 
     /// Adds accesses; the oldest go where there are too many.
     ///
-    /// - Parameter capacity: the bound of the cache that records, whose size the ring is measured by.
+    /// - Parameters:
+    ///   - capacity: the bound of the cache that records, whose size the ring is measured by.
+    ///   - asItCame: whether this process writes bodies and headers as they came, neither compressed nor sealed.
     /// - Returns: what is to be recorded from now on, for every process of the store.
     static func record(
         _ accesses: [CacheAccess],
         capacity: Int64,
+        asItCame: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling {
         let limit = min(mostAccesses, max(1, capacity / boundOfOneAccess))
         // They come from several parts, each in its order.
         let added = accesses.sorted { $0.second < $1.second }.suffix(Int(limit))
-        for access in added { try insert(access, on: connection) }
+        for access in added { try insert(access, isSizeKnown: asItCame && access.kind != .hit, on: connection) }
         let newest = connection.lastInsertedID
         if newest > limit { try deleteAccesses(through: newest - limit, on: connection) }
         let (shift, known) = try facts(on: connection)
@@ -86,10 +89,23 @@ extension CacheTable {
     }
 
     /// With what its row takes, where it has one: compressed, and sealed. A size that nobody has written counts for none.
+    ///
+    /// - Parameter isSizeKnown: whether the row takes what the access says: two searches less.
     private static func insert(
         _ access: CacheAccess,
+        isSizeKnown: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
+        guard !isSizeKnown else {
+            let statement = try connection.statement(
+                """
+                INSERT INTO access (key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """
+            )
+            try access.bind(to: statement)
+            return try statement.run()
+        }
         let statement = try connection.statement(
             """
             INSERT INTO access (key_prefix, body_size, entry_size, second, kind, uses, shift, passed_uses, passed_bytes)
@@ -99,8 +115,9 @@ extension CacheTable {
             ), ?3), ?4, ?5, ?6, ?7, ?8, ?9)
             """
         )
-        let values = access.columns + [CacheAccess.rowSize, Int64(largestBody)]
-        for (index, value) in values.enumerated() { try statement.bind(value, at: Int32(index) + 1) }
+        try access.bind(to: statement)
+        try statement.bind(CacheAccess.rowSize, at: 10)
+        try statement.bind(Int64(largestBody), at: 11)
         try statement.run()
     }
 
@@ -131,8 +148,16 @@ extension CacheTable {
 
 extension CacheAccess {
     /// In the order of the table.
-    fileprivate var columns: [Int64] {
-        [prefix, bodySize, entrySize, second, kind.rawValue, uses, sampling.shift, passed.uses, passed.bytes]
+    fileprivate func bind(to statement: borrowing SQLiteStatement) throws(SQLiteError) {
+        try statement.bind(prefix, at: 1)
+        try statement.bind(bodySize, at: 2)
+        try statement.bind(entrySize, at: 3)
+        try statement.bind(second, at: 4)
+        try statement.bind(kind.rawValue, at: 5)
+        try statement.bind(uses, at: 6)
+        try statement.bind(sampling.shift, at: 7)
+        try statement.bind(passed.uses, at: 8)
+        try statement.bind(passed.bytes, at: 9)
     }
 
     /// `nil` for a row that nobody has written.

@@ -115,10 +115,11 @@ extension CacheWriter {
 
     private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
         let (capacity, facts) = (eviction.capacity, self.facts(facts, with: group))
+        let asItCame = !file.compresses && file.sealing == nil
         let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
             var gone: [RequestKey] = []
             for change in group where try write(change, on: connection) { gone.append(change.key) }
-            let sampling = try Self.write(facts, capacity, on: connection)
+            let sampling = try Self.write(facts, capacity, asItCame: asItCame, on: connection)
             // A reader would have to look up in the log what this connection knows.
             return (sampling, looks ? try CacheTable.pages(on: connection) : nil, gone)
         }
@@ -140,11 +141,12 @@ extension CacheWriter {
     private static func write(
         _ facts: CacheFacts,
         _ capacity: Int64,
+        asItCame: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Sampling? {
         if !facts.visited.isEmpty { try CacheTable.visit(facts.visited, on: connection) }
         for counts in facts.counts { try CacheTable.add(counts, on: connection) }
         guard !facts.accesses.isEmpty else { return nil }
-        return try CacheTable.record(facts.accesses, capacity: capacity, on: connection)
+        return try CacheTable.record(facts.accesses, capacity: capacity, asItCame: asItCame, on: connection)
     }
 }
