@@ -1,10 +1,13 @@
 import DiamondSQLite
+import Synchronization
 
 /// What is going on: the counts of what waits and what is on the wire, and the events of every room.
 ///
 /// Counts are of this process. See <doc:WatchingActivity>.
 public final class Activity: Sendable {
     let state = Guarded(ActivityState())
+    /// Apart from the state, because every hit asks: a lock here would be everybody's.
+    private let hasObservers = Atomic(false)
     /// What of an URL is not told.
     let rules: KeyRules
     /// What delays of the indicator go by.
@@ -20,6 +23,7 @@ public final class Activity: Sendable {
         state.withLock { state in
             for observer in observers { _ = state.observe { observer.notice($0) } }
         }
+        hasObservers.store(!observers.isEmpty, ordering: .releasing)
     }
 
     deinit {
@@ -58,8 +62,19 @@ public final class Activity: Sendable {
     /// - Parameter observer: called at once, on the thread where it happened, and by many threads at the same time: be
     ///   short, and call nothing of the engine.
     public func observe(_ observer: @escaping @Sendable (ActivityEvent) -> Void) -> ActivityObservation {
-        let number = state.withLock { $0.observe(observer) }
-        return ActivityObservation { [weak self] in _ = self?.state.withLock { $0.removeObserver(number) } }
+        let number = state.withLock { state in
+            hasObservers.store(true, ordering: .releasing)
+            return state.observe(observer)
+        }
+        return ActivityObservation { [weak self] in self?.removeObserver(number) }
+    }
+
+    private func removeObserver(_ number: Int) {
+        // Freed where no lock is held.
+        _ = state.withLock { state in
+            defer { hasObservers.store(!state.observers.isEmpty, ordering: .releasing) }
+            return state.removeObserver(number)
+        }
     }
 
     /// The same for an observer of a type of its own.
@@ -68,15 +83,16 @@ public final class Activity: Sendable {
     }
 
     /// Whether anybody is told of events.
-    var isObserved: Bool { state.withLock { !$0.observers.isEmpty } }
+    var isObserved: Bool { hasObservers.load(ordering: .acquiring) }
 
     /// - Parameter observer: called when something is on the wire and nothing was, and the other way round.
     func observeWire(_ observer: @escaping @Sendable () -> Void) -> ActivityObservation {
         let number = state.withLock { $0.observeWire(observer) }
-        return ActivityObservation { [weak self] in _ = self?.state.withLock { $0.removeObserver(number) } }
+        return ActivityObservation { [weak self] in self?.removeObserver(number) }
     }
 
     package func report(_ event: @autoclosure () -> ActivityEvent) {
+        guard isObserved else { return }
         let observers = state.withLock { $0.observers }
         guard !observers.isEmpty else { return }
         let event = event()

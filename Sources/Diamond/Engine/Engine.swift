@@ -88,7 +88,7 @@ public final class Engine: Sendable {
     ///
     /// - Returns: `nil` where the lane keeps no order.
     func placed(_ request: Request, _ acceptance: Acceptance?) -> Connection? {
-        guard lanes[request.lane].isSerial else { return nil }
+        guard lanes.isSerial(request.lane) else { return nil }
         let connection = connection(for: request, acceptance)
         enqueue(connection)
         return connection

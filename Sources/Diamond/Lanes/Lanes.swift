@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Synchronization
 
 /// What limits the exchanges of an engine: how many at the same time in all, to one origin, and in one lane.
 ///
@@ -26,10 +27,13 @@ public final class Lanes: Sendable {
     }
 
     let state: Guarded<State>
+    /// Whether some lane is serial. Apart from the state, because every request asks: a lock here would be everybody's.
+    private let areAnySerial: Atomic<Bool>
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
         let queue = FlightQueue<Waiting>(width: max(1, width), originWidth: max(1, originWidth), limits: limits)
         state = Guarded(State(queue: queue))
+        areAnySerial = Atomic(limits.values.contains(where: \.isSerial))
     }
 
     /// Exchanges in all; at least 1.
@@ -47,8 +51,16 @@ public final class Lanes: Sendable {
     /// The limits of one lane.
     public subscript(lane: Lane) -> LaneLimits {
         get { state.withLock { $0.queue.limits[lane] ?? LaneLimits() } }
-        set { change { $0.limits[lane] = newValue } }
+        set {
+            change { queue in
+                queue.limits[lane] = newValue
+                areAnySerial.store(queue.limits.values.contains(where: \.isSerial), ordering: .releasing)
+            }
+        }
     }
+
+    /// Whether a lane keeps the order of its requests.
+    func isSerial(_ lane: Lane) -> Bool { areAnySerial.load(ordering: .acquiring) && self[lane].isSerial }
 
     /// Lets nothing begin in a lane until it is resumed. What is answered from the cache still is.
     ///

@@ -20,7 +20,7 @@ extension Pipeline {
     /// Whether nobody is asked or told about a request that the cache can answer, and its key is made of a few bytes.
     private func isPlain(_ request: Request) -> Bool {
         wire.interceptors.isEmpty && wire.cookies == nil && request.body == nil && !request.isKept
-            && !lanes[request.lane].isSerial && !activity.isObserved
+            && !lanes.isSerial(request.lane) && !activity.isObserved
     }
 
     func serve(

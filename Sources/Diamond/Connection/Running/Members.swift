@@ -43,7 +43,7 @@ final class Members: Sendable {
     /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
     func add(_ connection: Connection) -> Bool {
         let lane = connection.request.lane
-        let isInOrder = lanes[lane].isSerial && !Hook.isRunning
+        let isInOrder = lanes.isSerial(lane) && !Hook.isRunning
         // Freed where no lock is held: what they hold may be the app's.
         var (last, met): (Members?, [AnyObject]) = (nil, [])
         let (isNew, isInLine) = state.withLock { state in
