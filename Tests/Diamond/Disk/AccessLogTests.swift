@@ -223,8 +223,9 @@ import Testing
         #expect(try Set(accesses(cache).map(\.prefix)) == Set(entries.map(\.key.prefix)))
     }
 
-    @Test func `has what the rows take on disk, where there are any`() async throws {
-        let cache = try Cache(temporary.store, seal: AESGCMSeal.first, memoryCapacity: 0)
+    @Test(arguments: [false, true])
+    func `has what the rows take on disk, where there are any`(isSealed: Bool) async throws {
+        let cache = try Cache(temporary.store, seal: isSealed ? AESGCMSeal.first : nil, memoryCapacity: 0)
         let (kept, gone) = try (CacheEntry.stub("a", size: 1000), CacheEntry.stub("b", size: 1000))
         cache.store(kept)
         cache.count(.cache, of: gone.stored, under: gone.key)
