@@ -49,7 +49,7 @@ struct store_peer {
     disk_peer_entry *entries;
     size_t prepared, capacity, group;
 
-    bool is_handed, is_closing, has_failed;
+    bool is_handed, is_gathering, is_closing, has_failed;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t news, done;
@@ -200,11 +200,15 @@ static bool store_group(store_peer *peer, size_t first, size_t count) {
 
 // --- Handed to a thread that writes ---------------------------------------------------------------------------------
 
+static bool is_due(const store_peer *peer) {
+    return peer->added - peer->written >= (peer->is_gathering ? peer->group : 1);
+}
+
 static void *write_what_is_added(void *context) {
     store_peer *peer = context;
     pthread_mutex_lock(&peer->lock);
     while (true) {
-        while (peer->added == peer->written && !peer->is_closing) pthread_cond_wait(&peer->news, &peer->lock);
+        while (!is_due(peer) && !peer->is_closing) pthread_cond_wait(&peer->news, &peer->lock);
         if (peer->added == peer->written) break;
         size_t first = peer->written, count = peer->added - first;
         if (count > peer->group) count = peer->group;
@@ -230,6 +234,26 @@ static bool hand(store_peer *peer, size_t count, size_t group) {
         while (waits && peer->written < peer->added) pthread_cond_wait(&peer->done, &peer->lock);
         pthread_mutex_unlock(&peer->lock);
     }
+    return !peer->has_failed;
+}
+
+bool store_peer_add(store_peer *peer, size_t group) {
+    pthread_mutex_lock(&peer->lock);
+    bool is_there = peer->added < peer->prepared;
+    peer->group = group;
+    peer->is_gathering = true;
+    if (is_there) peer->added += 1;
+    if (is_due(peer)) pthread_cond_signal(&peer->news);
+    pthread_mutex_unlock(&peer->lock);
+    return is_there;
+}
+
+bool store_peer_flush(store_peer *peer) {
+    pthread_mutex_lock(&peer->lock);
+    peer->is_gathering = false;
+    pthread_cond_signal(&peer->news);
+    while (peer->written < peer->added) pthread_cond_wait(&peer->done, &peer->lock);
+    pthread_mutex_unlock(&peer->lock);
     return !peer->has_failed;
 }
 

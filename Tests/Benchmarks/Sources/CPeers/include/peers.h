@@ -37,6 +37,10 @@ store_peer *store_peer_open(const char *path, bool is_handed);
 void store_peer_prepare(store_peer *peer, const disk_peer_entry *entry);
 /// Stores the next `count` of those, up to `group` in one transaction; `false` where something failed.
 bool store_peer_store(store_peer *peer, size_t count, size_t group);
+/// Hands the next one to the thread that writes, which waits for `group` of them, and goes on; `false` where there is none.
+bool store_peer_add(store_peer *peer, size_t group);
+/// Returns when all that was added is stored; `false` where something failed.
+bool store_peer_flush(store_peer *peer);
 void store_peer_close(store_peer *peer);
 
 /// Fills an empty store that nobody has open with `count` used entries, bodies of `smallest` to `largest` bytes, 8 at
