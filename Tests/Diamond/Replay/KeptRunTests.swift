@@ -162,11 +162,17 @@ import Testing
         let isThere = Gate()
         let engine = engine()
         let queue = try engine.queue()
-        // Takes no notice of the cancel at first, for longer than it takes to give the job back.
+        // Takes no notice of the cancel at first, for longer than it takes to give the job back. On a thread of its own:
+        // where much runs beside, tasks would wait longer for their turn than the queue does for this.
         serve { _ throws(TransportError) in
             isThere.open()
             for await _ in AsyncStream<Void>.makeStream().stream {}
-            for _ in 0..<50 where (try? queue.jobs().map(\.state)) == [.running] { await Task.yield() }
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    for _ in 0..<200 where (try? queue.jobs().map(\.state)) != [.running] { break }
+                    continuation.resume()
+                }
+            }
             return .stub(status: 201)
         }
         let sending = Task { try await engine.send(note(.durable)) }
