@@ -50,7 +50,7 @@ extension RequestURL {
             url.originEnd = url.bytes.count
         }
 
-        private static func endsAuthority(_ byte: UInt8) -> Bool {
+        fileprivate static func endsAuthority(_ byte: UInt8) -> Bool {
             byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
         }
 
@@ -127,22 +127,43 @@ extension RequestURL {
         }
 
         static func failure(_ text: Span<UInt8>, _ reason: String) -> MalformedURL {
-            let shown = RequestURL.masked(text.array(text.indices))
+            let shown = RequestURL.masked(malformed: text.array(text.indices))
             return MalformedURL(message: "the URL \(shown) is malformed: \(reason)")
         }
     }
 
-    /// The text without what may be secret: user info, query and fragment. Made for texts that are no URLs, too: what
-    /// stands before the last `@` is taken for user info, wherever that is.
+    /// The text without what may be secret: user info, query and fragment. Made for texts that are no URLs, too.
     package static func masked(_ bytes: [UInt8]) -> String {
+        guard (try? RequestURL(parsing: String(decoding: bytes, as: UTF8.self))) != nil else {
+            return masked(malformed: bytes)
+        }
+        // A scheme and two slashes begin what can be parsed.
+        let start = (bytes.firstIndex(of: UInt8(ascii: "/")) ?? bytes.startIndex) + 2
+        let authority = bytes[start...].prefix { !Parser.endsAuthority($0) }
+        return masked(bytes, from: start, host: authority.lastIndex(of: UInt8(ascii: "@")), to: endOfPath(bytes))
+    }
+
+    /// The same of a text that is no URL: what stands before the last `@` is taken for user info, wherever that is.
+    fileprivate static func masked(malformed bytes: [UInt8]) -> String {
         let schemes = ["http://", "https://"].map { Array($0.utf8) }
         let start = schemes.first { bytes.starts(with: $0) }?.count ?? bytes.startIndex
-        let ends: [UInt8] = [UInt8(ascii: "?"), UInt8(ascii: "#")]
-        let host = bytes[start...].lastIndex(of: UInt8(ascii: "@")) ?? start
-        let end = bytes[host...].firstIndex(where: ends.contains) ?? bytes.endIndex
-        let isCut = end < bytes.endIndex
+        let end = endOfPath(bytes)
+        let at = bytes[start...].lastIndex(of: UInt8(ascii: "@")) ?? start
+        // With an `@` behind the `?`, a password may stand on both sides of it; only a reference has none before it.
+        let isReference = !bytes.starts(with: "//".utf8) && !bytes[..<end].contains(UInt8(ascii: ":"))
+        let host = at < end || isReference ? bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) : end
+        return masked(bytes, from: start, host: host, to: end)
+    }
+
+    private static func endOfPath(_ bytes: [UInt8]) -> Int {
+        bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
+    }
+
+    /// - Parameter host: where what may be shown goes on behind user info, if there is any.
+    private static func masked(_ bytes: [UInt8], from start: Int, host: Int?, to end: Int) -> String {
+        let host = host ?? start
         let shown = bytes[..<start] + (host > start ? Array("•••".utf8) : []) + bytes[host..<end]
-        return "'" + String(decoding: shown, as: UTF8.self) + (isCut ? "…'" : "'")
+        return "'" + String(decoding: shown, as: UTF8.self) + (end < bytes.endIndex ? "…'" : "'")
     }
 }
 

@@ -102,9 +102,20 @@ import Testing
     @Test(arguments: [
         "http://me:s3c/ret@h/x", "http://me:s3c?ret@h/x", "http://h/%zz#token=s3cret", "me:s3cret@h/path?token=s3cret",
         "http:/me:s3cret@h/://", "https//u:s3cret@h/", "http://h/?a=1#s3cret@x",
+        "https://api.test/login?email=a@b.c&password=s3cret", "HTTP://h?e=a@b&token=s3cret", "http://h/#a@s3cret",
+        "HTTP://me:s3cret@h/", "http://h/a b?e=a@b&token=s3cret", "/x?e=a@b&token=s3cret", "x?e=a@b&token=s3cret",
+        "//me:s3c?ret@h/", "me:s3cret@h?e=a@b&token=s3cret", "?e=a@b&token=s3cret",
     ]) func `shows no secret, however it is mistyped`(text: String) {
         let shown = RequestURL.masked(Array(text.utf8)) + Request(text).description
         #expect(!shown.contains("s3c"), "\(shown)")
+    }
+
+    @Test(arguments: [
+        ("https://h/login?email=a@b.c&password=s3cret", "'https://h/login…'"),
+        ("https://u@h/@me?a=b@c", "'https://•••@h/@me…'"), ("http://h?a@b#c@d", "'http://h…'"),
+        ("/x?e=a@b&c=d", "'/x…'"), ("x?e=a@b", "'x…'"), ("u:p@h/x?e=a@b", "'•••…'"), ("u:p@h/x?e=1", "'•••@h/x…'"),
+    ]) func `shows host and path where it has them for certain`(text: String, shown: String) {
+        #expect(RequestURL.masked(Array(text.utf8)) == shown)
     }
 
     @Test func `shows no control character in an error`() {
