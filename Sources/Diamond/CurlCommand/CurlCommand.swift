@@ -60,11 +60,10 @@ struct CurlCommand {
     /// The items of a query or form, secret ones with a variable in place of the encoded value.
     private mutating func addItems(_ items: [UInt8], after mark: String, to word: inout ShellText) {
         var mark = mark
-        for item in items.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
-            let name = item.prefix { $0 != UInt8(ascii: "=") }
-            let isSecret = name.count < item.count && rules.isSecret(parameter: name.span)
-            word.append(mark.utf8 + (isSecret ? name + [UInt8(ascii: "=")] : item))
-            if isSecret { word.append(variable: variable(for: name)) }
+        for item in QueryItem.items(of: items) {
+            let isSecret = rules.isSecret(item)
+            word.append(mark.utf8 + (isSecret ? item.name + [UInt8(ascii: "=")] : item.text))
+            if isSecret { word.append(variable: variable(for: item.name)) }
             mark = "&"
         }
     }
@@ -137,9 +136,9 @@ struct CurlCommand {
         // curl would take the body for a form.
         if type == nil { add("-H", "'Content-Type:'") }
         let bytes = Array(try body.encoded(request.encoding))
-        guard !hidesWhole(body, bytes, type) else { return addHidden() }
+        guard !rules.hasSecretMember(body, bytes, type) else { return addHidden() }
         var word = ShellText()
-        if isForm(body, type) { addItems(bytes, after: "", to: &word) } else { word.append(bytes) }
+        if body.isForm(as: type) { addItems(bytes, after: "", to: &word) } else { word.append(bytes) }
         let isText = String(validating: bytes, as: UTF8.self)?.isPrintable == true
         if isText { return add("--data-raw", word.quoted) }
         guard !word.hasVariables else { return addHidden() }
@@ -152,16 +151,9 @@ struct CurlCommand {
             throw RequestError(.malformedRequest, "a multipart body without parts is not sent by curl: add one")
         }
         for part in parts {
-            let variable = hides(part) ? variables.name(for: part.name) : nil
+            let variable = rules.isSecret(part) ? variables.name(for: part.name) : nil
             words += try CurlPart(part, variable: variable).words
         }
-    }
-
-    /// Files stay where they are: the command has their paths.
-    private func hides(_ part: MultipartPart) -> Bool {
-        guard case .bytes(let data) = part.content else { return false }
-        let name = PercentEncoding.encode(part.name.utf8)
-        return rules.isSecret(parameter: name.span) || isSecretJSON(Array(data), part.contentType)
     }
 
     private mutating func addFile(_ url: URL) {
@@ -170,25 +162,4 @@ struct CurlCommand {
     }
 
     private mutating func addHidden() { add("--data-raw", "\"$\(variables.name(for: "BODY"))\"") }
-
-    private func isForm(_ body: RequestBody, _ type: String?) -> Bool {
-        if case .form = body { return true }
-        return type?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true
-    }
-
-    /// Whether JSON has a secret member, whatever its type says. Of JSON that cannot be read, any text in quotes may be
-    /// a member's name.
-    private func hidesWhole(_ body: RequestBody, _ bytes: [UInt8], _ type: String?) -> Bool {
-        if case .json(let value) = body { return value.hasSecretMember(rules) }
-        return isSecretJSON(bytes, type)
-    }
-
-    private func isSecretJSON(_ bytes: [UInt8], _ type: String?) -> Bool {
-        let isObject = bytes.first { !" \t\r\n".utf8.contains($0) }.map("{[".utf8.contains) == true
-        guard isObject || type?.lowercased().contains("json") == true else { return false }
-        if let value = try? JSONValue.read(bytes) { return value.hasSecretMember(rules) }
-        return bytes.split(separator: UInt8(ascii: "\"")).contains {
-            rules.isSecret(String(decoding: $0, as: UTF8.self))
-        }
-    }
 }

@@ -30,8 +30,7 @@ extension KeyRules {
     ) -> String {
         var shown = QueryItems()
         for item in items.sorted where !isOmitted(item.name.span) {
-            let isSecret = item.hasValue && isSecret(parameter: item.name.span)
-            shown.append { $0 += isSecret ? item.name + "=•••".utf8 : item.text }
+            shown.append { $0 += isSecret(item) ? item.name + "=•••".utf8 : item.text }
         }
         return RequestURL.text(url, shown)
     }

@@ -7,4 +7,9 @@ struct QueryItem: Hashable {
 
     /// Whether there is an `=`: an empty value is not none.
     var hasValue: Bool { name.endIndex < text.endIndex }
+
+    /// Each item of a text, in their order.
+    static func items(of text: [UInt8]) -> [QueryItem] {
+        text.split(separator: QueryItems.mark, omittingEmptySubsequences: false).map(QueryItem.init)
+    }
 }

@@ -118,8 +118,7 @@ extension QueryItems {
 extension QueryItems {
     /// Each item by itself.
     var items: [QueryItem] {
-        guard !isEmpty else { return [] }
-        return bytes.split(separator: Self.mark, omittingEmptySubsequences: false).map(QueryItem.init)
+        isEmpty ? [] : QueryItem.items(of: bytes)
     }
 
     /// Each item by itself, sorted by name; those of one name keep their order.

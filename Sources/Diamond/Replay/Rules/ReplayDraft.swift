@@ -84,19 +84,40 @@ struct ReplayDraft: Hashable, Sendable {
         for field in wire.headers where !field.name.isIdempotencyKey && rules.isCredential(field.name) {
             throw refusal("the header \(field.name.rawName), which is a credential", remedy)
         }
-        for item in wire.items.sorted where item.hasValue && rules.isSecret(parameter: item.name.span) {
+        for item in wire.items.sorted where rules.isSecret(item) {
             throw refusal("the parameter \(String(decoding: item.name, as: UTF8.self)), which is a secret", remedy)
         }
         if JSONValue.object(request.replay.metadata).hasSecretMember(rules) {
             throw refusal("a member of its metadata that is a secret", bodyRemedy)
         }
-        switch wire.body {
-        case .json(let value) where value.hasSecretMember(rules):
-            throw refusal("a member of its body that is a secret", bodyRemedy)
-        case .form(let parameters) where parameters.contains { rules.isSecret($0.name) }:
-            throw refusal("a field of its form that is a secret", bodyRemedy)
-        default: break
+        // Encoded as JSON, a parameter's members have no items of their own.
+        if (Array(request.parameters) + fields(of: wire)).contains(where: { $0.value.hasSecretMember(rules) }) {
+            throw refusal("a member of a parameter that is a secret", bodyRemedy)
         }
+        if let body = wire.body { try refuseSecrets(of: body, wire, rules) }
+    }
+
+    private static func refuseSecrets(
+        of body: RequestBody, _ wire: WireRequest, _ rules: KeyRules
+    ) throws(RequestError) {
+        if case .file = body { return }
+        if case .multipart(let parts) = body {
+            guard !parts.contains(where: rules.isSecret) else {
+                throw refusal("a part of its body that is a secret", bodyRemedy)
+            }
+            return
+        }
+        let (bytes, type) = (Array(try body.encoded(wire.encoding)), wire.headers[.contentType])
+        guard !rules.hasSecretMember(body, bytes, type) else {
+            throw refusal("a member of its body that is a secret", bodyRemedy)
+        }
+        guard !body.isForm(as: type) || !QueryItem.items(of: bytes).contains(where: rules.isSecret) else {
+            throw refusal("a field of its form that is a secret", bodyRemedy)
+        }
+    }
+
+    private static func fields(of wire: WireRequest) -> Parameters {
+        if case .form(let fields) = wire.body { fields } else { [:] }
     }
 
     private static let remedy = "name it in the request's credentials, with .secret(\"name\")"

@@ -1,0 +1,38 @@
+/// What of a body is secret by its name, for those who show requests, or keep them.
+extension KeyRules {
+    /// Whether an item of a query or a form holds a secret: a name without a value holds none.
+    func isSecret(_ item: QueryItem) -> Bool { item.hasValue && isSecret(parameter: item.name.span) }
+
+    /// Whether a part holds a secret. Of files only the paths are shown and kept.
+    func isSecret(_ part: MultipartPart) -> Bool {
+        guard case .bytes(let data) = part.content else { return false }
+        let name = PercentEncoding.encode(part.name.utf8)
+        return isSecret(parameter: name.span) || hasSecretMember(Array(data), part.contentType)
+    }
+
+    /// Whether a body that is whole in memory has a secret member, whatever its type says.
+    ///
+    /// - Parameter bytes: the body's.
+    func hasSecretMember(_ body: RequestBody, _ bytes: [UInt8], _ type: String?) -> Bool {
+        if case .json(let value) = body { return value.hasSecretMember(self) }
+        return hasSecretMember(bytes, type)
+    }
+
+    /// Of JSON that cannot be read, any text in quotes may be a member's name.
+    private func hasSecretMember(_ bytes: [UInt8], _ type: String?) -> Bool {
+        let isObject = bytes.first { !" \t\r\n".utf8.contains($0) }.map("{[".utf8.contains) == true
+        guard isObject || type?.lowercased().contains("json") == true else { return false }
+        if let value = try? JSONValue.read(bytes) { return value.hasSecretMember(self) }
+        return bytes.split(separator: UInt8(ascii: "\"")).contains { isSecret(String(decoding: $0, as: UTF8.self)) }
+    }
+}
+
+extension RequestBody {
+    /// Whether it is read as a form.
+    ///
+    /// - Parameter type: the `Content-Type` that it is sent under.
+    func isForm(as type: String?) -> Bool {
+        if case .form = self { return true }
+        return type?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true
+    }
+}
