@@ -4,8 +4,9 @@ import Foundation
 enum BasicCredentials {
     /// - Parameter userInfo: `user:password`, percent-encoded.
     static func header(_ userInfo: [UInt8]) -> String {
-        let decoded = String(decoding: userInfo, as: UTF8.self).removingPercentEncoding ?? ""
-        let pair = decoded.contains(":") ? decoded : decoded + ":"
-        return "Basic " + Data(pair.utf8).base64EncodedString()
+        // Bytes: not all of them are UTF-8, and with a mark behind it a colon is another `Character`.
+        var pair = PercentEncoding.decode(userInfo)
+        if !pair.contains(UInt8(ascii: ":")) { pair.append(UInt8(ascii: ":")) }
+        return "Basic " + Data(pair).base64EncodedString()
     }
 }

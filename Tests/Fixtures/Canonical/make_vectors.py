@@ -151,6 +151,10 @@ def user_information():
     basic = headers(("Authorization", "Basic bWU6cEA="))
     same("User information becomes an Authorization header.", basic, {"url": "http://me:p%40@h/"})
     same("User information has a colon where none is written.", "http://me@h/", "http://me:@h/")
+    accented = headers(("Authorization", "Basic bWU6zIFw"))
+    same("A colon divides user information whatever mark stands on it.", accented, "http://me:\u0301p@h/", "http://me:%CC%81p@h/")
+    differ("User information may be any bytes.", "http://%FF:p@h/", "http://%FE:p@h/", "http://:p@h/", "http://:@h/")
+    case("User information that is no UTF-8 has a colon, too.", "http://%FF@h/")
     differ("User information is a credential.", "http://h/", "http://a:b@h/", "http://a:c@h/", "http://b:b@h/")
     same(
         "An Authorization header goes before user information.",
