@@ -26,6 +26,7 @@ extension WireRequest {
         var (items, body) = (url.queryItems(reserving: 32 * request.parameters.count), request.body)
         try place(request.parameters, of: request, items: &items, body: &body)
         var headers = request.headers
+        headers.joinCookies()
         if let userInfo = url.userInfo, headers[.authorization] == nil {
             headers[.authorization] = BasicCredentials.header(userInfo)
         }

@@ -2,18 +2,20 @@ import HTTPTypes
 
 extension HTTPFields {
     /// Those that a transport hands to its library: without the framing, which is the library's own, and with all
-    /// cookies in one field. `HTTPFields` divides them for HTTP/2; HTTP/1.1 knows one field only (RFC 6265 section 5.4,
-    /// RFC 9113 section 8.2.3), and what joins repeated fields puts commas between them.
+    /// cookies in one field.
     var sent: [HTTPField] {
-        var (sent, cookies) = ([HTTPField](), Int?.none)
-        for field in self where field.name != .contentLength && field.name != .transferEncoding {
-            if field.name == .cookie, let cookies {
-                sent[cookies].value += "; \(field.value)"
-            } else {
-                if field.name == .cookie { cookies = sent.count }
-                sent.append(field)
-            }
-        }
-        return sent
+        var sent = self
+        sent.joinCookies()
+        return sent.filter { $0.name != .contentLength && $0.name != .transferEncoding }
+    }
+
+    /// Puts all cookies in one field. `HTTPFields` divides them for HTTP/2; HTTP/1.1 knows one field only (RFC 6265
+    /// section 5.4, RFC 9113 section 8.2.3), and what joins repeated fields puts commas between them.
+    mutating func joinCookies() {
+        guard let first = firstIndex(where: { $0.name == .cookie }) else { return }
+        let others = indices[(first + 1)...].filter { self[$0].name == .cookie }
+        guard !others.isEmpty else { return }
+        self[first].value = ([first] + others).map { self[$0].value }.joined(separator: "; ")
+        for index in others.reversed() { remove(at: index) }
     }
 }

@@ -177,6 +177,12 @@ import Testing
         return request
     }
 
+    private static var divided: Request {
+        var request = Request("http://h/")
+        request.headers[.cookie] = "a=s3cret; b=s3cret"
+        return request
+    }
+
     private static var listed: Request {
         var request = Request("http://h/?whatever=s3cret")
         request.credentials = [.header(.init("X-Whatever") ?? .te, .unnamed("s3cret"))]
@@ -228,6 +234,7 @@ import Testing
                 Request("http://h/", headers: [.init("X-$Token`") ?? .te: "s3cret"]),
                 #"curl 'http://h/' -H 'X-$Token`: '"$X_TOKEN""#
             ),
+            (divided, #"curl 'http://h/' -H "Cookie: $COOKIE""#),
             (Request("http://me:s3cret@h/"), #"curl 'http://h/' -u "$USERINFO""#),
             (named, #"curl "http://h/?a=1&key=$MAPS_KEY" -H "Authorization: Bearer $GITHUB_TOKEN""#),
             (listed, #"curl "http://h/?whatever=$WHATEVER" -H "X-Whatever: $X_WHATEVER""#),

@@ -470,6 +470,10 @@ def facts(request):
         content_type = given[0] if given else content_type
         headers = [(name, value) for name, value in headers if name != "content-type"]
 
+    cookies = [value for name, value in headers if name == "cookie"]
+    if cookies:
+        headers = [field for field in headers if field[0] != "cookie"] + [("cookie", "; ".join(cookies))]
+
     named = []
     for credential in request.get("credentials", []):
         secret = percent_encoded(credential.get("secret"))

@@ -322,6 +322,8 @@ def header_lines():
     differ("Headers of equal names keep their order.", headers(("X-A", "1"), ("X-A", "2")), headers(("X-A", "2"), ("x-a", "1")))
     same("Names that differ in case are equal.", headers(("X-A", "1"), ("x-a", "2")), headers(("x-A", "1"), ("X-A", "2")))
     differ("A header twice is not a list.", headers(("X-A", "1"), ("X-A", "2")), headers(("X-A", "1, 2")), headers(("X-A", "1,2")))
+    same("Cookie fields are one.", headers(("Cookie", "a=1; b=2; c")), headers(("Cookie", "a=1"), ("X", "1"), ("cookie", "b=2; c"), nonSelecting=["x"]), headers(("Cookie", "a=1"), ("Cookie", "b=2"), ("Cookie", "c")))
+    differ("Cookies keep their order.", headers(("Cookie", "a=1"), ("Cookie", "b=2")), headers(("Cookie", "b=2"), ("Cookie", "a=1")), headers(("Cookie", "a=1, b=2")))
     differ("An absent header is not an empty one.", "http://h/", headers(("X-A", "")))
     case("An empty header has a space behind its name.", headers(("X-A", "")))
     case("Spaces in a value stay.", headers(("X-A", "a  b c")))
