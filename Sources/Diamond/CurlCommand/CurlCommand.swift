@@ -4,7 +4,7 @@ import HTTPTypes
 /// A request as a `curl` command for a POSIX shell, put together piece by piece.
 struct CurlCommand {
     private let request: WireRequest
-    /// What user info of the URL makes, if the request names no `Authorization` itself.
+    /// Whether user info of the URL makes an `Authorization`: if the request names none itself.
     private let hasUserInfo: Bool
     private let rules: KeyRules
     private var variables = ShellVariables()
@@ -15,7 +15,7 @@ struct CurlCommand {
     init(_ request: Request) throws(RequestError) {
         self.request = try WireRequest(request)
         rules = KeyRules().adding(self.request)
-        hasUserInfo = self.request.url.userInfo != nil && request.headers[.authorization] == nil
+        hasUserInfo = self.request.url.userInfo != nil && !request.namesAuthorization
     }
 
     mutating func text() throws(RequestError) -> String {
@@ -162,4 +162,11 @@ struct CurlCommand {
     }
 
     private mutating func addHidden() { add("--data-raw", "\"$\(variables.name(for: "BODY"))\"") }
+}
+
+extension Request {
+    fileprivate var namesAuthorization: Bool {
+        headers[.authorization] != nil
+            || credentials.contains { if case .header(.authorization, _) = $0.place { true } else { false } }
+    }
 }

@@ -177,6 +177,12 @@ import Testing
         return request
     }
 
+    private static func bearing(_ secret: Secret) -> Request {
+        var request = Request("http://me:s3cret@h/")
+        request.credentials = [.bearer(secret)]
+        return request
+    }
+
     private static var divided: Request {
         var request = Request("http://h/")
         request.headers[.cookie] = "a=s3cret; b=s3cret"
@@ -236,6 +242,8 @@ import Testing
             ),
             (divided, #"curl 'http://h/' -H "Cookie: $COOKIE""#),
             (Request("http://me:s3cret@h/"), #"curl 'http://h/' -u "$USERINFO""#),
+            (bearing(.unnamed("s3cret")), #"curl 'http://h/' -H "Authorization: Bearer $AUTHORIZATION""#),
+            (bearing(.secret("github-token")), #"curl 'http://h/' -H "Authorization: Bearer $GITHUB_TOKEN""#),
             (named, #"curl "http://h/?a=1&key=$MAPS_KEY" -H "Authorization: Bearer $GITHUB_TOKEN""#),
             (listed, #"curl "http://h/?whatever=$WHATEVER" -H "X-Whatever: $X_WHATEVER""#),
             (
