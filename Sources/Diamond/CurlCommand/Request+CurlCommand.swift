@@ -6,7 +6,8 @@ extension Request {
     /// // curl 'https://api.example.com/cities?page=2' -H "Authorization: Bearer $AUTHORIZATION"
     /// ```
     ///
-    /// A credential is a shell variable named after its header or parameter, numbered where a name comes again:
+    /// A credential is a shell variable named after its header or parameter, numbered where a name comes again, and with
+    /// `SECRET_` before a name that shells have set already:
     /// `$AUTHORIZATION` without the scheme, `$TOKEN` for the parameter `token`, percent-encoded, `$USERINFO` for the
     /// URL's user info as `user:password`, `$GITHUB_TOKEN` for the secret named `github-token`, and `$BODY` for the
     /// whole of a JSON body in which a member is secret. A multipart body's secret part is a variable named after the

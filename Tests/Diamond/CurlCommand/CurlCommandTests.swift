@@ -183,6 +183,13 @@ import Testing
         return request
     }
 
+    private static var shellNames: Request {
+        var request = Request("http://h/")
+        request.credentials = zip(["a", "b", "c", "d"], ["user", "home", "path", "Home"])
+            .map { .parameter($0, .secret($1)) }
+        return request
+    }
+
     private static var divided: Request {
         var request = Request("http://h/")
         request.headers[.cookie] = "a=s3cret; b=s3cret"
@@ -245,6 +252,7 @@ import Testing
             (bearing(.unnamed("s3cret")), #"curl 'http://h/' -H "Authorization: Bearer $AUTHORIZATION""#),
             (bearing(.secret("github-token")), #"curl 'http://h/' -H "Authorization: Bearer $GITHUB_TOKEN""#),
             (named, #"curl "http://h/?a=1&key=$MAPS_KEY" -H "Authorization: Bearer $GITHUB_TOKEN""#),
+            (shellNames, #"curl "http://h/?a=${SECRET_USER}&b=${SECRET_HOME}&c=${SECRET_PATH}&d=$SECRET_HOME_2""#),
             (listed, #"curl "http://h/?whatever=$WHATEVER" -H "X-Whatever: $X_WHATEVER""#),
             (
                 Request("http://me:s3cret@h/", headers: [.authorization: "Basic s3cret"]),

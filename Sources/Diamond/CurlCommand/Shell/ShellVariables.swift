@@ -6,14 +6,24 @@ struct ShellVariables {
     mutating func name(for name: some StringProtocol) -> String {
         let letters = name.unicodeScalars.map { Self.isLetter($0) ? Character($0).uppercased() : "_" }.joined()
         let words = letters.split(separator: "_").joined(separator: "_")
-        // The shell keeps its folder under this name.
-        let stem = words.first?.isLetter == true && words != "PWD" ? words : "SECRET_" + words
+        let stem = words.first?.isLetter == true && !Self.taken.contains(words) ? words : "SECRET_" + words
         var number = 1
         var unique: String { number == 1 ? stem : "\(stem)_\(number)" }
         while given.contains(unique) { number += 1 }
         given.insert(unique)
         return unique
     }
+
+    /// What shells, logins and terminals have set already: such a variable would be sent in a secret's place where
+    /// nobody sets it (POSIX, XBD section 8; the manuals of bash and zsh).
+    private static let taken: Set<String> = [
+        "ARGV", "CDPATH", "COLUMNS", "DIRSTACK", "DISPLAY", "EDITOR", "EGID", "ENV", "EUID", "FPATH", "GID", "GROUPS",
+        "HISTCMD", "HISTFILE", "HISTSIZE", "HOME", "HOST", "HOSTNAME", "HOSTTYPE", "IFS", "LANG", "LANGUAGE", "LINENO",
+        "LINES", "LOGNAME", "MACHTYPE", "MAIL", "MAILPATH", "MANPATH", "OLDPWD", "OPTARG", "OPTERR", "OPTIND",
+        "OSTYPE", "PAGER", "PATH", "PPID", "PROMPT", "PS1", "PS2", "PS3", "PS4", "PWD", "RANDOM", "REPLY", "SECONDS",
+        "SHELL", "SHELLOPTS", "SHLVL", "STATUS", "TEMP", "TERM", "TMP", "TMPDIR", "TTY", "TZ", "UID", "USER",
+        "USERNAME", "VENDOR", "VISUAL",
+    ]
 
     private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
         ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar)
