@@ -124,6 +124,8 @@ import Testing
             ("curl 'ü' $URL", 10, "variable's value"), ("curl \"ü$URL\"", 8, "variable's value"),
             ("curl \"${URL}\"", 7, "variable's value"), ("curl \"$(pwd)\"", 7, "variable's value"),
             ("curl \"$(printf 'a' b)\"", 19, "write a ')'"), ("curl \"$(printf '%s')\"", 16, "write '%%'"),
+            ("curl \"$(printf '\\x41')\"", 16, "in octal"), ("printf '\\u00fc' | curl http://h/", 8, "in octal"),
+            ("printf 'a\\cb' | curl http://h/", 8, "in octal"), ("curl \"$(printf '\\%%')\"", 16, "in octal"),
             ("curl \"$(printf '\\000')\"", 16, "a NUL"), ("curl \"$(printf 'a", 16, "add a '"),
             ("$ curl http://h/", 1, "act on '$'"), ("curl `pwd`", 6, "backticks"), ("curl \"`pwd`\"", 7, "backticks"),
             ("curl http://h/?a&b", 17, "act on '&'"), ("curl http://h/ | jq", 16, "act on '|'"),

@@ -25,13 +25,14 @@ enum PrintfFormat {
 
     /// The bytes that `printf` writes for a format without arguments.
     ///
-    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for a conversion, such as `%s`.
+    /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for a conversion, such as `%s`, and for an escape that
+    ///   shells read differently, such as `\x41`.
     static func bytes(of format: ShellWord) throws(RequestError) -> [UInt8] {
         var written: [UInt8] = []
         var rest = format.bytes[...]
         while let byte = rest.popFirst() {
             switch Unicode.Scalar(byte) {
-            case "\\": written += escape(&rest)
+            case "\\": written += try escape(&rest, of: format)
             case "%":
                 guard rest.popFirst() == byte else { throw format.failure("write '%%' for a '%' of the printf") }
                 written.append(byte)
@@ -41,11 +42,14 @@ enum PrintfFormat {
         return written
     }
 
-    private static func escape(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
+    private static func escape(_ rest: inout ArraySlice<UInt8>, of format: ShellWord) throws(RequestError) -> [UInt8] {
         let digits = rest.prefix(3).prefix { (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0) }
         rest = rest.dropFirst(digits.count)
         guard digits.isEmpty else { return [digits.reduce(0) { $0 << 3 | ($1 & 7) }] }
         guard let letter = rest.popFirst() else { return [UInt8(ascii: "\\")] }
-        return EscapeLetters.values[letter].map { [$0] } ?? [UInt8(ascii: "\\"), letter]
+        guard let value = EscapeLetters.values[letter] else {
+            throw format.failure("shells read an escape of the printf differently: write \\ddd in octal, or '\\\\'")
+        }
+        return [value]
     }
 }
