@@ -38,6 +38,12 @@ struct CurlHeaders {
         defaults.append(field)
     }
 
+    /// Without `;auto` and what follows it, which is about redirects: curl would name the page that led there.
+    mutating func addReferer(_ value: ShellWord) throws(RequestError) {
+        let end = value.bytes.firstRange(of: ";auto".utf8)?.lowerBound ?? value.bytes.endIndex
+        try addDefault(.referer, ShellWord(bytes: Array(value.bytes[..<end]), position: value.position))
+    }
+
     mutating func addCookie(_ value: ShellWord) throws(RequestError) {
         guard value.bytes.contains(UInt8(ascii: "=")) else {
             throw value.failure("the cookies are in a file: write them as 'name=value'")

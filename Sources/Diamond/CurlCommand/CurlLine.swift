@@ -92,7 +92,7 @@ struct CurlLine {
         case .form, .formString: try addPart(flag, value)
         case .user: try headers.addUser(value)
         case .userAgent: try headers.addDefault(.userAgent, value)
-        case .referer: try headers.addDefault(.referer, value)
+        case .referer: try headers.addReferer(value)
         case .cookie: try headers.addCookie(value)
         case .url: try setURL(value)
         case .maxTime: timeout = try Self.duration(value)

@@ -14,11 +14,16 @@ struct CurlURL {
         return text
     }
 
+    /// As curl does: an `&` divides the two queries unless there is one at the end, or nothing before; of an empty query
+    /// nothing stays, not even the `?`.
     private static func adding(_ query: [UInt8]?, to url: [UInt8]) -> [UInt8] {
-        guard let query, !query.isEmpty else { return url }
+        guard let query else { return url }
         let end = url.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
-        let mark = url[..<end].contains(UInt8(ascii: "?")) ? UInt8(ascii: "&") : UInt8(ascii: "?")
-        return url[..<end] + [mark] + query + url[end...]
+        let mark = url[..<end].firstIndex(of: UInt8(ascii: "?")) ?? end
+        let own = url[mark..<end].dropFirst()
+        let isDivided = own.isEmpty || own.last == UInt8(ascii: "&")
+        let whole = own + (isDivided ? [] : [UInt8(ascii: "&")]) + query
+        return url[..<mark] + (whole.isEmpty ? [] : [UInt8(ascii: "?")]) + whole + url[end...]
     }
 
     /// Brackets and braces that browsers escape with `\`, for `curl` would make several URLs of bare ones.

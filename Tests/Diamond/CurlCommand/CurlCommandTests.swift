@@ -29,7 +29,12 @@ import Testing
             ("--silent --show-error --fail --location --include --verbose --globoff http://h/a", "http://h/a"),
             (#"'http://h/?a\[\]=\{\}'"#, "http://h/?a[]=%7B%7D"), ("http://[::1]:8080/a", "http://[::1]:8080/a"),
             ("-G -d a=1 --data-urlencode 'b=ü ' http://h/a#f", "http://h/a?a=1&b=%C3%BC+#f"),
-            ("--get -d a http://h/?b", "http://h/?b&a"), ("http://me:pw@h/", "http://me:pw@h/"),
+            ("--get -d a http://h/?b", "http://h/?b&a"), ("-G -d a 'http://h/?'", "http://h/?a"),
+            ("-G -d a 'http://h/?b&#f'", "http://h/?b&a#f"), ("-G -d a 'http://h/?&'", "http://h/?&a"),
+            ("-G -d a 'http://h/?b?'", "http://h/?b?&a"), ("-G -d a http://h/#?", "http://h/?a#?"),
+            ("-G -d '' http://h/?b", "http://h/?b&"), ("-G -d '' 'http://h/?#f'", "http://h/#f"),
+            ("-G -d '' http://h/", "http://h/"), ("-G 'http://h/?'", "http://h/?"),
+            ("http://me:pw@h/", "http://me:pw@h/"),
         ])
     func `has curl's URL`(arguments: String, url: String) throws {
         #expect(try Self.request(arguments).url == url)
@@ -44,6 +49,8 @@ import Testing
                 "-A me -e http://r/ -b a=1 --cookie b=2",
                 ["User-Agent": "me", "Referer": "http://r/", "Cookie": "a=1; b=2"]
             ),
+            ("-e 'http://r/;auto'", ["Referer": "http://r/"]), ("-e 'a;autob;auto'", ["Referer": "a"]),
+            ("-e ';auto'", [:]),
             ("-A me -H 'User-Agent: you'", ["User-Agent": "you"]), ("-A me -H User-Agent:", [:]), ("-A ''", [:]),
             ("--json 1", ["Content-Type": "application/json", "Accept": "application/json"]),
             ("--json 1 -H Content-Type:a -H Accept:", ["Content-Type": "a"]),
