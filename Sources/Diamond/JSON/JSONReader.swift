@@ -1,7 +1,7 @@
 /// Reads JSON (RFC 8259) and says where it is wrong.
 ///
 /// Refuses what two readers could read differently (RFC 7493): a name twice, a lone surrogate, a number that does not
-/// survive a double. Refuses nesting deeper than 128, so that no text can exhaust the stack.
+/// survive a double. Refuses deep nesting, so that no text can exhaust the stack.
 struct JSONReader {
     let bytes: [UInt8]
     var position = 0
@@ -11,19 +11,28 @@ struct JSONReader {
     /// The first thing that two readers could read differently; told when the whole text has proved to be JSON.
     private var ambiguity: JSONError?
 
-    private static let deepest = 128
+    private let deepest: Int
+    /// How many levels a text has at most.
+    static let deepest = 128
 
-    private init(bytes: [UInt8], roundsNumbers: Bool) {
+    private init(bytes: [UInt8], roundsNumbers: Bool, deepest: Int) {
         self.bytes = bytes
         self.roundsNumbers = roundsNumbers
+        self.deepest = deepest
     }
 
     /// The value of a whole text.
     ///
-    /// - Parameter roundsNumbers: whether a number that no double holds is rounded, as RFC 8785 does, instead of refused.
+    /// - Parameters:
+    ///   - roundsNumbers: whether a number that no double holds is rounded, as RFC 8785 does, instead of refused.
+    ///   - deepest: how many levels of it are read.
     /// - Throws: `malformed` or `ambiguous`, with line and column.
-    static func value(of bytes: [UInt8], roundsNumbers: Bool = false) throws(JSONError) -> JSONValue {
-        var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers)
+    static func value(
+        of bytes: [UInt8],
+        roundsNumbers: Bool = false,
+        deepest: Int = Self.deepest
+    ) throws(JSONError) -> JSONValue {
+        var reader = JSONReader(bytes: bytes, roundsNumbers: roundsNumbers, deepest: deepest)
         // A byte order mark may stand before a text that somebody else has written (RFC 8259 section 8.1).
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         reader.skipSpace()
@@ -55,7 +64,7 @@ struct JSONReader {
     ) throws(JSONError) -> JSONValue {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= Self.deepest else { throw failure("nested deeper than \(Self.deepest) levels") }
+        guard depth <= deepest else { throw failure("nested deeper than \(deepest) levels") }
         position += 1
         skipSpace()
         return try read(&self)

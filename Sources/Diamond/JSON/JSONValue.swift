@@ -39,6 +39,15 @@ extension JSONValue {
         return .integer(integer)
     }
 
+    /// Whether arrays and objects stand within each other on more levels.
+    func isDeeper(than levels: Int) -> Bool {
+        switch self {
+        case .array(let values): levels == 0 || values.contains { $0.isDeeper(than: levels - 1) }
+        case .object(let members): levels == 0 || members.values.contains { $0.isDeeper(than: levels - 1) }
+        default: false
+        }
+    }
+
     /// What kind of value it is, for messages.
     var kind: String {
         switch self {

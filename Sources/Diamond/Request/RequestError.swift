@@ -50,8 +50,10 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
 
 extension JSONValue {
     /// The value of a JSON text.
-    static func read(_ text: some Sequence<UInt8>) throws(RequestError) -> JSONValue {
-        do { return try JSONReader.value(of: Array(text)) } catch { throw RequestError(error) }
+    static func read(
+        _ text: some Sequence<UInt8>, deepest: Int = JSONReader.deepest
+    ) throws(RequestError) -> JSONValue {
+        do { return try JSONReader.value(of: Array(text), deepest: deepest) } catch { throw RequestError(error) }
     }
 
     /// The JSON text of the value, in the form of RFC 8785.

@@ -50,6 +50,40 @@ import Testing
         #expect(try PropertyListDecoder().decode(Request.self, from: bytes) == request)
     }
 
+    private static func nested(_ levels: Int) -> JSONValue {
+        (0..<levels).reduce(1) { value, level in level.isMultiple(of: 2) ? .array([value]) : .object(["a": value]) }
+    }
+
+    private static func remembering(_ value: JSONValue) -> Request {
+        var request = Request("http://h/")
+        request.replay = ReplayPolicy(.durable, metadata: ["a": value])
+        return request
+    }
+
+    @Test(arguments: [
+        Request("http://h/", parameters: ["a": nested(128)]), remembering(nested(128)),
+        Request("http://h/", method: .post, body: .json(nested(128))),
+        Request("http://h/", method: .post, body: .form(["a": nested(128)])),
+        Request("http://h/", method: .post, body: .json(nested(130))),
+    ]) func `reads back with the deepest value that JSON may be`(request: Request) throws {
+        #expect(try Request(json: request.json()) == request)
+        let snapshot = ConnectionSnapshot(request: request, state: .ready, result: nil)
+        #expect(try ConnectionSnapshot(json: snapshot.json()).request == request)
+    }
+
+    @Test func `is refused with what could not be read back`() {
+        let deep = Request("http://h/", method: .post, body: .json(Self.nested(131)))
+        var lenient = Request("http://h/")
+        lenient.headers.append(HTTPField(name: .accept, lenientValue: Array("a\u{1}".utf8)))
+        for (request, code) in [(deep, .malformedRequest), (lenient, .malformedHeader)]
+            as [(Request, RequestError.Code)]
+        {
+            let error = #expect(throws: RequestError.self) { try request.json() }
+            #expect(error?.code == code)
+            #expect(throws: (any Error).self) { try JSONEncoder().encode(request) }
+        }
+    }
+
     @Test(arguments: [0, 1, 1001, 1_000_000_007, .max] as [Int64])
     func `keeps a time to the millisecond, within bounds`(milliseconds: Int64) throws {
         let policy = CachePolicy.automatic(maxAge: .milliseconds(milliseconds))

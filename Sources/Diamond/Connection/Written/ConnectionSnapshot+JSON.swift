@@ -17,13 +17,12 @@ extension ConnectionSnapshot {
     /// - Throws: ``RequestError`` with line and column where the text is not JSON, and with the key that is wrong where it is
     ///   not a connection.
     public init(json: Data) throws(RequestError) {
-        try self.init(written: try JSONValue.read(json))
+        try self.init(written: try JSONValue.read(json, deepest: WrittenObject.deepest))
     }
 
     /// The written form, keys sorted.
     ///
-    /// - Throws: ``RequestError`` for a request that has no written form: with a secret without a name, or a number that is
-    ///   not finite.
+    /// - Throws: ``RequestError`` for a request that has no written form, as ``Request/json()`` does.
     public func json() throws(RequestError) -> Data { Data(try written().written()) }
 
     private init(written: JSONValue) throws(RequestError) {

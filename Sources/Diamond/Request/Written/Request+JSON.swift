@@ -29,13 +29,14 @@ extension Request {
     /// - Throws: ``RequestError`` with line and column where the text is not JSON, and with the key that is wrong
     ///   where it is not a request.
     public init(json: Data) throws(RequestError) {
-        try self.init(written: try JSONValue.read(json))
+        try self.init(written: try JSONValue.read(json, deepest: WrittenObject.deepest))
     }
 
     /// The written form, keys sorted, what stands at its default left out. Credentials in headers and parameters are
     /// written as they are.
     ///
-    /// - Throws: ``RequestError`` for a number that is not finite, and for a secret without a name.
+    /// - Throws: ``RequestError`` for a number that is not finite, for a secret without a name, and for what could not be
+    ///   read back: a value nested too deep, and a header's that cannot be sent.
     public func json() throws(RequestError) -> Data {
         Data(try written().written())
     }
@@ -86,6 +87,7 @@ extension Request {
         if destination != .automatic { members["destination"] = .string(destination.rawValue) }
         if encoding.arrays != .repeated { members["arrays"] = .string(encoding.arrays.rawValue) }
         if encoding.objects != .brackets { members["objects"] = .string(encoding.objects.rawValue) }
+        for field in headers { try HTTPField.check(field.value, of: field.name.rawName) }
         if !headers.isEmpty { members["headers"] = headers.written }
         if let body { members["body"] = body.written }
         if cache.mode != .automatic { members["policy"] = .string(cache.mode.rawValue) }
@@ -97,7 +99,16 @@ extension Request {
         if replay != .never { members["replay"] = replay.written }
         if let bodyLimit { members["bodyLimit"] = JSONValue(bodyLimit) }
         try writeIdentity(into: &members)
-        return .object(members)
+        return try Self.checked(.object(members))
+    }
+
+    /// A request's form may stand in another, such as a connection's: it leaves levels for that.
+    private static func checked(_ form: JSONValue) throws(RequestError) -> JSONValue {
+        guard !form.isDeeper(than: WrittenObject.deepest - 4) else {
+            let remedy = "nest it in \(JSONReader.deepest) levels at most"
+            throw RequestError(.malformedRequest, "the request holds a value too deep to be read back: \(remedy)")
+        }
+        return form
     }
 
     private func writeIdentity(into members: inout [String: JSONValue]) throws(RequestError) {

@@ -5,6 +5,9 @@ struct WrittenObject {
     private var members: [String: JSONValue]
     private let place: String
 
+    /// How many levels a form has at most: those of a text by itself, as a body may hold, and those that it stands in.
+    static let deepest = JSONReader.deepest + 8
+
     init(_ value: JSONValue, in place: String) throws(RequestError) {
         guard case .object(let members) = value else {
             throw RequestError(.malformedRequest, "\(place) is \(value.kind): write an object, {…}")

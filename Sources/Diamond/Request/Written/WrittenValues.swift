@@ -58,11 +58,16 @@ extension HTTPField {
             throw RequestError(
                 .malformedHeader, "a header's name has a character that none has: use letters, digits and '-'")
         }
-        guard HTTPField.isValidValue(value) else {
-            let message = "the value of the header \(name) has a line break, a NUL or white space at an end: remove it"
-            throw RequestError(.malformedHeader, message)
-        }
+        try Self.check(value, of: name)
         self.init(name: fieldName, value: value)
+    }
+
+    /// Refuses a value that cannot stand in a header, as one that is made leniently may.
+    static func check(_ value: String, of name: String) throws(RequestError) {
+        guard HTTPField.isValidValue(value) else {
+            let wrong = "a line break, another control character, or white space at an end"
+            throw RequestError(.malformedHeader, "the value of the header \(name) has \(wrong): remove it")
+        }
     }
 }
 
