@@ -6,16 +6,19 @@ import Foundation
 enum FileDigest {
     private static let known = Guarded<[FileLook: String]>([:])
     private static let mostKnown = 1024
+    /// Seconds after a change in which another one may leave the file's time as it is: the longest step in which file
+    /// systems count, that of FAT.
+    private static let tick = 2.0
 
     /// `LENGTH DIGEST` of a file.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/unreadableFile``.
-    static func text(of url: URL) throws(RequestError) -> String {
+    static func text(of url: URL, now: Date = Date()) throws(RequestError) -> String {
         guard let look = FileLook(url.path) else { throw .unreadable(url.path) }
         if let text = known.withLock({ $0[look] }) { return text }
         let text = try read(url.path)
-        // Changed while it was read: not remembered.
-        guard FileLook(url.path) == look else { return text }
+        // Changed while it was read, or so lately that it may change again unseen: not remembered.
+        guard FileLook(url.path) == look, now.timeIntervalSince(look.modified) > tick else { return text }
         known.withLock { known in
             if known.count >= mostKnown { known = [:] }
             known[look] = text

@@ -9,6 +9,9 @@ struct FileLook: Hashable, Sendable {
     private let inode: UInt64
     private let device: UInt64
 
+    /// When it was changed last.
+    var modified: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1_000_000_000) }
+
     /// Of what a path leads to; `nil` where that is no file.
     init?(_ path: String) {
         var status = stat()
