@@ -1,6 +1,7 @@
 extension RequestURL {
     /// The absolute URL of a reference (RFC 3986 section 5.2): an absolute one as it is; `/a` from the base's root; `a`
-    /// beside the base's last segment, so that a base usually ends with `/`; `?a` and nothing on the base's path.
+    /// beside the base's last segment, so that a base usually ends with `/`; `?a` on the base's path; nothing and `#a` on
+    /// its path and query.
     static func resolve(_ reference: String, against base: String) throws(MalformedURL) -> String {
         guard !hasScheme(reference) else { return reference }
         let base = try RequestURL(parsing: base)
@@ -10,8 +11,11 @@ extension RequestURL {
         let path = String(decoding: base.path, as: UTF8.self)
         guard !reference.hasPrefix("//") else { return "\(base.scheme):\(reference)" }
         guard !reference.hasPrefix("/") else { return origin + reference }
-        guard let first = reference.first, first != "?", first != "#" else { return origin + path + reference }
-        return origin + path[...(path.lastIndex(of: "/") ?? path.startIndex)] + reference
+        switch reference.utf8.first.map(Unicode.Scalar.init) {
+        case "?": return origin + path + reference
+        case nil, "#": return origin + base.text().dropFirst(base.origin.count) + reference
+        default: return origin + path[...(path.lastIndex(of: "/") ?? path.startIndex)] + reference
+        }
     }
 
     /// Whether it begins with a scheme (section 3.1), and so is no reference.

@@ -93,6 +93,13 @@ import Testing
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
     }
 
+    @Test(arguments: [
+        ("", "http://u@h/v/a?b=[1]"), ("#c", "http://u@h/v/a?b=[1]#c"), ("?c", "http://u@h/v/a?c"),
+        ("c", "http://u@h/v/c"), ("/c", "http://u@h/c"), ("//i/c", "http://i/c"), ("https://i/", "https://i/"),
+    ]) func `resolves a reference as RFC 3986 says`(reference: String, resolved: String) throws {
+        #expect(try RequestURL.resolve(reference, against: "http://u@h/v/a?b=[1]#f") == resolved)
+    }
+
     @Test func `shows no user info and no query in an error`() {
         let error = #expect(throws: RequestError.self) { try RequestURL("http://me:s3cret@h/a b?token=s3cret") }
         #expect(error?.message.contains("s3cret") == false)
