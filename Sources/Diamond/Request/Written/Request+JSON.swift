@@ -18,10 +18,10 @@ import HTTPTypes
 /// the last three with an optional `contentType`; a part is `{"name": …}` with `text`, `base64` or `file`, and
 /// optionally `filename` and `contentType`. `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever.
 /// `retry` is a ``RetryPolicy``: `attempts`, `baseDelay`, `throttledDelay`, `maxDelay`, `retryAfterLimit`,
-/// `attemptTimeout`, `deadline`, `window` (times in seconds), `statuses` and `unsafeMethods`, all of which may be left
-/// out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. `replay` is a
+/// `attemptTimeout`, `deadline`, `window`, `hedgeDelay` (times in seconds), `statuses` and `unsafeMethods`, all of which
+/// may be left out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. `replay` is a
 /// ``ReplayPolicy``: `mode`, `orderingKey`, `order`, `priority`, `attempts`, `expiry`, `keyLifetime` (times in seconds),
-/// `unique`, `uniqueness` and `metadata`; without it, nothing is kept for later. `bodyLimit` is in bytes.
+/// `unique`, `uniqueness`, `kind` and `metadata`; without it, nothing is kept for later. `bodyLimit` is in bytes.
 /// Further keys are `destination`, `arrays`, `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
 extension Request {
     /// Reads the written form.
