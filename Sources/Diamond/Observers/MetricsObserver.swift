@@ -7,7 +7,7 @@ public import Metrics
 ///
 /// | metric | kind | dimensions |
 /// |---|---|---|
-/// | `http.client.request.duration` | timer of attempts | method, server, lane, status class or error |
+/// | `http.client.request.duration` | timer of attempts | method, server, lane, status class and error (or empty) |
 /// | `diamond.request.duration` | timer of requests that ask a server, waits and repetitions included | the same |
 /// | `diamond.queue.duration` | timer of waits for a place on the wire | server, lane |
 /// | `diamond.retries` | counter of attempts behind the first, hedges included | server, lane |
@@ -96,12 +96,12 @@ struct BoundedLabels {
 }
 
 extension ActivityOutcome {
-    /// `2xx`, not `204`.
+    /// `2xx`, not `204`. Both, whatever the outcome: some backends end the process where a metric has other names of
+    /// dimensions than before.
     fileprivate var dimensions: [(String, String)] {
-        var dimensions: [(String, String)] = []
-        if let status { dimensions.append(("http.response.status_class", "\(status.code / 100)xx")) }
-        if let error { dimensions.append(("error.type", error)) }
-        return dimensions
+        [
+            ("http.response.status_class", status.map { "\($0.code / 100)xx" } ?? ""), ("error.type", error ?? ""),
+        ]
     }
 }
 

@@ -31,11 +31,12 @@ import Testing
         let place = ["server.address=h", "diamond.lane=default", "http.request.method=GET"]
         #expect(
             Set(attempts.map(dimensions)) == [
-                place + ["http.response.status_class=5xx"], place + ["http.response.status_class=2xx"],
+                place + ["http.response.status_class=5xx", "error.type="],
+                place + ["http.response.status_class=2xx", "error.type="],
             ])
         #expect(attempts.allSatisfy { $0.values.count == 1 && $0.values[0] >= 0 })
         let requests = metrics.timers(label: "diamond.request.duration")
-        try #require(requests.map(dimensions) == [place + ["http.response.status_class=2xx"]])
+        try #require(requests.map(dimensions) == [place + ["http.response.status_class=2xx", "error.type="]])
         #expect(requests[0].values.count == 1)
     }
 
@@ -63,6 +64,18 @@ import Testing
         let attempt = try #require(metrics.timers(label: "http.client.request.duration").first)
         #expect(dimensions(of: attempt).contains("error.type=timedOut"))
         #expect(metrics.counterTotal(label: "diamond.retries") == 0)
+    }
+
+    @Test(arguments: [ActivityInterval.Kind.attempt, .request])
+    func `gives all timers of a label the same names of dimensions`(kind: ActivityInterval.Kind) {
+        let activity = Activity(observers: [MetricsObserver(factory: metrics)])
+        activity.begin(kind).end(ActivityOutcome(status: .ok))
+        activity.begin(kind).end(ActivityOutcome(error: "timedOut"))
+        activity.begin(kind).end(ActivityOutcome(status: .notFound, error: "badStatus"))
+        activity.begin(kind).end()
+        let label = kind == .attempt ? "http.client.request.duration" : "diamond.request.duration"
+        let timers = metrics.timers(label: label)
+        #expect(timers.count == 4 && Set(timers.map { $0.dimensions.map(\.0) }).count == 1)
     }
 
     @Test func `times what goes on in several engines at the same time`() throws {
