@@ -67,7 +67,7 @@ extension Exchange {
         let limit = order.policy.attemptLimit(elapsed: begin)
         let left = TimeLeft(limit, by: repetitions.clock, isUnderWay: history.mayHaveArrived)
         let adapted = try await left.value { [order, wire] () async throws(ConnectionError) in
-            try await order.adapted(outgoing, by: wire.interceptors, attempt: number)
+            try await order.adapted(outgoing, by: wire, attempt: number)
         }
         return (adapted, elapsed - begin)
     }

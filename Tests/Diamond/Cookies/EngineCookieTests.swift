@@ -150,6 +150,49 @@ import Testing
         #expect(sent() == ["own=1"])
     }
 
+    /// Leads what is sent elsewhere.
+    private struct Detour: Interceptor {
+        let url: String
+        var cookie: String?
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            request.url = url
+            if let cookie { request.headers[.cookie] = cookie }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("http://h.x/a", nil), ("https://o.x/a", "o=3"), ("https://n.x/a", nil), ("https://h.x/b/c", "p=2; s=1"),
+            ("https://h.x/a?page=1", "s=1"),
+        ] as [(url: String, cookie: String?)], [nil, "anna"])
+    func `sends those of the URL that an interceptor has led to`(
+        detour: (url: String, cookie: String?),
+        identity: String?
+    ) async throws {
+        jar.set(Cookie("s", "1", domain: "h.x"), of: identity)
+        jar.set(Cookie("p", "2", domain: "h.x", path: "/b"), of: identity)
+        jar.set(Cookie("o", "3", domain: "o.x"), of: identity)
+        let engine = engine(transport) { $0.interceptors = [Detour(url: detour.url)] }
+        var request = Request("https://h.x/a")
+        request.identity = identity
+        _ = try await engine.send(request)
+        #expect(sent() == [detour.cookie])
+    }
+
+    @Test func `leaves alone a cookie that an interceptor has set, wherever that leads`() async throws {
+        jar.set(Cookie("s", "1", domain: "h.x"))
+        let engine = engine(transport) { $0.interceptors = [Detour(url: "https://o.x/a", cookie: "own=1")] }
+        _ = try await engine.send(Request("https://h.x/a"))
+        #expect(sent() == ["own=1"])
+    }
+
+    @Test func `stores nothing that an interceptor has led to where there is a cookie of nobody`() async throws {
+        jar.set(Cookie("o", "3", domain: "o.x"))
+        let engine = engine(transport) { $0.interceptors = [Detour(url: "https://o.x/a")] }
+        for _ in 1...2 { #expect(try await engine.send(Request("https://h.x/a")).source == .network) }
+    }
+
     @Test func `takes what comes with an answer that is refused or sent again`() async throws {
         let statuses = Guarded([503, 200])
         let transport = StubTransport { _ throws(TransportError) in

@@ -28,20 +28,34 @@ extension ExchangeOrder {
 
     /// What interceptors make of it. A redirect to another origin takes no credential along, also none of theirs.
     ///
-    /// - Parameter attempt: 1 for the first.
+    /// - Parameters:
+    ///   - wire: what the engine adds to all it sends.
+    ///   - attempt: 1 for the first.
     func adapted(
         _ outgoing: Outgoing,
-        by interceptors: [any Interceptor],
+        by wire: Exchange.Wire,
         attempt: Int
     ) async throws(ConnectionError) -> Outgoing {
-        var request = try await interceptors.adapt(outgoing.request, attempt: attempt)
+        var request = try await wire.interceptors.adapt(outgoing.request, attempt: attempt)
         let added = AddedCredentials(request, from: outgoing.request, rules)
         if isForeign { added.takeBack(from: &request, to: outgoing.request, rules) }
         // What is asked for without them is no answer to those who ask with them.
         let isPersonal = !added.isEmpty && (isForeign || identity == nil)
-        return Outgoing(
-            request: request, isPersonal: outgoing.isPersonal || isPersonal,
-            adaptedHeaders: adaptedHeaders(request.headers, from: outgoing.request.headers))
+        let headers = adaptedHeaders(request.headers, from: outgoing.request.headers)
+        var adapted = Outgoing(request: request, isPersonal: outgoing.isPersonal)
+        if isLed(request, awayFrom: outgoing.request) {
+            request.headers[.cookie] = nil
+            adapted = withCookies(request, of: wire)
+        }
+        adapted.isPersonal = adapted.isPersonal || isPersonal
+        adapted.adaptedHeaders = headers
+        return adapted
+    }
+
+    /// Whether it goes elsewhere than to where the jar was asked for its cookies.
+    private func isLed(_ adapted: TransportRequest, awayFrom outgoing: TransportRequest) -> Bool {
+        request.headers[.cookie] == nil && adapted.headers[.cookie] == outgoing.headers[.cookie]
+            && adapted.url != outgoing.url && CookieOrigin(adapted.url) != CookieOrigin(outgoing.url)
     }
 
     /// Those that are other ones now, in lower case, but for credentials that the identity stands for.
