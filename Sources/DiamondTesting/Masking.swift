@@ -4,49 +4,68 @@ import HTTPTypes
 
 /// Takes out of a message what says by its name that it is secret.
 enum Masking {
-    private static let mask = "•••"
+    static let mask = "•••"
 
     static func url(_ url: String) -> String { SecretNames.masked(url) }
 
     static func headers(_ headers: HTTPFields) -> HTTPFields {
         var masked: HTTPFields = [:]
         for var field in headers {
-            if SecretNames.contains(header: field.name.rawName) { field.value = mask }
-            if [.location, .contentLocation].contains(field.name) { field.value = location(field.value) }
+            field.value = value(of: field)
             masked.append(field)
         }
         return masked
     }
 
-    // A fragment may hold a token, and is never sent. What stands before "@" has no name to be masked under: it goes.
-    private static func location(_ value: String) -> String {
-        let sent = value.prefix { $0 != "#" }.replacing(/^((?:[A-Za-z][A-Za-z0-9+.\-]*:)?\/\/)[^\/?]*@/) { $0.output.1 }
-        let parts = sent.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        return parts.count == 2 ? "\(parts[0])?\(form(String(parts[1])))" : String(parts.first ?? "")
+    private static func value(of field: HTTPField) -> String {
+        switch field.name {
+        case .setCookie: cookie(field.value)
+        case .location, .contentLocation: location(field.value)
+        // Challenges ask for a credential, and have none.
+        case .wwwAuthenticate, .proxyAuthenticate: items(field.value)
+        default: SecretNames.contains(header: field.name.rawName) ? mask : items(field.value)
+        }
     }
 
-    /// Text of JSON or of a form, the rest as it stands; what is neither is left alone.
+    // By scalars, as all that follows: as a character, a sign is none where a mark follows that combines with it.
+    private static func cookie(_ value: String) -> String {
+        let pair = /^([^;=]*=)?[^;]*/.matchingSemantics(.unicodeScalar)
+        return value.replacing(pair, maxReplacements: 1) { "\($0.output.1 ?? "")\(mask)" }
+    }
+
+    // A fragment may hold a token, and is never sent. What stands before "@" has no name to be masked under: it goes.
+    private static func location(_ value: String) -> String {
+        let userInfo = /^((?:[A-Za-z][A-Za-z0-9+.\-]*:)?\/\/)[^\/?]*@/.matchingSemantics(.unicodeScalar)
+        let sent = String(value.unicodeScalars.prefix { $0 != "#" }).replacing(userInfo) { $0.output.1 }
+        let parts = sent.unicodeScalars.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.count == 2 ? "\(String(parts[0]))?\(form(String(parts[1])))" : sent
+    }
+
+    /// Items of the queries and fragments of URLs, wherever they stand in a text.
+    static func items(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
+        let item = /([?&#])([^?&#=\s"<>]+)=[^&#\s"<>]*/.matchingSemantics(.unicodeScalar)
+        return text.replacing(item) { match in
+            let (whole, begin, name) = match.output
+            return SecretNames.contains(parameter: String(name)) ? "\(begin)\(name)=\(mask)" : String(whole)
+        }
+    }
+
+    /// Text of a form or of JSON; what is neither is read as JSON, and left alone but for what looks like it.
     static func body(_ data: Data, _ headers: HTTPFields) -> Data {
+        let type = headers[.contentType]?.lowercased() ?? ""
+        return body(data, isForm: type.hasPrefix("application/x-www-form-urlencoded"))
+    }
+
+    private static func body(_ data: Data, isForm: Bool) -> Data {
         guard let text = String(validating: data, as: UTF8.self) else { return data }
-        let isForm = headers[.contentType]?.lowercased().hasPrefix("application/x-www-form-urlencoded") ?? false
-        return Data((isForm ? form(text) : json(text)).utf8)
+        return Data((isForm ? form(text) : JSONMasking.masked(text)).utf8)
     }
 
     private static func form(_ text: String) -> String {
-        text.split(separator: "&", omittingEmptySubsequences: false).map { item in
-            let name = item.prefix { $0 != "=" }
-            return SecretNames.contains(parameter: String(name)) ? "\(name)=\(mask)" : String(item)
+        text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { item in
+            let name = String(item.prefix { $0 != "=" })
+            return SecretNames.contains(parameter: name) ? "\(name)=\(mask)" : String(item)
         }.joined(separator: "&")
-    }
-
-    /// Members whose values are texts or numbers, wherever they stand; a number stays one, for those who decode it.
-    private static func json(_ text: String) -> String {
-        // Any other text as well: else the quote that ends one could be taken for one that begins a name.
-        let member = /"((?:[^"\\]|\\.)*)"(?:(\s*:\s*)(?:(")(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*))?/
-        return text.replacing(member) { match in
-            let (whole, name, colon, quote) = match.output
-            guard let colon, SecretNames.contains(member: String(name)) else { return String(whole) }
-            return "\"\(name)\"\(colon)" + (quote == nil ? "0" : "\"\(mask)\"")
-        }
     }
 }

@@ -2,9 +2,10 @@ public import Foundation
 
 /// Exchanges as they went over the wire, to be written to a file and answered from later, without a network.
 ///
-/// A file in JSON that people can read and change. Credentials in it are masked (`•••`): headers, parameters, members of
-/// JSON bodies whose names say that they are secret, such as `Authorization`, `api_key` and `token`. What else is secret,
-/// mask yourself before you commit it.
+/// A file in JSON that people can read and change. What a ``RecordingTransport`` puts into it is masked (`•••`, and 0
+/// for a number) where a name says that it is secret, such as `Authorization`, `api_key` and `token`: headers, the
+/// values of cookies, parameters of URLs also in headers and texts of JSON, members of JSON with all below them, items
+/// of forms. What else is secret, mask yourself before you commit it.
 public struct Recording: Codable, Hashable, Sendable {
     /// One exchange.
     public struct Exchange: Codable, Hashable, Sendable {

@@ -10,6 +10,8 @@ import Testing
         return (response.status.code, String(decoding: try await response.body.collect(), as: UTF8.self))
     }
 
+    private static let link = HTTPField.Name("Link") ?? .via
+
     private let cities = TransportRequest(url: "http://h/cities?b=2&a=1")
 
     @Test func `answers as the server has answered, in that order, and the last again`() async throws {
@@ -92,6 +94,12 @@ import Testing
         ("application/json", #"{"user":"a","password": "s3cret","id":12345678901234567890}"#),
         ("application/json", #"[{"access_token" : "s3cret\"s3cret"},{"token":123}]"#),
         ("application/json", #"{"tags":["a",":"],"token":"s3cret"}"#),
+        ("application/json", #"{"token":{"value":"s3cret","of":["s3cret",123]},"passwords":["s3cret"]}"#),
+        ("application/json", #"{"next":"https://h/?access_token=s3cret&a=1","self":"h?a=1\u0026token\u003ds3cret"}"#),
+        ("application/json", #"{"access\u005ftoken":"s3cret"}"#), ("application/json", #"[{"token":"s3cret"#),
+        // Marks that combine with what stands before them.
+        ("application/json", "{\"a\":\"\u{301}\",\"token\":\"s3cret\"}"),
+        ("application/x-www-form-urlencoded", "a=\u{301}&password=\u{301}s3cret"),
         ("application/x-www-form-urlencoded", "user=a&password=s3cret"),
         ("Application/X-WWW-Form-URLEncoded; charset=utf-8", "user=a&password=s3cret"),
     ])
@@ -100,6 +108,7 @@ import Testing
             headers: [
                 .setCookie: "sid=s3cret", .contentType: type, .location: "/cb?access_token=s3cret&page=1#s3cret",
                 .contentLocation: "https://ann:s3cret@h/@?page=1",
+                Self.link: "<https://h/?access_token=s3cret&page=2>; rel=next, </?page=0&token=s3cret>; rel=prev",
             ],
             body: body)
         let recorder = RecordingTransport(stub)
@@ -113,6 +122,25 @@ import Testing
         #expect(!body.contains("123}") || text.contains(#"token\":0"#) || text.contains(#"token":0"#))
         #expect(body.contains("12345678901234567890") == text.contains("12345678901234567890"))
         _ = try await ReplayingTransport(recorder.recording).send(request)
+    }
+
+    @Test func `keeps what is written beside a secret`() async throws {
+        let stub = StubTransport(
+            headers: [
+                .setCookie: "sid=s3cret; Path=/; HttpOnly", .wwwAuthenticate: "Bearer realm=\"a\"",
+                Self.link: "</?page=2&token=s3cret>; rel=next",
+            ],
+            body: #"{"token": {"of": ["a", true], "n": null}, "id": 1, "url": "h?a=b&key=1#c", "q": "\/"}"#)
+        let recorder = RecordingTransport(stub)
+        _ = try await recorder.send(cities)
+        let exchange = try #require(recorder.recording.exchanges.first)
+        #expect(
+            exchange.headers == [
+                "Set-Cookie: sid=•••; Path=/; HttpOnly", "WWW-Authenticate: Bearer realm=\"a\"",
+                "Link: </?page=2&token=•••>; rel=next",
+            ])
+        let body = #"{"token": {"of": ["•••", true], "n": null}, "id": 1, "url": "h?a=b&key=•••#c", "q": "\/"}"#
+        #expect(exchange.body == .text(body))
     }
 
     @Test func `brings an engine its answers, by the test's clock`() async throws {
