@@ -51,6 +51,14 @@ enum Masking {
         }
     }
 
+    /// An answer's body and headers, which say how long that is now. Of an answer to HEAD there is none, and they stay.
+    static func answer(_ body: Data, _ headers: HTTPFields) -> (body: Data, headers: HTTPFields) {
+        let shown = self.body(body, headers)
+        var masked = self.headers(headers)
+        if shown.count != body.count, masked[.contentLength] != nil { masked[.contentLength] = "\(shown.count)" }
+        return (shown, masked)
+    }
+
     /// Text of a form or of JSON; what is neither is read as JSON, and left alone but for what looks like it.
     static func body(_ data: Data, _ headers: HTTPFields) -> Data {
         let type = headers[.contentType]?.lowercased() ?? ""

@@ -36,13 +36,14 @@ public final class RecordingTransport: Transport {
 extension Recording.Exchange {
     fileprivate init(_ request: TransportRequest, _ response: TransportResponse, _ body: Data) {
         let known = Recording.Question(request)
+        let (shown, headers) = Masking.answer(body, response.headers)
         self.init(
             method: known.method,
             url: known.url,
             requestBody: known.body,
             status: response.status.code,
-            headers: Masking.headers(response.headers).map { "\($0.name): \($0.value)" },
-            body: Recording.Body(Masking.body(body, response.headers))
+            headers: headers.map { "\($0.name): \($0.value)" },
+            body: Recording.Body(shown)
         )
     }
 }

@@ -143,6 +143,15 @@ import Testing
         #expect(exchange.body == .text(body))
     }
 
+    // 13 bytes of a body that is not there: what was asked for was the head alone.
+    @Test(arguments: [(#"{"token":"1"}"#, 13, 21), ("plain", 5, 5), ("", 13, 13)])
+    func `says how long a body is with its secrets masked`(body: String, length: Int, masked: Int) async throws {
+        let stub = StubTransport(headers: [.contentLength: "\(length)"], body: body)
+        let recorder = RecordingTransport(stub)
+        #expect(try await recorder.send(cities).headers[.contentLength] == "\(length)")
+        #expect(try await ReplayingTransport(recorder.recording).send(cities).headers[.contentLength] == "\(masked)")
+    }
+
     @Test func `brings an engine its answers, by the test's clock`() async throws {
         let recorder = RecordingTransport(StubTransport(headers: [.cacheControl: "max-age=60"], body: "[]"))
         _ = try await Engine(.init(testing: recorder)).send(Request("http://h/cities"))
