@@ -65,6 +65,12 @@ enum Masking {
         return body(data, isForm: type.hasPrefix("application/x-www-form-urlencoded"))
     }
 
+    /// A body of which nobody says what it is: a form, unless it begins as JSON does.
+    static func body(_ data: Data) -> Data {
+        let json = /^\s*[{\["]/.matchingSemantics(.unicodeScalar)
+        return body(data, isForm: String(decoding: data, as: UTF8.self).firstMatch(of: json) == nil)
+    }
+
     private static func body(_ data: Data, isForm: Bool) -> Data {
         guard let text = String(validating: data, as: UTF8.self) else { return data }
         return Data((isForm ? form(text) : JSONMasking.masked(text)).utf8)

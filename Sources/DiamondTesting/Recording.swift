@@ -21,6 +21,23 @@ public struct Recording: Codable, Hashable, Sendable {
         public var headers: [String]
         /// The response's, with its content coding removed.
         public var body: Body
+
+        /// An exchange made by hand: by itself a GET that is answered with 200 and nothing.
+        ///
+        /// - Parameters:
+        ///   - url: absolute, however written; its secrets need not be masked, nor those of the body.
+        ///   - headers: `Name: value`.
+        public init(
+            method: String = "GET",
+            url: String,
+            requestBody: Body? = nil,
+            status: Int = 200,
+            headers: [String] = [],
+            body: Body = .text("")
+        ) {
+            (self.method, self.url, self.requestBody) = (method, url, requestBody)
+            (self.status, self.headers, self.body) = (status, headers, body)
+        }
     }
 
     /// Bytes as people read them, where they are text.

@@ -35,12 +35,11 @@ public final class RecordingTransport: Transport {
 
 extension Recording.Exchange {
     fileprivate init(_ request: TransportRequest, _ response: TransportResponse, _ body: Data) {
-        let known = Recording.Question(request)
         let (shown, headers) = Masking.answer(body, response.headers)
         self.init(
-            method: known.method,
-            url: known.url,
-            requestBody: known.body,
+            method: request.method.rawValue,
+            url: Masking.url(request.url),
+            requestBody: Recording.Body(request),
             status: response.status.code,
             headers: headers.map { "\($0.name): \($0.value)" },
             body: Recording.Body(shown)
@@ -48,23 +47,33 @@ extension Recording.Exchange {
     }
 }
 
+extension Recording.Body {
+    /// What a request carries up, secrets masked; `nil` where that is nothing, or comes in pieces.
+    fileprivate init?(_ request: TransportRequest) {
+        guard case .bytes(let data) = request.body else { return nil }
+        self.init(Masking.body(data, request.headers))
+    }
+}
+
 extension Recording {
-    /// What an exchange is found by: the request, secrets masked.
+    /// What an exchange is found by: the request in normal form, secrets masked, also where a recording was made by
+    /// hand.
     struct Question: Hashable {
         let method: String
         let url: String
         let body: Body?
 
         init(_ request: TransportRequest) {
-            method = request.method.rawValue
-            url = Masking.url(request.url)
-            if case .bytes(let data) = request.body {
-                body = Body(Masking.body(data, request.headers))
-            } else {
-                body = nil
-            }
+            self.init(request.method.rawValue, Masking.url(request.url), Body(request))
         }
 
-        init(_ exchange: Exchange) { (method, url, body) = (exchange.method, exchange.url, exchange.requestBody) }
+        init(_ exchange: Exchange) { self.init(exchange.method, exchange.url, exchange.requestBody) }
+
+        // What is masked already stays as it is.
+        private init(_ method: String, _ url: String, _ body: Body?) {
+            self.method = method
+            self.url = Masking.url(url)
+            self.body = body.map { Body(Masking.body($0.data)) }
+        }
     }
 }

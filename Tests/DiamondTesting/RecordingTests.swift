@@ -152,6 +152,27 @@ import Testing
         #expect(try await ReplayingTransport(recorder.recording).send(cities).headers[.contentLength] == "\(masked)")
     }
 
+    @Test(arguments: ["http://h/cities?b=2&a=1", "HTTP://H:80/x/../cities?a=1&b=2#top"])
+    func `made by hand is found however its URL is written`(url: String) async throws {
+        let exchange = Recording.Exchange(url: url, headers: ["ETag: \"1\""], body: .text("[]"))
+        let replayer = ReplayingTransport(Recording(exchanges: [exchange]))
+        #expect(try await response(replayer, cities) == (200, "[]"))
+    }
+
+    @Test(arguments: [
+        ("application/json", #"{"token":"s3cret","id":1}"#), ("application/x-www-form-urlencoded", "a=1&token=s3cret"),
+        ("text/plain", "s3cret"),
+    ])
+    func `made by hand is found whatever its secrets are`(type: String, body: String) async throws {
+        let exchange = Recording.Exchange(
+            method: "POST", url: "http://h/?api_key=s3cret", requestBody: .text(body), status: 201)
+        let replayer = ReplayingTransport(Recording(exchanges: [exchange]))
+        let sent = type == "text/plain" ? body : body.replacing("s3cret", with: "other")
+        let request = TransportRequest(
+            method: .post, url: "http://h/?api_key=other", headers: [.contentType: type], body: .bytes(Data(sent.utf8)))
+        #expect(try await response(replayer, request) == (201, ""))
+    }
+
     @Test func `brings an engine its answers, by the test's clock`() async throws {
         let recorder = RecordingTransport(StubTransport(headers: [.cacheControl: "max-age=60"], body: "[]"))
         _ = try await Engine(.init(testing: recorder)).send(Request("http://h/cities"))
