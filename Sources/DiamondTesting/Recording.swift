@@ -47,14 +47,15 @@ public struct Recording: Codable, Hashable, Sendable {
     }
 
     /// Of the file's format.
-    private var version = 1
+    private var version = Self.current
+    private static let current = 1
     /// In the order in which they ended.
     public var exchanges: [Exchange]
 
     /// A recording made by hand.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
-    /// - Throws: what reading the file throws, and `DecodingError` where it is no recording.
+    /// - Throws: what reading the file throws, and `DecodingError` where it is no recording, or one of another version.
     public init(contentsOf file: URL) throws {
         self = try JSONDecoder().decode(Recording.self, from: Data(contentsOf: file))
     }
@@ -66,6 +67,18 @@ public struct Recording: Codable, Hashable, Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try encoder.encode(self).write(to: file, options: .atomic)
+    }
+}
+
+extension Recording {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let version = try container.decode(Int.self, forKey: .version)
+        guard version == Self.current else {
+            let message = "a recording of version \(version), and \(Self.current) is what is read here: record it again"
+            throw DecodingError.dataCorruptedError(forKey: .version, in: container, debugDescription: message)
+        }
+        self.init(exchanges: try container.decode([Exchange].self, forKey: .exchanges))
     }
 }
 

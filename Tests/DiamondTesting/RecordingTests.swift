@@ -173,6 +173,15 @@ import Testing
         #expect(try await response(replayer, request) == (201, ""))
     }
 
+    @Test func `of another version is refused, and says what to do`() throws {
+        let written = String(decoding: try JSONEncoder().encode(Recording()), as: UTF8.self)
+        #expect(try JSONDecoder().decode(Recording.self, from: Data(written.utf8)) == Recording())
+        let newer = Data(written.replacing(#""version":1"#, with: #""version":2"#).utf8)
+        let error = #expect(throws: DecodingError.self) { try JSONDecoder().decode(Recording.self, from: newer) }
+        guard case .dataCorrupted(let context)? = error else { return #expect(Bool(false), "it is another error") }
+        #expect(context.debugDescription.contains("version 2") && context.debugDescription.contains("record it again"))
+    }
+
     @Test func `brings an engine its answers, by the test's clock`() async throws {
         let recorder = RecordingTransport(StubTransport(headers: [.cacheControl: "max-age=60"], body: "[]"))
         _ = try await Engine(.init(testing: recorder)).send(Request("http://h/cities"))
