@@ -26,6 +26,18 @@ import Testing
         #expect(reconnection.delayAfterEnd == .milliseconds(50))
     }
 
+    @Test(arguments: [
+        (Duration.zero, Duration.zero, 50), (.milliseconds(1), .milliseconds(1), 50),
+        (.zero, .milliseconds(200), 200), (.milliseconds(200), .zero, 200),
+    ])
+    func `is never at once, whatever the server and the policy say`(time: Duration, baseDelay: Duration, least: Int) {
+        var reconnection = opened(Request("http://h/"), RetryPolicy(baseDelay: baseDelay))
+        reconnection.time = time
+        #expect(reconnection.delayAfterEnd == .milliseconds(least))
+        let delays = (0..<3).map { _ in reconnection.delay(after: lost, draw: 0.5, now: 0) }
+        #expect(delays == [1.5, 2, 3].map { .milliseconds(Double(least) * $0) })
+    }
+
     @Test func `waits longer after each failure, and anew after a stream that was open`() {
         var reconnection = opened()
         let delays = (0..<5).map { _ in reconnection.delay(after: lost, draw: 0.5, now: 0) }

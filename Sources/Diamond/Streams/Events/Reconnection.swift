@@ -4,6 +4,8 @@ import HTTPTypes
 struct Reconnection: Sendable {
     /// Until the server says something else (browsers wait about as long).
     static let defaultTime = Duration.seconds(3)
+    /// Whatever the server and the policy say: what is closed as soon as it is opened would be asked for without end.
+    static let leastTime = Duration.milliseconds(50)
 
     /// Whether a second request does no harm, and is wanted.
     private let isAllowed: Bool
@@ -31,10 +33,13 @@ struct Reconnection: Sendable {
 
     mutating func open() { (hasOpened, failures) = (true, 0) }
 
-    /// After the end of a stream: the server's time, and never at once, whatever the server says.
-    var delayAfterEnd: Duration? { isAllowed ? max(time, policy.baseDelay) : nil }
+    /// The server's time, and never at once.
+    private var pause: Duration { max(time, policy.baseDelay, Self.leastTime) }
 
-    /// After a failure: the server's time, and a delay on top that grows with each in a row and is drawn, so that clients
+    /// After the end of a stream.
+    var delayAfterEnd: Duration? { isAllowed ? pause : nil }
+
+    /// After a failure: as after an end, and a delay on top that grows with each in a row and is drawn, so that clients
     /// who were cut off together do not come back together.
     ///
     /// - Parameters:
@@ -45,9 +50,9 @@ struct Reconnection: Sendable {
         guard isAllowed, hasOpened, isPassing(error) else { return nil }
         defer { failures += 1 }
         var own = policy
-        own.baseDelay = max(time, policy.baseDelay)
+        own.baseDelay = pause
         let asked = error.response.flatMap { RetryAfter.duration($0.headers, now: now) } ?? .zero
-        return max(asked, time + Backoff(own).delay(failures, draw: draw))
+        return max(asked, pause + Backoff(own).delay(failures, draw: draw))
     }
 
     private func isPassing(_ error: ConnectionError) -> Bool {
