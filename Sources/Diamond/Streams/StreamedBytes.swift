@@ -3,8 +3,8 @@ public import Foundation
 /// The body of a ``StreamedResponse``, in pieces of any size, read from the wire or the store only as fast as it is
 /// consumed: what waits in memory is a few mebibytes at most.
 ///
-/// One consumer: a second iteration finds it empty. Dropping it, or canceling the task that reads it, ends the exchange at
-/// once.
+/// One consumer, and one iteration. Leaving its loop ends the exchange at once, also where somebody keeps the response,
+/// and so does dropping it unread or canceling the task that reads it: another iteration fails with `cancelled`.
 public struct StreamedBytes: AsyncSequence, Sendable {
     public typealias Element = Data
     public typealias Failure = ConnectionError
@@ -13,8 +13,20 @@ public struct StreamedBytes: AsyncSequence, Sendable {
 
     init(_ pieces: BodyStream) { self.pieces = pieces }
 
+    /// Gone with the last copy of an iterator: nobody reads any more.
+    private final class Reading: Sendable {
+        private let pieces: BodyStream
+        init(_ pieces: BodyStream) { self.pieces = pieces }
+        deinit { pieces.makeAsyncIterator().abandon() }
+    }
+
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var pieces: BodyStream.Iterator
+        private var pieces: BodyStream.Iterator
+        private let reading: Reading
+
+        fileprivate init(_ pieces: BodyStream) {
+            (self.pieces, reading) = (pieces.makeAsyncIterator(), Reading(pieces))
+        }
 
         /// - Throws: ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`, `timedOut` where nothing
         ///   came for ``Request/timeout``, `bodyTooLarge`, `cancelled` with the waiting task. `connectionLost` also where what
@@ -25,9 +37,9 @@ public struct StreamedBytes: AsyncSequence, Sendable {
             }
         }
 
-        /// Nobody reads any more, also where somebody keeps the response.
+        /// Nobody reads any more, also where somebody keeps the iterator.
         func abandon() { pieces.abandon() }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(pieces: pieces.makeAsyncIterator()) }
+    public func makeAsyncIterator() -> Iterator { Iterator(pieces) }
 }

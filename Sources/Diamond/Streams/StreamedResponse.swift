@@ -2,8 +2,9 @@ public import HTTPTypes
 
 /// An answer whose body is still on its way: its head, and the bytes as they come.
 ///
-/// What comes from a server has its place on the wire until ``bytes`` were read to their end, or are dropped. An answer
-/// that is no success (a status other than 2xx) has been read already, up to 1 MiB, and comes in one piece.
+/// What comes from a server has its place on the wire until ``bytes`` were read to their end, their loop is left, or
+/// they are dropped. An answer that is no success (a status other than 2xx) has been read already, up to 1 MiB, and
+/// comes in one piece.
 public struct StreamedResponse: Sendable {
     /// With the body, where that is here.
     let head: Response

@@ -80,6 +80,20 @@ import Testing
         await engine.close()
     }
 
+    @Test func `end the exchange when their loop is left, whoever keeps the response`() async throws {
+        let body = #"{"name":"a"}"# + "\n"
+        let server = try ScriptedServer([.init(headers: ["Content-Length: 1000000"], body: body, isHeld: true)])
+        let engine = Engine(.init(store: nil))
+        let response = try await engine.stream(Request(server.url))
+        for try await city in response.values(of: City.self) {
+            #expect(city.name == "a")
+            break
+        }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        withExtendedLifetime(response) {}
+        await engine.close()
+    }
+
     @Test func `are those of a success`() async throws {
         let (names, error) = try await values(#"{"name":"a"}"#, status: 404)
         #expect(names.isEmpty && error?.code == .badStatus && error?.response?.text == #"{"name":"a"}"#)

@@ -115,6 +115,19 @@ import Testing
         await engine.close()
     }
 
+    @Test func `is over when its loop is left, whoever keeps it`() async throws {
+        let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
+        let engine = engine()
+        let response = try await engine.stream(Request(server.url))
+        for try await piece in response.bytes {
+            #expect(piece == Data("a".utf8))
+            break
+        }
+        await untilTrue { engine.lanes.running == 0 && engine.activity.snapshot.isIdle }
+        await #expect { _ = try await all(response) } throws: { ($0 as? ConnectionError)?.code == .cancelled }
+        await engine.close()
+    }
+
     @Test func `is over when nobody looks at its body`() async throws {
         let server = try ScriptedServer([.init(headers: ["Content-Length: 5"], body: "a", isHeld: true)])
         let engine = engine()
