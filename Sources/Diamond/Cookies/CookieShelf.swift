@@ -28,7 +28,7 @@ struct CookieShelf: Sendable {
     ///
     /// - Parameter isTrusted: whether it may take the place of a secure one, which no server without TLS may.
     mutating func set(_ cookie: Cookie, isTrusted: Bool, at now: Date) {
-        guard isTrusted || !isCovered(cookie) else { return }
+        guard isTrusted || !isCovered(cookie, at: now) else { return }
         clock += 1
         var neighbors = kept[cookie.domain] ?? []
         count -= neighbors.count
@@ -48,11 +48,11 @@ struct CookieShelf: Sendable {
     }
 
     /// Whether a secure cookie of the name would be hidden by it (RFC 6265bis section 5.7, step 16).
-    private func isCovered(_ cookie: Cookie) -> Bool {
+    private func isCovered(_ cookie: Cookie, at now: Date) -> Bool {
         let labels = CookieOrigin("https://\(cookie.domain)/")?.domains ?? []
         let others = kept.filter { labels.contains($0.key) || $0.key.hasSuffix("." + cookie.domain) }
         return others.values.joined().contains {
-            $0.cookie.isSecure && $0.cookie.name == cookie.name
+            $0.cookie.isSecure && $0.cookie.name == cookie.name && !$0.cookie.isExpired(at: now)
                 && CookieOrigin.isPath(cookie.path, below: $0.cookie.path)
         }
     }

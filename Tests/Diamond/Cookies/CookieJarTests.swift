@@ -107,6 +107,16 @@ import Testing
         #expect(jar.cookies().contains { $0.value == "2" } == isTaken)
     }
 
+    @Test(arguments: [("", 2), ("; Path=/", 1)])
+    func `lets it take the place of what was secure and is over`(path: String, count: Int) {
+        receive("a=1; Secure; Path=/; Max-Age=60")
+        receive("a=2\(path)", from: "http://www.example.com/b/c")
+        #expect(jar.cookies().map(\.value) == ["1"])
+        clock.advance(by: 60)
+        receive("a=2\(path)", from: "http://www.example.com/b/c")
+        #expect(jar.cookies().count == count && jar.cookies().contains { $0.value == "2" })
+    }
+
     @Test func `is bounded, and lets go of what was used least lately`() {
         for number in 1..<CookieShelf.mostOfDomain + 20 {
             receive("a0=1; Path=/")
