@@ -4,9 +4,10 @@ import HTTPTypes
 
 /// Answers from a ``Recording``, without a network.
 ///
-/// A request is answered with what was recorded for the same method, URL and body, secrets masked; asked again, with the
-/// next, and with the last one again when there is no more. What was not recorded fails with
-/// ``TransportError/Code-swift.struct/cannotConnect``.
+/// A request is answered with what was recorded for the same method, URL and body, secrets masked; asked again, with
+/// the next, and with the last one again when there is no more. A body that goes up in pieces, such as a file or a form
+/// with several parts, is not recorded: requests with one are told apart by method and URL alone. What was not recorded
+/// fails with ``TransportError/Code-swift.struct/cannotConnect``.
 public final class ReplayingTransport: Transport {
     private struct State {
         /// By their places in the recording: two may be the same.
