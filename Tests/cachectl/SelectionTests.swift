@@ -64,6 +64,7 @@ import Testing
     @Test(arguments: [
         [], ["abc", "--all"], ["--tag", "a", "--host", "b"], ["--host", ""], ["--older-than", "7"],
         ["--older-than", "-7d"], ["--older-than", "d"], ["--older-than", "99999999999999999d"],
+        ["--all", "--store", ""],
     ]) func `refuses no selection, two of them, and what is none`(arguments: [String]) async throws {
         try await fill()
         for command in ["purge", "invalidate"] {

@@ -11,6 +11,13 @@ struct PlaceOptions: ParsableArguments {
     @Flag(name: .long, help: "Print JSON.")
     var json = false
 
+    func validate() throws {
+        // A variable of a script that is not set must not mean the default store.
+        guard store != "" else {
+            throw ValidationError("--store is empty: name the store's directory, or leave the option out")
+        }
+    }
+
     var location: Store {
         let path = [store, ProcessInfo.processInfo.environment["DIAMOND_STORE"]].compactMap { $0 }.first { !$0.isEmpty }
         return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? .default
