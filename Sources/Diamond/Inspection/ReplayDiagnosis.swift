@@ -19,7 +19,7 @@ package struct ReplayDiagnosis: Sendable {
         package var census = 0
         /// Ordering keys whose first job is not marked as it, and jobs that are marked and are not first.
         package var heads = 0
-        /// Jobs without a request.
+        /// Jobs without a request that are not done.
         package var payloads = 0
         /// Jobs that run, and nobody runs them.
         package var owners = 0
@@ -117,16 +117,22 @@ extension ReplayDiagnosis {
 extension ReplayDiagnosis.Discord {
     fileprivate var complaints: [CacheDiagnosis.Complaint] {
         let found = [
-            (census, "the counts of the queue's jobs are wrong in \(Self.text(census, "state"))"),
-            (heads, "\(Self.text(heads, "ordering key")) of the queue lack their right first job"),
-            (payloads, "\(Self.text(payloads, "job")) of the queue have no request"),
-            (owners, "\(Self.text(owners, "job")) of the queue run, and nobody runs them"),
+            (census, "the counts of the queue's jobs are wrong in \(Self.text(census, "state"))", Self.move),
+            (heads, "\(Self.text(heads, "ordering key")) of the queue lack their right first job", Self.move),
+            (payloads, "\(Self.text(payloads, "job")) of the queue have no request", Self.discard),
+            (owners, "\(Self.text(owners, "job")) of the queue run, and nobody runs them", Self.move),
         ]
-        return found.filter { $0.0 > 0 }.map { .init(what: $0.1, remedy: Self.remedy) }
+        return found.filter { $0.0 > 0 }.map { .init(what: $0.1, remedy: $0.2) }
     }
 
     private static func text(_ count: Int, _ noun: String) -> String { count == 1 ? "1 \(noun)" : "\(count) \(noun)s" }
 
-    private static let remedy =
-        "run 'cachectl queue export', end the programs that use the store, move replay.sqlite* away, and import it again"
+    // In this order: what is added or sent behind an export would be lost, or sent twice.
+    private static let move = """
+        end the programs that use the store, run 'cachectl queue export', move replay.sqlite* away, and import what was \
+        exported; what is dead or in review, and what is held by name, is not taken over
+        """
+
+    private static let discard =
+        "'cachectl queue discard' them: their lines of 'cachectl queue export' have no \"request\""
 }

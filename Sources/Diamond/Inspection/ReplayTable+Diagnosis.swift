@@ -28,7 +28,10 @@ extension ReplayTable {
             """
         )
         let payloads = try connection.integer(
-            "SELECT count(*) FROM job WHERE NOT EXISTS (SELECT 1 FROM payload WHERE payload.job = job.id)")
+            """
+            SELECT count(*) FROM job WHERE state <> 4 AND NOT EXISTS (SELECT 1 FROM payload WHERE payload.job = job.id)
+            """
+        )
         let owners = try connection.integer(
             "SELECT count(*) FROM job WHERE state = 2 AND (owner IS NULL OR owner NOT IN (SELECT id FROM owner))")
         return ReplayDiagnosis.Discord(

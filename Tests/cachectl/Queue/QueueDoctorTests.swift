@@ -27,21 +27,23 @@ import Testing
         #expect(try await cachectl("doctor").text.contains("\nentries   1, "))
     }
 
+    private static let move = "end the programs that use the store, run 'cachectl queue export', move replay.sqlite* "
+
     private static let ills: [(what: String, remedy: String, cause: @Sendable (Shell) throws -> Void)] = [
         (
-            "the counts of the queue's jobs are wrong in 1 state", "cachectl queue export",
+            "the counts of the queue's jobs are wrong in 1 state", move,
             { try $0.damageQueue("UPDATE census SET count = 9 WHERE state = 4") }
         ),
         (
-            "1 ordering key of the queue lack their right first job", "cachectl queue export",
+            "1 ordering key of the queue lack their right first job", move,
             { try $0.damageQueue("UPDATE job SET is_head = 0; UPDATE job SET is_head = 1 WHERE id = 2") }
         ),
         (
-            "1 job of the queue have no request", "cachectl queue export",
+            "1 job of the queue have no request", "'cachectl queue discard' them",
             { try $0.damageQueue("DELETE FROM payload WHERE job = 3") }
         ),
         (
-            "1 job of the queue run, and nobody runs them", "cachectl queue export",
+            "1 job of the queue run, and nobody runs them", move,
             { try $0.damageQueue("UPDATE job SET state = 2, owner = 77 WHERE id = 1") }
         ),
         (
@@ -66,6 +68,13 @@ import Testing
         let complaints = outcome.text.split(separator: "\n").filter { $0.hasPrefix("! ") }
         #expect(complaints.count == 1, "\(outcome.text)")
         #expect(complaints.first?.contains(ill.what) == true && complaints.first?.contains(ill.remedy) == true)
+    }
+
+    @Test func `is content when a job without a request was discarded`() async throws {
+        try await fill()
+        try cachectl.damageQueue("DELETE FROM payload WHERE job = 3")
+        #expect(try await cachectl("queue", "discard", "3").status == 0)
+        #expect(try await cachectl("doctor").status == 0)
     }
 
     // As that of a directory that nobody lets it read, also to root.
