@@ -35,15 +35,14 @@ struct ImportedLine: Decodable {
         "attempts", "attemptLimit", "sentAt", "unknownSince", "idempotencyKey", "status",
     ]
 
-    /// `nil` where the line does not say.
-    private let state: ReplayState?
-    private(set) var copy: ReplayCopy
+    /// `nil` where the job has ended, with a request or without.
+    private(set) var copy: ReplayCopy?
 
     /// - Parameter place: named where the queue refuses it.
     init(_ line: Data, _ place: String) throws(RequestError) {
         do {
             self = try JSONDecoder().decode(Self.self, from: line)
-            copy.place = place
+            copy?.place = place
         } catch let error as RequestError {
             throw error
         } catch {
@@ -59,18 +58,24 @@ struct ImportedLine: Decodable {
         guard try container.decodeIfPresent(Int.self, forKey: Key(stringValue: "version")) ?? 1 == 1 else {
             throw Self.failure("is of a newer version: update this program")
         }
-        guard let request = try container.decodeIfPresent(Request.self, forKey: Key(stringValue: "request")) else {
-            throw Self.failure("has no request: write one under \"request\"")
-        }
-        state = try Self.state(container)
-        let sent = try Self.date("sentAt", container)
-        copy = ReplayCopy(
-            request, runAt: try Self.date("runAt", container),
-            unknownSince: try Self.date("unknownSince", container) ?? sent, isHeld: state == .held)
+        let state = try Self.state(container)
+        if state?.isEnd != true { copy = try Self.copy(container, isHeld: state == .held) }
     }
 
-    var hasEnded: Bool { state?.isEnd ?? false }
+    private static func copy(
+        _ container: KeyedDecodingContainer<Key>,
+        isHeld: Bool
+    ) throws -> ReplayCopy {
+        guard let request = try container.decodeIfPresent(Request.self, forKey: Key(stringValue: "request")) else {
+            throw failure("has no request: write one under \"request\"")
+        }
+        let sent = try date("sentAt", container)
+        return ReplayCopy(
+            request, runAt: try date("runAt", container), unknownSince: try date("unknownSince", container) ?? sent,
+            isHeld: isHeld)
+    }
 
+    /// `nil` where the line does not say.
     private static func state(_ container: KeyedDecodingContainer<Key>) throws -> ReplayState? {
         guard let name = try container.decodeIfPresent(String.self, forKey: Key(stringValue: "state")) else {
             return nil

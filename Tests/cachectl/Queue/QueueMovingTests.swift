@@ -65,6 +65,14 @@ import Testing
         #expect(try await other("queue", "import", "-", input: good + "\n\n").text == "imported 1 job\n")
     }
 
+    @Test(arguments: ["done", "dead", "needsReview"]) func `leaves out what has ended, also without a request`(
+        state: String
+    ) async throws {
+        let lines = #"{"request": {"url": "https://a.example/"}}"# + "\n" + #"{"state": "\#(state)"}"#
+        let imported = try await other("queue", "import", "-", input: lines)
+        #expect(imported.text == "imported 1 job, and left out 1 that had ended\n" && imported.status == 0)
+    }
+
     @Test(arguments: [[], ["--json"]]) func `tells what becomes of jobs as it happens, whoever does it`(
         options: [String]
     ) async throws {

@@ -38,6 +38,8 @@ struct QueueExport: ParsableCommand {
         } catch  where error.code == .badRequest {
             request = nil
         }
+        // Another program has forgotten it meanwhile.
+        if request == nil, try queue.job(job.id) == nil { return true }
         Output.jsonLine(JobLine(job: JobForm(job), request: request))
         return request != nil
     }

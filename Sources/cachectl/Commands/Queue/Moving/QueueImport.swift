@@ -24,7 +24,7 @@ struct QueueImport: AsyncParsableCommand {
 
     func run() async throws {
         let lines = try lines()
-        let copies = lines.filter { !$0.hasEnded }.map(\.copy)
+        let copies = lines.compactMap(\.copy)
         let done = ImportForm(jobs: copies.count, leftOut: lines.count - copies.count, dryRun: dryRun)
         do throws(ReplayError) {
             if dryRun {
