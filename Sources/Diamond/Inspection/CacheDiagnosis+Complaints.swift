@@ -34,7 +34,7 @@ extension CacheDiagnosis {
         return (places + paths).filter { $0.0.mode != $0.1 }.map { file, mode, path in
             Complaint(
                 what: "\(path) has the permissions 0\(String(file.mode, radix: 8)), not 0\(String(mode, radix: 8))",
-                remedy: "chmod \(String(mode, radix: 8)) '\(path)'")
+                remedy: "chmod \(String(mode, radix: 8)) \(path.shellWord)")
         }
     }
 

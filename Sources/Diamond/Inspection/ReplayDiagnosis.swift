@@ -100,7 +100,7 @@ extension ReplayDiagnosis {
             let path = store.replayDirectory.appendingPathComponent(file.name).path
             return .init(
                 what: "\(path) has the permissions 0\(String(file.mode, radix: 8)), not 0600",
-                remedy: "chmod 600 '\(path)'")
+                remedy: "chmod 600 \(path.shellWord)")
         }
     }
 

@@ -21,7 +21,7 @@ struct Editor {
         else { throw ReplayError(.other, "\(path) cannot be written: make its directory writable, or give a file") }
         defer { try? FileManager.default.removeItem(atPath: path) }
         // Not Foundation's Process: its children are in a group of their own, which may not use the terminal.
-        guard system("\(command) '\(path.replacing("'", with: "'\\''"))'") == 0 else {
+        guard system("\(command) \(path.shellWord)") == 0 else {
             throw ReplayError(
                 .other, "'\(command)' did not end well, and nothing was changed: set EDITOR, or give a file")
         }

@@ -47,6 +47,14 @@ import Testing
         #expect(diagnosis.complaints.map(\.what) == [Self.ills[index].what])
     }
 
+    @Test func `quotes a path for a shell`() throws {
+        let store = Store(directory: temporary.directory.appending(path: "it's"))
+        try FileManager.default.createDirectory(at: store.directory, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: store.directory.path)
+        let remedies = CacheDiagnosis(of: store).complaints.map(\.remedy)
+        #expect(remedies.contains { $0.hasPrefix("chmod 700 '/") && $0.hasSuffix(#"/it'\''s'"#) }, "\(remedies)")
+    }
+
     @Test func `does not mind a few free pages, and a log of the length it may have`() throws {
         var diagnosis = try healthy()
         diagnosis.settings?.freePages = 100

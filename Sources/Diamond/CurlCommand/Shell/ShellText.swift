@@ -54,6 +54,11 @@ struct ShellText: Hashable {
     }
 }
 
+extension String {
+    /// As one word for a POSIX shell, in single quotes.
+    package var shellWord: String { ShellText(utf8).quoted }
+}
+
 extension ShellText.Piece {
     fileprivate func unquoted(isLast: Bool) -> String {
         switch self {
