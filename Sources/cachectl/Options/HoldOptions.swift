@@ -49,10 +49,16 @@ struct HoldOptions: ParsableArguments {
         guard names == 1, jobs.ways == 0 else {
             throw ValidationError("say what in one way: --engine, --queue, --lane, --key, --identity, or jobs")
         }
+        guard !meansJobs else {
+            throw ValidationError("--jobs is for --key, --identity and other options of jobs: leave it out")
+        }
     }
 
     func apply(_ deed: ReplayDeed, reason: String = "", in place: PlaceOptions) async throws {
-        guard let hold else { return try await jobs.apply(deed, in: place) }
+        guard let hold else {
+            try await jobs.apply(deed, in: place)
+            return try deed == .release && jobs.ids.isEmpty ? tellHolds(in: place) : ()
+        }
         let queue = try place.openQueue()
         do throws(ReplayError) {
             let wasHeld = try queue.holds().contains { $0.hold == hold }
@@ -60,6 +66,18 @@ struct HoldOptions: ParsableArguments {
             HeldForm(hold, deed, count, try queue.counts(), dryRun: jobs.dryRun).show(place)
             if deed == .release, !wasHeld, count == 0 {
                 throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
+            }
+        } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    /// What holds jobs still: by that of each of them alone no hold ends.
+    private func tellHolds(in place: PlaceOptions) throws {
+        let queue = try place.openQueue()
+        do throws(ReplayError) {
+            for (hold, reason, since) in try queue.holds() {
+                Output.note(HoldForm(hold, reason: reason, since: since).note)
             }
         } catch {
             throw Failure.report(error)

@@ -88,6 +88,16 @@ struct HoldForm: Encodable {
         return name.map { "the \(noun) '\($0)'" } ?? "the \(noun)"
     }
 
+    /// The command that ends it.
+    private var release: String {
+        guard let name else { return "cachectl queue release --\(kind)" }
+        let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) }
+        return "cachectl queue release --\(kind) \(isPlain ? name : name.shellWord)"
+    }
+
+    /// The same line, and what ends it.
+    var note: String { "\(line): '\(release)' ends it" }
+
     /// `held: the lane 'images' since 2026-08-01T12:00:00Z (the server asked for it)`.
     var line: String {
         "held: \(title)\(since.map { " since \($0)" } ?? "")\(reason.map { " (\($0))" } ?? "")"

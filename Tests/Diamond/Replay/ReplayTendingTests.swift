@@ -103,10 +103,27 @@ import Testing
             ].map { request($0) }
         ).compactMap(\.self)
         let before = try queue.jobs()
-        let claimed = try await queue.rehearsal(limit: 10).filter { $0.verb == .claim }.map(\.jobID)
-        #expect(claimed == [ids[1], ids[0], ids[2]])
+        let all = try await queue.rehearsal(limit: 10)
+        #expect(all.transitions.filter { $0.verb == .claim }.map(\.jobID) == [ids[1], ids[0], ids[2]])
+        #expect(all.behind == 1)
         #expect(try queue.jobs() == before)
-        #expect(try await queue.rehearsal(limit: 1).map(\.jobID) == [ids[1]])
+        let one = try await queue.rehearsal(limit: 1)
+        #expect(one.transitions.map(\.jobID) == [ids[1]] && one.behind == 3)
+    }
+
+    @Test func `rehearses a claim for some identities, and nobody's jobs`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        var ids: [Int64] = []
+        for identity in ["me", "other", nil] {
+            var request = request(ReplayPolicy(.durable, orderingKey: identity))
+            request.identity = identity
+            ids += try await queue.enqueue([request, request]).compactMap(\.self)
+            ids += try await queue.enqueue([request], after: .seconds(60)).compactMap(\.self)
+        }
+        let mine = try await queue.rehearsal(limit: 10, of: .only(["me"]))
+        #expect(mine.transitions.map(\.jobID) == [ids[0], ids[6], ids[7]] && mine.behind == 1)
+        #expect(try queue.waiting(limit: 10, of: .only(["me"])).map(\.id) == [ids[2], ids[8]])
+        #expect(try queue.waiting(limit: 10).map(\.id) == [ids[2], ids[5], ids[8]])
     }
 
     @Test func `opens no queue where there is none, and makes nothing beside one that there is`() async throws {

@@ -195,9 +195,35 @@ import Testing
 
                 """)
         #expect(try cachectl.queue().jobs() == before)
-        _ = try await cachectl("queue", "hold", "--queue")
-        let held = try #require(try await cachectl.object("queue", "replay", "--dry-run"))
-        #expect(held["isHeld"] as? Bool == true && (held["sent"] as? [Any])?.isEmpty == true)
+    }
+
+    @Test(arguments: ["queue", "engine"]) func `says that nothing would be sent now, and what ends that`(
+        hold: String
+    ) async throws {
+        try await fill()
+        _ = try await cachectl("queue", "hold", "--\(hold)", "--reason", "a quiet night")
+        let plan = try await cachectl("queue", "replay", "--dry-run").masked
+        let title = hold == "queue" ? "the queue" : "the store's engines"
+        let remedy = "'cachectl queue release --\(hold)' ends it"
+        #expect(
+            plan.hasPrefix(
+                "held: \(title) since TIME (a quiet night): \(remedy)\nwould send 0 jobs now, 2 behind\n"), "\(plan)")
+        let form = try #require(try await cachectl.object("queue", "replay", "--dry-run"))
+        #expect(form["isHeld"] as? Bool == true && (form["sent"] as? [Any])?.isEmpty == true)
+    }
+
+    @Test func `says what would be sent of those whom it is told`() async throws {
+        for identity in ["me", "other"] {
+            for after in ["0s", "1h"] {
+                _ = try await cachectl(
+                    "queue", "add", "https://a.example/", "--identity", identity, "--after", after)
+            }
+        }
+        let form = try #require(try await cachectl.object("queue", "replay", "--dry-run", "--identity", "me"))
+        for list in ["sent", "waiting"] {
+            #expect((form[list] as? [[String: Any]])?.map { $0["identity"] as? String } == ["me"], "\(form)")
+        }
+        #expect(form["behind"] as? Int == 0)
     }
 
     @Test(arguments: [
@@ -304,6 +330,7 @@ import Testing
             (["retry", "1", "--all"], "in one way"), (["hold", "--queue", "--lane", "a"], "in one way"),
             (["hold", "--queue", "1"], "in one way"), (["hold", "--key", "a", "--identity", "b"], "--jobs"),
             (["hold", "1", "--reason", "x"], "--reason"), (["release"], "say which jobs"),
+            (["hold", "--lane", "a", "--jobs"], "--jobs is for"), (["release", "--queue", "--jobs"], "--jobs is for"),
             (["replay", "--once", "--watch"], "give one of"), (["replay", "--width", "0"], "--width"),
             (["import", "/nonexistent"], "not a readable file"),
         ] as [([String], String)])

@@ -68,6 +68,23 @@ import Testing
         #expect(try await cachectl("queue", "release", "--state", "held").text == "released 1 job\n4 ready\n")
     }
 
+    @Test func `names what holds jobs still that were released one by one`() async throws {
+        try await fill()
+        for name in [["--key", "k"], ["--lane", "it's"], ["--engine"]] {
+            _ = try await cachectl(["queue", "hold"] + name)
+        }
+        let released = try await cachectl("queue", "release", "--all")
+        #expect(released.status == 0 && released.text == "released 0 jobs\n3 held\n")
+        let times = #/since \S+Z/#
+        #expect(
+            released.errors.replacing(times, with: "since TIME") == """
+                held: the store's engines since TIME: 'cachectl queue release --engine' ends it
+                held: the ordering key 'k' since TIME: 'cachectl queue release --key k' ends it
+                held: the lane 'it's' since TIME: 'cachectl queue release --lane 'it'\\''s'' ends it
+
+                """)
+    }
+
     @Test func `tells of each job that was named why it is in no state for it, and ends with 1`() async throws {
         try await fill()
         let outcome = try await cachectl("queue", "redrive", "1", "99")

@@ -128,20 +128,39 @@ extension ReplayQueue {
 
     // MARK: Trials
 
-    /// What a claim would do now, in its order: found out by a claim of which nothing stays.
+    /// What a claim would do.
+    package struct Rehearsal: Sendable {
+        /// In its order.
+        package var transitions: [ReplayTransition]
+        /// How many jobs would be ready still: those that are not the first of their lines, or beyond its limit.
+        package var behind: Int
+    }
+
+    /// What a claim would do now: found out by a claim of which nothing stays.
     ///
-    /// - Parameter limit: jobs that it takes at most.
-    package func rehearsal(limit: Int) async throws(ReplayError) -> [ReplayTransition] {
+    /// - Parameters:
+    ///   - limit: jobs that it takes at most.
+    ///   - identities: of whom.
+    package func rehearsal(
+        limit: Int,
+        of identities: ReplayTable.Identities = .all
+    ) async throws(ReplayError) -> Rehearsal {
         try await attempt(true) { (connection, ledger) throws(SQLiteError) in
             var rehearsed = ReplayLedger(now: ledger.now, uptime: ledger.uptime)
-            _ = try ReplayTable.claim(limit, of: .all, by: 0, on: connection, &rehearsed)
-            return rehearsed.transitions
+            _ = try ReplayTable.claim(limit, of: identities, by: 0, on: connection, &rehearsed)
+            let behind = try ReplayTable.ready(of: identities, on: connection)
+            return Rehearsal(transitions: rehearsed.transitions, behind: behind)
         }
     }
 
     /// The jobs that wait for their time, the nearest first.
-    package func waiting(limit: Int) throws(ReplayError) -> [ReplayJob] {
-        try read { (connection) throws(SQLiteError) in try ReplayTable.waiting(limit: limit, on: connection) }
+    package func waiting(
+        limit: Int,
+        of identities: ReplayTable.Identities = .all
+    ) throws(ReplayError) -> [ReplayJob] {
+        try read { (connection) throws(SQLiteError) in
+            try ReplayTable.waiting(limit: limit, of: identities, on: connection)
+        }
     }
 
     private func attempt<Value: Sendable>(

@@ -57,7 +57,7 @@ extension ReplayTable {
         try statement.bind(draft.kind, at: 10)
     }
 
-    private static func text(_ value: JSONValue) -> String {
+    static func text(_ value: JSONValue) -> String {
         // A number that is not finite, which only code can make, is the one thing that has no text.
         (try? value.written()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }

@@ -34,17 +34,46 @@ extension ReplayTable {
     /// Those that wait for their time, the nearest first.
     static func waiting(
         limit: Int,
+        of identities: Identities,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [ReplayJob] {
         let statement = try connection.statement(
-            composed: "SELECT \(columns) FROM job WHERE state = 1 ORDER BY run_at, id LIMIT ?")
-        try statement.bind(Int64(limit), at: 1)
+            composed: """
+                SELECT \(columns) FROM job WHERE state = 1 AND \(Identities.condition)
+                ORDER BY run_at, id LIMIT ?2
+                """)
+        try statement.bind(identities.names, at: 1)
+        try statement.bind(Int64(limit), at: 2)
         return try jobs(statement)
+    }
+
+    /// How many of them are ready, the first of their lines or not.
+    static func ready(
+        of identities: Identities,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int {
+        let statement = try connection.statement(
+            composed: "SELECT count(*) FROM job WHERE state = 0 AND \(Identities.condition)")
+        try statement.bind(identities.names, at: 1)
+        return try statement.step() ? Int(statement.int64(0)) : 0
     }
 
     private static func jobs(_ statement: borrowing SQLiteStatement) throws(SQLiteError) -> [ReplayJob] {
         var jobs: [ReplayJob] = []
         while try statement.step() { jobs.append(ReplayJob(statement)) }
         return jobs
+    }
+}
+
+extension ReplayTable.Identities {
+    /// Of whom jobs are meant: the first value is ``names``.
+    fileprivate static let condition = """
+        (?1 IS NULL OR identity IS NULL OR identity IN (SELECT value FROM json_each(?1)))
+        """
+
+    /// A JSON array; `nil` for all.
+    fileprivate var names: String? {
+        guard case .only(let names) = self else { return nil }
+        return ReplayTable.text(.array(names.sorted().map { .string($0) }))
     }
 }

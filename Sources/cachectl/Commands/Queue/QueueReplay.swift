@@ -52,9 +52,11 @@ struct QueueReplay: AsyncParsableCommand {
         let queue = try place.openQueue()
         guard dryRun else { return try await send() }
         do throws(ReplayError) {
+            let identities: ReplayTable.Identities = identity.isEmpty ? .all : .only(Set(identity))
             let plan = ReplayPlan(
-                transitions: try await queue.rehearsal(limit: limit), counts: try queue.counts(),
-                waiting: try queue.waiting(limit: limit), isHeld: try queue.holds().contains { $0.hold == .queue })
+                rehearsal: try await queue.rehearsal(limit: limit, of: identities),
+                waiting: try queue.waiting(limit: limit, of: identities),
+                holds: try queue.holds().filter(\.hold.isWhole).map { HoldForm($0, reason: $1, since: $2) })
             try show(plan, of: queue)
         } catch {
             throw Failure.report(error)
@@ -131,7 +133,7 @@ struct QueueReplay: AsyncParsableCommand {
         for id in plan.sent { if let job = try queue.job(id) { jobs.append(job) } }
         guard !place.json else { return Output.json(PlanForm(plan, jobs)) }
         let now = Date()
-        for line in plan.lines { Output.line(line) }
+        for line in plan.lines { Output.line(line.printable) }
         for (title, part) in [("SENT NOW", jobs), ("WAITING", plan.later)] where !part.isEmpty {
             Output.line("\n\(title)")
             var table = JobRow.table
@@ -158,10 +160,10 @@ private struct SummaryForm: Encodable {
 
 /// What a replayer would do now.
 private struct ReplayPlan {
-    var transitions: [ReplayTransition]
-    var counts: [ReplayState: Int]
+    var rehearsal: ReplayQueue.Rehearsal
     var waiting: [ReplayJob]
-    var isHeld: Bool
+    /// Those under which nothing is sent.
+    var holds: [HoldForm]
 
     /// In the order in which they are sent.
     var sent: [Int64] { ids(.claim) }
@@ -171,26 +173,18 @@ private struct ReplayPlan {
     /// Whose time has not come.
     var later: [ReplayJob] { waiting.filter { !gone.contains($0.id) } }
 
-    private var gone: Set<Int64> { Set(transitions.map(\.jobID)) }
+    private var gone: Set<Int64> { Set(rehearsal.transitions.map(\.jobID)) }
 
-    /// Those that are ready and are not their lines' first, or beyond the limit.
-    var behind: Int {
-        let steps = Dictionary(grouping: transitions, by: \.jobID).compactMap { _, steps -> Int? in
-            guard let first = steps.first?.from, let last = steps.last?.to else { return nil }
-            return (last == .ready ? 1 : 0) - (first == .ready ? 1 : 0)
-        }
-        return (counts[.ready] ?? 0) + steps.reduce(0, +)
+    private func ids(_ verb: ReplayTransition.Verb) -> [Int64] {
+        rehearsal.transitions.filter { $0.verb == verb }.map(\.jobID)
     }
 
-    private func ids(_ verb: ReplayTransition.Verb) -> [Int64] { transitions.filter { $0.verb == verb }.map(\.jobID) }
-
     var lines: [String] {
-        let held = isHeld ? ["the queue is held: nothing is sent until 'cachectl queue release --queue'"] : []
         let notes = [
             (expired, "would end as expired"), (reviewed, "would go to review"),
         ].filter { !$0.0.isEmpty }.map { "\($1): \(Quantity.numbers($0))" }
-        let rest = behind > 0 ? [", \(behind) behind"] : []
-        return held + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"] + notes
+        let rest = rehearsal.behind > 0 ? [", \(rehearsal.behind) behind"] : []
+        return holds.map(\.note) + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"] + notes
     }
 }
 
@@ -204,7 +198,7 @@ private struct PlanForm: Encodable {
     var reviewed: [Int64]
 
     init(_ plan: ReplayPlan, _ jobs: [ReplayJob]) {
-        (isHeld, sent, behind) = (plan.isHeld, jobs.map(JobForm.init), plan.behind)
+        (isHeld, sent, behind) = (!plan.holds.isEmpty, jobs.map(JobForm.init), plan.rehearsal.behind)
         (waiting, expired, reviewed) = (plan.later.map(JobForm.init), plan.expired, plan.reviewed)
     }
 }
