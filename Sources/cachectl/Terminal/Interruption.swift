@@ -2,24 +2,39 @@
 import Dispatch
 import Foundation
 
-/// Does something else than to end at Ctrl-C, or when the system asks for the end; once: the second time ends the program.
+/// Does something else than to end at Ctrl-C, when the terminal is closed, or when the system asks for the end; once: the
+/// second time ends the program.
 struct Interruption {
-    private let sources: [any DispatchSourceSignal]
+    private let sources: [(number: Int32, source: any DispatchSourceSignal)]
 
     /// - Parameter handle: called on a thread of the system's.
     init(_ handle: @escaping @Sendable () -> Void) {
-        sources = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
+        sources = [SIGINT, SIGTERM, SIGHUP].compactMap { number in
+            let before = signal(number, SIG_IGN)
+            // Who has started it with nohup wants it to outlive the terminal.
+            guard number != SIGHUP || !Self.ignores(before) else { return nil }
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 handle()
                 signal(number, SIG_DFL)
             }
             source.activate()
-            return source
+            return (number, source)
         }
     }
 
-    func end() { for source in sources { source.cancel() } }
+    /// From now on each of them ends the program, as without this.
+    func end() {
+        for (number, source) in sources {
+            source.cancel()
+            signal(number, SIG_DFL)
+        }
+    }
+
+    private typealias Handler = @convention(c) (Int32) -> Void
+
+    private static func ignores(_ handler: Handler?) -> Bool {
+        unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN as Handler?, to: Int.self)
+    }
 }
 #endif

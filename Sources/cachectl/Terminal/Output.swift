@@ -7,15 +7,21 @@ import Foundation
 enum Output {
     /// Ends the program when the output is gone: nobody is left to tell more than the reason.
     static func write(_ data: Data) {
-        do {
-            try FileHandle.standardOutput.write(contentsOf: data)
-        } catch {
-            note("cachectl: the output cannot be written: give it another place")
-            exit(Failure.noOutput.rawValue)
-        }
+        guard !attempt(data) else { return }
+        note("cachectl: the output cannot be written: give it another place")
+        exit(Failure.noOutput.rawValue)
     }
 
     static func line(_ text: String) { write(Data((text + "\n").utf8)) }
+
+    /// For who has to end other things first.
+    ///
+    /// - Returns: whether it was written.
+    static func attempt(line text: String) -> Bool { attempt(Data((text + "\n").utf8)) }
+
+    private static func attempt(_ data: Data) -> Bool {
+        (try? FileHandle.standardOutput.write(contentsOf: data)) != nil
+    }
 
     static func note(_ text: String) {
         try? FileHandle.standardError.write(contentsOf: Data((text.printable + "\n").utf8))

@@ -61,7 +61,37 @@ import Testing
         #expect(!(sent.text + sent.errors).contains("s3cret"))
     }
 
-    @Test(arguments: [SIGINT, SIGTERM]) func `goes on until it is told to end`(signal: Int32) async throws {
+    @Test func `lets what is on its way come to its end when nobody reads any more, and ends with 74`() async throws {
+        let (first, second) = (DispatchGroup(), DispatchGroup())
+        for gate in [first, second] { gate.enter() }
+        let server = try RawServer { connection in
+            guard let head = connection.readHead() else { return }
+            (head.hasPrefix("POST /first/") ? first : second).wait()
+            connection.write(Self.acceptance)
+        }
+        for path in ["/first", "/second"] { try await add(server.base + path) }
+        let output = Pipe()
+        let replay = try ChildProcess(
+            BuiltTool("cachectl").url, ["queue", "replay", "--store", cachectl.temporary.directory.path],
+            output: .pipe(output), errors: .null)
+        try output.fileHandleForReading.close()
+        let queue = try cachectl.queue()
+        first.leave()
+        // Its end is told into a pipe that is broken.
+        _ = try await queue.end(of: 1)
+        second.leave()
+        #expect(await replay.ended() == .exited(74))
+        #expect(try queue.counts()[.done] == 2)
+    }
+
+    /// Who runs the tests with nohup has them ignore the end of the terminal, and cachectl with them.
+    private static let signals: [Int32] = {
+        let before = signal(SIGHUP, SIG_DFL)
+        defer { signal(SIGHUP, before) }
+        return [SIGINT, SIGTERM] + (unsafeBitCast(before, to: Int.self) == 1 ? [] : [SIGHUP])
+    }()
+
+    @Test(arguments: signals) func `goes on until it is told to end`(signal: Int32) async throws {
         let server = try RawServer(answering: Self.acceptance)
         try await add(server.base)
         let output = Pipe()

@@ -10,7 +10,7 @@ struct QueueReplay: AsyncParsableCommand {
         discussion: """
             Of each ordering key only the first job may be sent: those behind it follow when it is done. Any number of \
             programs may send the jobs of one queue at the same time. Ends with 1 when a job has died or a person has to \
-            look at one. Ctrl-C lets what is on its way come to its end.
+            look at one. Ctrl-C, or an output that nobody reads any more, lets what is on its way come to its end.
 
             A secret that a request names is taken from the environment: github-token from GITHUB_TOKEN. Where it \
             is not there, a job of an identity is held until that is released, and any other waits.
@@ -66,16 +66,11 @@ struct QueueReplay: AsyncParsableCommand {
     // MARK: Sending
 
     private func send() async throws {
+        // Or a reader that is gone would end the program with jobs on their way.
+        signal(SIGPIPE, SIG_IGN)
         let engine = Engine(try configuration())
-        let isSilent = place.json
-        let observation = engine.activity.observe { event in
-            guard case .job(let transition) = event, transition.verb != .claim, !isSilent else { return }
-            Output.line(transition.description.printable)
-        }
         let outcome = await outcome(with: engine)
-        await engine.settle()
         await engine.close()
-        withExtendedLifetime(observation) {}
         do throws(ReplayError) {
             let summary = try outcome.get()
             show(summary, try openCounts())
@@ -94,12 +89,25 @@ struct QueueReplay: AsyncParsableCommand {
             let replayer =
                 try identities.isEmpty
                 ? engine.replayer(width: width) : engine.replayer(width: width, identities: { identities })
-            let interruption = Interruption { replayer.stop() }
-            defer { interruption.end() }
-            return .success(watch ? await replayer.run() : await replayer.replay())
+            return .success(await summary(of: replayer, engine))
         } catch {
             return .failure(error)
         }
+    }
+
+    /// Sends, and tells of it until nothing more is to be told.
+    private func summary(of replayer: Replayer, _ engine: Engine) async -> Replayer.Summary {
+        let isSilent = place.json
+        let observation = engine.activity.observe { event in
+            guard case .job(let transition) = event, transition.verb != .claim, !isSilent else { return }
+            if !Output.attempt(line: transition.description.printable) { replayer.stop() }
+        }
+        let interruption = Interruption { replayer.stop() }
+        let summary = watch ? await replayer.run() : await replayer.replay()
+        interruption.end()
+        await engine.settle()
+        withExtendedLifetime(observation) {}
+        return summary
     }
 
     /// Not where the store is sealed with another key: nothing is written into it in clear.
