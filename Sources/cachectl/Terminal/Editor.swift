@@ -12,16 +12,32 @@ struct Editor {
         command = chosen ?? "vi"
     }
 
+    /// - Parameter use: gets the edited text. Where it throws, the file is kept, and the error names it: what somebody has
+    ///   written is not to be written again.
     /// - Throws: `other` where the editor does not end well; then nothing is to be changed.
-    func edit(_ text: String) throws(ReplayError) -> Data {
+    func edit<Value>(
+        _ text: String,
+        _ use: (Data) async throws(ReplayError) -> Value
+    ) async throws(ReplayError) -> Value {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).json").path
+        let edited = try run(on: path, text)
+        do throws(ReplayError) {
+            let value = try await use(edited)
+            try? FileManager.default.removeItem(atPath: path)
+            return value
+        } catch {
+            throw ReplayError(error.code, "\(error.message); your text is in \(path)")
+        }
+    }
+
+    private func run(on path: String, _ text: String) throws(ReplayError) -> Data {
         guard
             FileManager.default.createFile(
                 atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         else { throw ReplayError(.other, "\(path) cannot be written: make its directory writable, or give a file") }
-        defer { try? FileManager.default.removeItem(atPath: path) }
         // Not Foundation's Process: its children are in a group of their own, which may not use the terminal.
         guard system("\(command) \(path.shellWord)") == 0 else {
+            try? FileManager.default.removeItem(atPath: path)
             throw ReplayError(
                 .other, "'\(command)' did not end well, and nothing was changed: set EDITOR, or give a file")
         }

@@ -53,6 +53,21 @@ import Testing
         #expect(try body(id, in: queue) == .json(["n": 2]))
     }
 
+    @Test func `an edit overwrites nothing that was changed since it began`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .replace)
+        let id = try #require(try await queue.enqueue(request(policy)))
+        let old = try #require(try queue.request(of: id))
+        #expect(try await queue.enqueue(request(policy, body: 2)) == id)
+        await #expect { try await queue.edit(id, from: old, to: request(policy, body: 3)) } throws: { error in
+            (error as? ReplayError)?.code == .wrongState
+        }
+        #expect(try body(id, in: queue) == .json(["n": 2]))
+        let again = try await queue.edit(id) { $0.body = .json(["n": 3]) }
+        #expect(again == id)
+        #expect(try body(id, in: queue) == .json(["n": 3]))
+    }
+
     @Test func `an edit of what may have been sent adds another job, whatever its unique name`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let policy = ReplayPolicy(.durable, unique: "note")

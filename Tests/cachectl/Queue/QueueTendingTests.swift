@@ -191,6 +191,12 @@ import Testing
         let outcome = try await script.run(["-qec", "\(tool) queue edit 1", log])
         #expect(outcome.status == 0, "\(outcome.text)")
         #expect(try cachectl.queue().request(of: 1)?.url == "https://a.example/new")
+        // The written form knows no "uri".
+        script.environment["EDITOR"] = "sed -i s/url/uri/"
+        let refused = try await script.run(["-qec", "\(tool) queue edit 1", log])
+        let text = try #require(refused.text.firstMatch(of: #/; your text is in (\S+\.json)/#)?.1).description
+        defer { try? FileManager.default.removeItem(atPath: text) }
+        #expect(refused.status == 64 && FileManager.default.contents(atPath: text) != nil, "\(refused.text)")
         script.environment["EDITOR"] = "false"
         #expect(try await script.run(["-qec", "\(tool) queue edit 1", log]).status == 4)
         #expect(try cachectl.queue().request(of: 1)?.url == "https://a.example/new")

@@ -56,7 +56,8 @@ extension ReplayQueue {
     ///   - change: gets the request as it is on disk. Identity, lane and ordering key have to stay: by them the job is held
     ///     and claimed, and has its place.
     /// - Returns: the id of the job that has the new request.
-    /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent; `badRequest` for what has to stay.
+    /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent, or somebody else has changed it since
+    ///   the edit began; `badRequest` for what has to stay.
     @concurrent
     public func edit(
         _ id: ReplayJob.ID,
@@ -65,6 +66,17 @@ extension ReplayQueue {
         guard let old = try request(of: id) else { throw Self.noJob(id) }
         var request = old
         change(&request)
+        return try await edit(id, from: old, to: request)
+    }
+
+    /// - Parameter old: the request with which the edit began.
+    @concurrent
+    package func edit(
+        _ id: ReplayJob.ID,
+        from old: Request,
+        to new: Request
+    ) async throws(ReplayError) -> ReplayJob.ID {
+        var request = new
         try Self.refuseMove(of: id, from: old, to: request)
         let key = HTTPField.Name.idempotencyKey
         let oldKey = key.flatMap { old.headers[$0] }
@@ -80,6 +92,10 @@ extension ReplayQueue {
             guard row.state != .running, row.state != .done else {
                 let message = "job \(id) is \(row.state), and is not changed any more: add another one"
                 return .failure(ReplayError(.wrongState, message))
+            }
+            let written = try ReplayTable.request(of: id, on: connection)
+            guard (try? Request(json: written)) == old else {
+                return .failure(ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again"))
             }
             guard row.unknownAt == nil else {
                 switch try ReplayTable.add(added, limit: limit, rules: rules, on: connection, &ledger) {

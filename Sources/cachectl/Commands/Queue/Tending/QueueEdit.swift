@@ -29,12 +29,19 @@ struct QueueEdit: AsyncParsableCommand {
             guard let old = try queue.request(of: id) else {
                 throw ReplayError(.noJob, "there is no job \(id): see 'cachectl queue list'")
             }
-            let new = try read(old).completed(by: old)
-            guard new != old else { return show(id, isChanged: false) }
-            show(try await queue.edit(id) { $0 = new })
+            guard file == nil, isatty(STDIN_FILENO) == 1 else { return try await put(try read(), for: old, in: queue) }
+            try await Editor().edit(Output.text(of: old, isPretty: true) + "\n") { (text) async throws(ReplayError) in
+                try await put(try read(text, "the edited text"), for: old, in: queue)
+            }
         } catch {
             throw Failure.report(error)
         }
+    }
+
+    private func put(_ request: Request, for old: Request, in queue: ReplayQueue) async throws(ReplayError) {
+        let new = request.completed(by: old)
+        guard new != old else { return show(id, isChanged: false) }
+        show(try await queue.edit(id, from: old, to: new))
     }
 
     private func show(_ job: Int64, isChanged: Bool = true) {
@@ -44,9 +51,8 @@ struct QueueEdit: AsyncParsableCommand {
         Output.line("\(job)")
     }
 
-    private func read(_ old: Request) throws(ReplayError) -> Request {
-        guard let file else { return isatty(STDIN_FILENO) == 1 ? try edit(old) : try read(input(), "standard input") }
-        guard file != "-" else { return try read(input(), "standard input") }
+    private func read() throws(ReplayError) -> Request {
+        guard let file, file != "-" else { return try read(input(), "standard input") }
         guard let data = FileManager.default.contents(atPath: file) else {
             throw ReplayError(.badRequest, "\(file) is not a readable file: give one with a request")
         }
@@ -61,11 +67,6 @@ struct QueueEdit: AsyncParsableCommand {
         } catch {
             throw ReplayError(.badRequest, "\(place): \(error.message)")
         }
-    }
-
-    private func edit(_ old: Request) throws(ReplayError) -> Request {
-        let text = Output.text(of: old, isPretty: true) + "\n"
-        return try read(try Editor().edit(text), "the edited text")
     }
 }
 
