@@ -156,7 +156,11 @@ import Testing
                 other      1              5  ready  enqueued   now  GET     https://a.example/other
 
                 """)
-        let blocked = try await cachectl("queue", "keys", "--blocked", "--json")
+        _ = try await cachectl("queue", "add", "https://a.example/other", "--key", "able")
+        let first = try await cachectl("queue", "keys", "--limit", "1")
+        #expect(first.text.contains("\nable ") && first.errors == "there is more: give a higher --limit\n")
+        let blocked = try await cachectl("queue", "keys", "--blocked", "--limit", "1", "--json")
+        #expect(blocked.errors.isEmpty)
         let keys = try #require(JSONSerialization.jsonObject(with: blocked.output) as? [[String: Any]])
         #expect(keys.map { $0["key"] as? String } == ["cart-7"] && keys[0]["isBlocked"] as? Bool == true)
     }

@@ -86,9 +86,14 @@ extension ReplayQueue {
     ///
     /// - Parameter limit: at most; 1,000.
     public func keys(limit: Int = 1000) throws(ReplayError) -> [(head: ReplayJob, count: Int)] {
+        try keys(limit: limit, areBlocked: false)
+    }
+
+    /// - Parameter areBlocked: whether only those are meant that go on when somebody does something.
+    package func keys(limit: Int, areBlocked: Bool) throws(ReplayError) -> [(head: ReplayJob, count: Int)] {
         try read { (connection) throws(SQLiteError) in
             var keys: [(ReplayJob, Int)] = []
-            for line in try ReplayTable.lines(limit: limit, on: connection) {
+            for line in try ReplayTable.lines(limit: limit, areBlocked: areBlocked, on: connection) {
                 if let job = try ReplayTable.job(line.head, on: connection) { keys.append((job, line.count)) }
             }
             return keys

@@ -61,8 +61,11 @@ extension ReplayTable {
     }
 
     /// The heads of lines, with how many stand in each.
+    ///
+    /// - Parameter areBlocked: whether only those whose head is held, dead or in review.
     static func lines(
         limit: Int,
+        areBlocked: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [(head: Int64, count: Int)] {
         let statement = try connection.statement(
@@ -70,10 +73,12 @@ extension ReplayTable {
             SELECT head.id, (SELECT count(*) FROM job WHERE ordering_key = head.ordering_key AND ordering_key IS NOT NULL
                 AND (state < 4 OR (is_strict = 1 AND state > 4)))
             FROM job AS head INDEXED BY job_head WHERE head.ordering_key IS NOT NULL AND head.is_head = 1
-            ORDER BY head.ordering_key LIMIT ?
+                AND (?2 = 0 OR head.state IN (3, 5, 6))
+            ORDER BY head.ordering_key LIMIT ?1
             """
         )
         try statement.bind(Int64(limit), at: 1)
+        try statement.bind(areBlocked, at: 2)
         var lines: [(Int64, Int)] = []
         while try statement.step() { lines.append((statement.int64(0), Int(statement.int64(1)))) }
         return lines

@@ -28,8 +28,10 @@ struct QueueKeys: ParsableCommand {
     func run() throws {
         let queue = try place.findQueue()
         do throws(ReplayError) {
-            let lines = try queue?.keys(limit: limit) ?? []
-            show(lines.map { LineForm($0.head, $0.count) }.filter { !blocked || $0.isBlocked })
+            // One more than is shown tells whether there is one.
+            let lines = try queue?.keys(limit: min(limit, .max - 1) + 1, areBlocked: blocked) ?? []
+            show(lines.prefix(limit).map { LineForm($0.head, $0.count) })
+            if lines.count > limit { Output.note("there is more: give a higher --limit") }
         } catch {
             throw Failure.report(error)
         }
