@@ -67,7 +67,7 @@ package struct ReplayDiagnosis: Sendable {
         let settings = try ReplayTable.settings(on: connection)
         self.settings = settings
         failure = settings.failure(store.replayPath)
-        guard failure == nil else { return }
+        guard failure == nil, settings.isCurrent else { return }
         damages = try ReplayTable.damages(on: connection)
         // What is damaged agrees with nothing.
         guard damages.isEmpty else { return }
@@ -77,10 +77,15 @@ package struct ReplayDiagnosis: Sendable {
 }
 
 extension ReplayDiagnosis.Settings {
-    /// Why a program cannot use the file.
+    /// Written by a program that knows the schema this one knows.
+    fileprivate var isCurrent: Bool {
+        applicationID == DiamondSchema.replay.applicationID && schemaVersion == DiamondSchema.replay.migrations.count
+    }
+
+    /// Why a program cannot use the file. One that is empty still, or older, is brought up to date by the next.
     fileprivate func failure(_ path: String) -> ReplayError? {
         let schema = DiamondSchema.replay
-        guard applicationID == schema.applicationID else {
+        guard applicationID == schema.applicationID || (applicationID == 0 && pages <= 1) else {
             return ReplayError(SQLiteError(.foreignFile, "belongs to another program", path: path))
         }
         return schema.refusal(of: schemaVersion, path).map { ReplayError($0) }
@@ -105,7 +110,16 @@ extension ReplayDiagnosis {
     }
 
     private var settingsComplaints: [CacheDiagnosis.Complaint] {
-        guard let settings, failure == nil, settings.journalMode != "wal" else { return [] }
+        guard let settings, failure == nil else { return [] }
+        guard settings.isCurrent else {
+            return [
+                .init(
+                    what: "the queue's schema is of version \(settings.schemaVersion), "
+                        + "not \(DiamondSchema.replay.migrations.count)",
+                    remedy: "'cachectl queue list' brings it up to date, as any program does")
+            ]
+        }
+        guard settings.journalMode != "wal" else { return [] }
         return [
             .init(
                 what: "the queue's journal mode is \(settings.journalMode), not wal: readers wait for writers",

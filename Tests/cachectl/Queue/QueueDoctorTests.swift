@@ -77,6 +77,18 @@ import Testing
         #expect(try await cachectl("doctor").status == 0)
     }
 
+    @Test func `takes a file that is empty still for nobody else's, and names what fills it`() async throws {
+        let (directory, path) = (cachectl.temporary.directory, cachectl.temporary.store.replayPath)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
+        _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+        let outcome = try await cachectl("doctor")
+        let complaint = "! the queue's schema is of version 0, not 1: 'cachectl queue list' brings it up to date"
+        #expect(outcome.status == 1 && outcome.text.contains(complaint), "\(outcome.text)")
+        #expect(try await cachectl("queue", "list").status == 0)
+        #expect(try await cachectl("doctor").status == 0)
+    }
+
     // As that of a directory that nobody lets it read, also to root.
     @Test func `ends with 4 where nobody can look whether there is one`() async throws {
         try await cachectl.store([StoredEntry(url: "https://a.example/")])
