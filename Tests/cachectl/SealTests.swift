@@ -72,6 +72,17 @@ import Testing
         #expect(try await cachectl("stats", "--key-file", file).status == 0)
     }
 
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash"), "needs bash, for a pipe with a name"))
+    func `reads a key from a pipe, which tells it once`() async throws {
+        _ = try await fill()
+        var bash = BuiltTool("")
+        bash.url = URL(filePath: "/bin/bash")
+        bash.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path, "KEY": Self.hexadecimal]
+        let tool = BuiltTool("cachectl").url.path
+        let listed = try await bash.run(["-c", "'\(tool)' list --host h --key-file <(printf %s $KEY)"])
+        #expect(listed.status == 0 && listed.text.contains("http://h/secret-path\n"), "\(listed.errors)")
+    }
+
     @Test func `reads it with a key from the environment`() async throws {
         _ = try await fill(id: "2026")
         let named = ["DIAMOND_CACHE_KEY": Self.hexadecimal, "DIAMOND_CACHE_KEY_ID": "2026"]

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Diamond
 import Foundation
+import Synchronization
 
 /// The keys of a sealed store: from files or the environment, never an argument, which all processes of a machine can read.
 struct SealOptions: ParsableArguments {
@@ -90,7 +91,17 @@ struct SealOptions: ParsableArguments {
         return readings.compactMap { $0 }.first { sizes.contains($0.count) }
     }
 
+    /// What was read, by path: a pipe, such as that of `--key-file <(pass key)`, tells it once.
+    private static let contents = Mutex<[String: Data]>([:])
+
     private func contents(of path: String) throws -> Data {
+        if let read = Self.contents.withLock({ $0[path] }) { return read }
+        let read = try read(path)
+        Self.contents.withLock { $0[path] = read }
+        return read
+    }
+
+    private func read(_ path: String) throws -> Data {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
