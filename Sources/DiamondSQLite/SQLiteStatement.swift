@@ -97,16 +97,20 @@ package struct SQLiteStatement: ~Copyable {
 
     /// Runs to the end with bytes that are lent to SQLite instead of copied.
     package func run(lending bytes: Data, at index: Int32) throws(SQLiteError) {
-        let code = bytes.withUnsafeBytes { bytes in
+        let error = bytes.withUnsafeBytes { bytes in
             diamond_sqlite3_bind_blob_static(pointer, index, bytes.baseAddress, UInt64(bytes.count))
-            let code = sqlite3_step(pointer)
+            let error = failure(of: sqlite3_step(pointer))
             sqlite3_reset(pointer)
             sqlite3_bind_null(pointer, index)
-            return code
+            return error
         }
-        guard code == SQLITE_DONE || code == SQLITE_ROW else {
-            throw handle.error(code, sql: String(cString: sqlite3_sql(pointer)))
-        }
+        if let error { throw error }
+    }
+
+    /// Of a step. To be asked at once: the handle has the message of its last call alone.
+    private func failure(of code: Int32) -> SQLiteError? {
+        guard code != SQLITE_DONE, code != SQLITE_ROW else { return nil }
+        return handle.error(code, sql: String(cString: sqlite3_sql(pointer)))
     }
 
     // MARK: Columns

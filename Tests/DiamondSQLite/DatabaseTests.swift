@@ -46,6 +46,17 @@ import Testing
         }
     }
 
+    @Test func `says why bytes that were lent are refused`() throws {
+        let database = try file.open()
+        let error = #expect(throws: SQLiteError.self) {
+            try database.write { (connection) throws(SQLiteError) in
+                try connection.execute("CREATE TABLE blob (data BLOB CHECK (length(data) < 2)) STRICT")
+                try connection.statement("INSERT INTO blob VALUES (?)").run(lending: Data([1, 2]), at: 1)
+            }
+        }
+        #expect(error?.message.contains("CHECK constraint failed") == true, "\(String(describing: error))")
+    }
+
     @Test func `keeps empty text and an empty blob apart from null`() throws {
         let database = try file.open()
         try database.write { (connection) throws(SQLiteError) in
