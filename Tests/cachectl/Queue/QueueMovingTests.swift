@@ -65,6 +65,15 @@ import Testing
         #expect(try await other("queue", "import", "-", input: good + "\n\n").text == "imported 1 job\n")
     }
 
+    @Test func `counts no job that went into another of its unique name`() async throws {
+        let line = #"{"request": {"url": "https://a.example/", "replay": {"unique": "profile"}}}"# + "\n"
+        let first = try await other("queue", "import", "-", input: line + line)
+        #expect(first.text == "imported 1 job; 1 more went into jobs of their unique names\n", "\(first.errors)")
+        let again = try await other("queue", "import", "-", "--json", input: line)
+        #expect(again.text.filter { !$0.isWhitespace } == #"{"dryRun":false,"jobs":0,"leftOut":0,"takenIn":1}"#)
+        #expect(try other.queue().counts()[.ready] == 1)
+    }
+
     @Test(arguments: ["done", "dead", "needsReview"]) func `leaves out what has ended, also without a request`(
         state: String
     ) async throws {

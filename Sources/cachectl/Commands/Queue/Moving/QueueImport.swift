@@ -25,17 +25,21 @@ struct QueueImport: AsyncParsableCommand {
     func run() async throws {
         let lines = try lines()
         let copies = lines.compactMap(\.copy)
-        let done = ImportForm(jobs: copies.count, leftOut: lines.count - copies.count, dryRun: dryRun)
+        var done = ImportForm(jobs: copies.count, leftOut: lines.count - copies.count, dryRun: dryRun)
         do throws(ReplayError) {
-            if dryRun {
-                try ReplayQueue.check(copies)
-            } else {
-                try await ReplayQueue(place.location).enqueue(copies)
-            }
+            if dryRun { try ReplayQueue.check(copies) } else { done.jobs = try await add(copies) }
         } catch {
             throw Failure.report(error)
         }
+        if done.jobs < copies.count { done.takenIn = copies.count - done.jobs }
         done.show(place)
+    }
+
+    /// - Returns: how many jobs there are more. One of a unique name may go into another.
+    private func add(_ copies: [ReplayCopy]) async throws(ReplayError) -> Int {
+        let queue = try ReplayQueue(place.location)
+        let last = try queue.lastID()
+        return Set(try await queue.enqueue(copies)).count { $0 ?? 0 > last }
     }
 
     private func lines() throws -> [ImportedLine] {
@@ -61,12 +65,15 @@ struct QueueImport: AsyncParsableCommand {
 private struct ImportForm: Encodable {
     var jobs: Int
     var leftOut: Int
+    /// Those that made no job, because one of their unique name waits; absent where there are none.
+    var takenIn: Int?
     var dryRun: Bool
 
     func show(_ place: PlaceOptions) {
         guard !place.json else { return Output.json(self) }
         let ended = leftOut > 0 ? ", and left out \(leftOut) that had ended" : ""
-        Output.line("\(dryRun ? "would import" : "imported") \(Quantity.jobs(jobs))\(ended)")
+        let others = takenIn.map { "; \($0) more went into jobs of their unique names" } ?? ""
+        Output.line("\(dryRun ? "would import" : "imported") \(Quantity.jobs(jobs))\(ended)\(others)")
     }
 }
 #endif
