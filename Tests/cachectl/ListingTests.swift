@@ -60,12 +60,25 @@ import Testing
         try await fill()
         #expect(try await cachectl("list", "--limit", "6").errors.isEmpty)
         #expect(try await cachectl("list", "--limit", "\(Int.max)").status == 0)
+        #expect(try await cachectl("list", "--limit", "0").status == 64)
         let note = try await cachectl("list", "--limit", "5").errors
         let cursor = try #require(note.wholeMatch(of: /there is more: --after ([A-Za-z0-9_-]+)\n/)).1
         let rest = try await cachectl("list", "--after", String(cursor))
         #expect(rest.text.split(separator: "\n").count == 2 && rest.text.contains("https://b.example/pinned"))
         #expect(try await cachectl("list", "--after", String(cursor), "--by", "url").status == 64)
         #expect(try await cachectl("list", "--after", "colour").status == 64)
+    }
+
+    @Test func `shows nothing that a terminal obeys, and shortens nothing for programs`() async throws {
+        let (url, body) = ("https://a.example/" + String(repeating: "x", count: 1200), "a\u{9B}31m\u{7F}")
+        try await cachectl.store([StoredEntry(url: url, body: Data(body.utf8))])
+        #expect(try await cachectl("list").text.hasSuffix(" \(url)\n"))
+        let key = try #require(try Cache(cachectl.temporary.store).list(limit: 1).first?.key.description)
+        #expect(try await cachectl("show", key).text.contains("url         \(url)\n"))
+        let shown = try await cachectl("show", key, "--json")
+        #expect(!shown.text.unicodeScalars.contains { (0x7F...0x9F).contains($0.value) })
+        let form = try #require(JSONSerialization.jsonObject(with: shown.output) as? [String: Any])
+        #expect(form["body"] as? String == body)
     }
 
     @Test func `refuses an order that there is not`() async throws {

@@ -45,6 +45,8 @@ import Testing
         #expect(line.hasPrefix("\(key)  GET        200  43 B") && line.hasSuffix("•••"), "\(line)")
         #expect(try await cachectl("show", key).text.contains("url         •••\n"))
         #expect(try await cachectl("stats").text.contains("entries  1\nsealed   1\n"))
+        let form = try #require(try await cachectl.object("show", key))
+        #expect((form["entry"] as? [String: Any])?["url"] as? String == "•••" && form.count == 1, "\(form)")
         let body = try await cachectl("show", key, "--body")
         #expect(body.status == 5 && body.output.isEmpty)
         #expect(try await cachectl("purge", key).text == "erased 1 entry\n")

@@ -3,8 +3,14 @@ extension String {
     /// than 1,000 characters.
     package var printable: String {
         let isLong = unicodeScalars.count > 1000
-        let replaced = unicodeScalars.prefix(1000).map { Self.controls.contains($0) ? "\u{FFFD}" : $0 }
-        return String(String.UnicodeScalarView(replaced)) + (isLong ? "…" : "")
+        return String(unicodeScalars.prefix(1000)).withoutControls + (isLong ? "…" : "")
+    }
+
+    /// The same, as long as it is.
+    package var withoutControls: String {
+        guard !isPrintable else { return self }
+        let replaced = unicodeScalars.map { Self.controls.contains($0) ? "\u{FFFD}" : $0 }
+        return String(String.UnicodeScalarView(replaced))
     }
 
     /// Whether no control character is in it.

@@ -43,7 +43,7 @@ struct List: ParsableCommand {
     var after: CacheCursor?
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is not negative") }
+        guard limit > 0 else { throw ValidationError("--limit is from 1 on") }
         guard after?.order ?? by == by else {
             throw ValidationError("the cursor is of a list by \(after?.order.rawValue ?? ""): say --by, or begin anew")
         }
@@ -85,7 +85,7 @@ struct List: ParsableCommand {
             alignments: [.left, .left, .right, .right, .right, .right, .left]
         )
         table.rows = rows.map(\.cells)
-        for line in table.lines(width: Output.width) { Output.line(line.printable) }
+        Output.table(table)
     }
 }
 

@@ -19,7 +19,7 @@ struct Show: ParsableCommand {
         let cache = try store.openCache()
         let listing = try KeyArgument(key).find(in: cache)
         if listing.isLocked {
-            if !body { showClear(EntryRow(listing, now: Date().milliseconds)) }
+            if !body { showLocked(EntryRow(listing, now: Date().milliseconds)) }
             let complaint = try store.sealing.complaintOfEntries(in: cache)
             throw Failure.report(Failure.sealed, complaint ?? "the entry cannot be opened")
         }
@@ -55,17 +55,20 @@ struct Show: ParsableCommand {
         }
         showClear(row)
         Output.line("body        \(row.cells[3]) (print it with --body)")
-        Output.line("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
-        for header in headers { Output.line("\(header[0]): \(header[1])".printable) }
+        Output.lines("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
+        for header in headers { Output.line("\(header[0]): \(header[1])".withoutControls) }
     }
 }
 
 extension Show {
+    private func showLocked(_ row: EntryRow) {
+        if store.json { Output.json(ShownEntry(entry: row)) } else { showClear(row) }
+    }
+
     /// What a sealed row tells without its key, too.
     private func showClear(_ row: EntryRow) {
-        guard !store.json else { return Output.json(row) }
         Output.line("key         \(row.key)")
-        Output.line("url         \(row.url)".printable)
+        Output.line("url         \(row.url)".withoutControls)
         let pinned = row.pinned ? ", pinned" : ""
         Output.line("stored      \(row.storedAt), age \(row.cells[4]), fresh \(row.cells[5])\(pinned)")
     }
@@ -74,8 +77,9 @@ extension Show {
 /// The form of `show --json`.
 private struct ShownEntry: Encodable {
     var entry: EntryRow
-    var canonicalForm: String
-    var headers: [[String]]
+    /// Absent where the entry is locked, as all that follows.
+    var canonicalForm: String?
+    var headers: [[String]]?
     /// The body as text, or in base64 where it is not UTF-8.
     var body: String?
     var base64: String?

@@ -94,6 +94,8 @@ struct SimulationText {
         return switch (recommendation.capacity, simulation.present) {
         case let (pays, present) where pays > present:
             "\(size) would pay: it would have kept \(bytes) \(time) from the network."
+        case let (pays, present) where pays < present && recommendation.bytesSaved > 0:
+            "\(size) would do: it would even have kept \(bytes) \(time) from the network."
         case let (pays, present) where pays < present:
             "\(size) would do: it would have taken \(bytes) more \(time) from the network."
         default: "\(size), the present size, pays."

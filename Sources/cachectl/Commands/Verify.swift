@@ -91,7 +91,7 @@ struct Verify: ParsableCommand {
             alignments: Array(repeating: .left, count: repair ? 5 : 4)
         )
         table.rows = rows.map(\.cells)
-        for line in table.lines(width: Output.width) { Output.line(line.printable) }
+        Output.table(table)
     }
 
     private static func summary(_ inspection: CacheInspection) -> String {

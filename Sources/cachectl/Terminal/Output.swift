@@ -38,12 +38,28 @@ enum Output {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
         // Every form is made of text, finite numbers and lists of them: there is no other failure than the output's.
-        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return (try? encoder.encode(value)).map { escaped(String(decoding: $0, as: UTF8.self)) } ?? ""
+    }
+
+    /// JSON has to escape C0 alone; a terminal obeys DEL and C1, too, which stand in strings only.
+    private static func escaped(_ json: String) -> String {
+        let controls: ClosedRange<UInt32> = 0x7F...0x9F
+        guard json.unicodeScalars.contains(where: { controls.contains($0.value) }) else { return json }
+        return json.unicodeScalars.reduce(into: "") { text, scalar in
+            text += controls.contains(scalar.value) ? "\\u00" + String(scalar.value, radix: 16) : String(scalar)
+        }
     }
 
     /// Rows under their titles, no wider than the terminal.
     static func table(_ table: Table) {
-        for row in table.lines(width: width) { line(row.printable) }
+        for row in table.lines(width: width) { line(row.withoutControls) }
+    }
+
+    /// Lines of which a part may be anybody's, each as long as it is.
+    static func lines(_ text: String) {
+        for part in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            line(String(part).withoutControls)
+        }
     }
 
     /// Columns of the terminal, or `nil` when the output goes elsewhere.

@@ -325,6 +325,8 @@ import Testing
     @Test(
         arguments: [
             (["list", "--state", "lost"], "needsReview"), (["list", "--limit", "-1"], "--limit"),
+            (["list", "--limit", "0"], "--limit"), (["keys", "--limit", "0"], "--limit"),
+            (["replay", "--dry-run", "--limit", "0"], "--limit"),
             (["list", "--key", ""], "an empty name"), (["show"], "<ID>"), (["show", "x"], "x"),
             (["add", "https://h/", "--strict"], "--key"),
             (["add", "https://h/", "--priority", "1000001"], "--priority"),

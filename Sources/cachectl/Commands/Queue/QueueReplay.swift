@@ -41,7 +41,7 @@ struct QueueReplay: AsyncParsableCommand {
     private var place: PlaceOptions { store.place }
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is not negative") }
+        guard limit > 0 else { throw ValidationError("--limit is from 1 on") }
         guard width > 0 else { throw ValidationError("--width is from 1 on") }
         guard [once, watch, dryRun].count(where: \.self) < 2 else {
             throw ValidationError("give one of --once, --watch and --dry-run")

@@ -22,7 +22,7 @@ struct QueueKeys: ParsableCommand {
     var blocked = false
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is not negative") }
+        guard limit > 0 else { throw ValidationError("--limit is from 1 on") }
     }
 
     func run() throws {

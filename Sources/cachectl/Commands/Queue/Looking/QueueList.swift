@@ -24,7 +24,7 @@ struct QueueList: ParsableCommand {
     var after: Int64 = 0
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is not negative") }
+        guard limit > 0 else { throw ValidationError("--limit is from 1 on") }
     }
 
     func run() throws {

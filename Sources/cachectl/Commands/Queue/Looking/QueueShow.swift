@@ -74,7 +74,7 @@ struct QueueShow: ParsableCommand {
 
     private func show(_ text: JobText) {
         guard !place.json else { return Output.json(text.form) }
-        for line in text.lines { Output.line(line.printable) }
+        for line in text.lines { Output.line(line.withoutControls) }
         if !text.failures.isEmpty {
             Output.line("\nATTEMPTS")
             Output.table(text.attempts)
