@@ -83,7 +83,8 @@ CREATE TABLE body (
     bytes         BLOB    NOT NULL
 ) STRICT;
 
--- The app's own names for entries, to invalidate them by; of a sealed entry keyed digests.
+-- The app's own names for entries, to invalidate them by; of a sealed entry keyed digests. Where the key leaves out
+-- something of the URL, also the URL without its query behind a byte of 1: what changes a URL makes stale what has either.
 CREATE TABLE tag (
     entry         INTEGER NOT NULL,
     name          TEXT    NOT NULL,
@@ -98,8 +99,8 @@ CREATE TRIGGER entry_takes_its_body AFTER DELETE ON entry BEGIN
     DELETE FROM tag WHERE entry = old.id;
 END;
 
--- The newest changes of what other processes may have in memory: of a key, of a URL, or, where both are NULL, of
--- everything.
+-- The newest changes of what other processes may have in memory: of a key, of a URL, whatever its query, or, where both
+-- are NULL, of everything.
 CREATE TABLE change (
     id            INTEGER PRIMARY KEY,
     key_prefix    INTEGER,

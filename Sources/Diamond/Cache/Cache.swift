@@ -85,8 +85,8 @@ public final class Cache: Sendable {
 
     /// What is stored under a key, fresh or not; `nil` where there is nothing, or nothing sound.
     ///
-    /// - Parameter url: ``CacheEntry/url`` of what is asked for: an invalidation by another URL leaves it in memory, and as it
-    ///   is. `nil` where what is stored may have another.
+    /// - Parameter url: ``CacheEntry/url`` of what is asked for: an invalidation by another URL leaves it as it is. `nil` where
+    ///   what is stored may have another.
     package func find(_ key: RequestKey, request: [UInt8], url: String? = nil) -> StoredResponse? {
         heedNeighbors()
         switch memory.find(key, request: request) {

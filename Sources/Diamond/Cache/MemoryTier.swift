@@ -7,7 +7,8 @@ import Foundation
 final class MemoryTier: Sendable {
     private struct Slot {
         var request: [UInt8]
-        /// ``CacheEntry/url``; `nil` where that is not known.
+        /// ``CacheEntry/url`` without its query, because what a change of another query means, the disk knows; `nil` where
+        /// that is not known.
         var url: String?
         /// The number of the URL, once somebody has asked for it: it takes a hash.
         var number: Int64?
@@ -97,7 +98,7 @@ final class MemoryTier: Sendable {
             guard let (slot, _) = part.slots.use(key.prefix) else { return true }
             guard slot.request == request, slot.stored.isUnchanged(since: old) else { return false }
             part.changes += 1
-            Self.keep(stored.whole(by: slot.stored), key, request, slot.url == url ? url : nil, in: &part)
+            Self.keep(stored.whole(by: slot.stored), key, request, slot.url == url?.withoutQuery ? url : nil, in: &part)
             return true
         }
     }
@@ -123,6 +124,7 @@ final class MemoryTier: Sendable {
         _ url: String?,
         in part: inout Contents
     ) {
+        let url = url?.withoutQuery
         // With what the slot itself takes.
         let cost = stored.body.count + stored.headerBlock.count * 3 + request.count + (url?.utf8.count ?? 0) + 512
         part.slots.insert(Slot(request: request, url: url, stored: stored), under: key.prefix, cost: cost)
@@ -151,8 +153,9 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Removes what is of some URLs, and what nobody knows the URL of.
+    /// Removes what is of some URLs, whatever their queries, and what nobody knows the URL of.
     func remove(urls: Set<String>) {
+        let urls = Set(urls.map(\.withoutQuery))
         for part in parts {
             part.withLock { part in
                 part.changes += 1

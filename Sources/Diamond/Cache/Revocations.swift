@@ -47,8 +47,14 @@ struct CacheSubject: Sendable {
     let key: RequestKey
     /// ``CacheEntry/url``.
     let url: String
+    /// ``CacheEntry/isFoundByOthers``.
+    let isFoundByOthers: Bool
     let tags: Set<String>
     let identity: String?
+
+    fileprivate func isChanged(by other: String) -> Bool {
+        other == url || isFoundByOthers && other.withoutQuery == url.withoutQuery
+    }
 }
 
 extension CacheSelection {
@@ -60,7 +66,7 @@ extension CacheSelection {
         case .keys(let keys, _): keys.contains(subject.key)
         case .tag(let tag): subject.tags.contains(tag)
         case .identity(let identity): identity == subject.identity
-        case .url(let url): url == subject.url
+        case .url(let url): subject.isChanged(by: url)
         case .urlPrefix(let prefix): subject.url.hasPrefix(prefix)
         case .host(let host): URLHost.of(subject.url).map { $0 == host } ?? false
         case .storedBefore, .expired: false

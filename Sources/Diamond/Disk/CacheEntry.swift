@@ -7,6 +7,8 @@ package struct CacheEntry: Sendable {
     package var request: [UInt8]
     /// In normal form, secrets masked, without parameters that the engine ignores.
     package var url: String
+    /// Whether its key leaves out something of the URL: what changes another URL of the same path changes it, too.
+    package var isFoundByOthers: Bool
     package var method: String
     /// On whose behalf it was asked for; `nil` where nobody's in particular.
     package var identity: String?
@@ -18,6 +20,7 @@ package struct CacheEntry: Sendable {
         key: RequestKey,
         request: [UInt8],
         url: String,
+        isFoundByOthers: Bool = false,
         method: String,
         identity: String? = nil,
         stored: StoredResponse,
@@ -26,6 +29,7 @@ package struct CacheEntry: Sendable {
         self.key = key
         self.request = request
         self.url = url
+        self.isFoundByOthers = isFoundByOthers
         self.method = method
         self.identity = identity
         self.stored = stored

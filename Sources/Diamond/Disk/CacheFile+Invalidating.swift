@@ -25,17 +25,17 @@ extension CacheFile {
         return count
     }
 
-    /// Marks stale all that is stored of some URLs.
+    /// Marks stale all that is stored of some URLs, and what others of the same path find, too.
     func mark(urls: [String]) throws(CacheError) {
         var parts: [CacheSelection] = []
-        for url in urls { parts += try self.parts(of: .url(url)) }
+        for url in urls { parts += try self.parts(changedBy: url) }
         try mark(parts, CacheNames(urls: Set(urls.map(number))))
     }
 
     /// Those of some URLs of which something is stored that is not marked stale.
     func valid(urls: [String]) throws(CacheError) -> Set<String> {
         var parts: [(url: String, selection: CacheSelection)] = []
-        for url in urls { parts += try self.parts(of: .url(url)).map { (url, $0) } }
+        for url in urls { parts += try self.parts(changedBy: url).map { (url, $0) } }
         return try read { (connection) throws(SQLiteError) in
             var valid: Set<String> = []
             for (url, part) in parts where try CacheTable.count(part, onlyValid: true, on: connection) > 0 {
@@ -43,5 +43,9 @@ extension CacheFile {
             }
             return valid
         }
+    }
+
+    private func parts(changedBy url: String) throws(CacheError) -> [CacheSelection] {
+        try parts(of: .url(url)) + parts(of: .tag(CacheEntry.name(ofAllLike: url)))
     }
 }

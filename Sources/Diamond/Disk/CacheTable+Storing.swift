@@ -20,7 +20,7 @@ extension CacheTable {
             try deleteTags(of: id, on: connection)
         }
         try insertBody(row, of: id, on: connection)
-        for tag in row.entry.tags { try insertTag(tag, of: id, on: connection) }
+        for tag in row.entry.names { try insertTag(tag, of: id, on: connection) }
         return id
     }
 

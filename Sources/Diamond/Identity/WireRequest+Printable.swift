@@ -11,6 +11,19 @@ extension WireRequest {
     /// The same of another URL, which an answer to this one names.
     func entryURL(of url: RequestURL, _ rules: KeyRules) -> String { entryURL(url, url.queryItems(), rules) }
 
+    /// Whether the key leaves out something of that: then what is stored may be found by other URLs of the same path.
+    ///
+    /// - Parameter rules: the engine's.
+    func isFoundByOthers(_ rules: KeyRules) -> Bool {
+        guard !self.rules.isEmpty || identity != nil && !rules.own.secrets.isEmpty else { return false }
+        let all = rules.adding(self)
+        return items.items.contains { item in
+            if rules.isIgnored(parameter: item.name.span) { return false }
+            let isReplaced = identity != nil && item.hasValue && all.isReplaced(parameter: item.name.span)
+            return isReplaced || all.isIgnored(parameter: item.name.span)
+        }
+    }
+
     private func entryURL(_ url: RequestURL, _ items: QueryItems, _ rules: KeyRules) -> String {
         rules.adding(self).printable(url, items) { rules.isIgnored(parameter: $0) }
     }

@@ -3,8 +3,8 @@
 public struct IdentityRules: Hashable, Sendable {
     /// Parameters that leave the identity, such as `_`, `utm_*` or a timestamp, in query, form, or at the top of a JSON
     /// body. They are sent all the same. Those of an engine are no part of the URL that an entry is listed, selected and,
-    /// by an unsafe method, invalidated by; those of a request are. Whole names as they are before encoding, case counts;
-    /// `*` stands for any characters.
+    /// by an unsafe method, invalidated by; those of a request are, and an unsafe method invalidates what was stored without
+    /// them whatever its query. Whole names as they are before encoding, case counts; `*` stands for any characters.
     public var ignoring: [String]
     /// Headers that do not select among answers, beside those the canonical form lists. A response that varies by one
     /// of them is not stored. Case does not count.

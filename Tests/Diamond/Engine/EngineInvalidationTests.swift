@@ -218,6 +218,80 @@ import Testing
         #expect(try await engine.send(stored).source == .network)
     }
 
+    /// What is stored under one key, the last by a reload, what is changed, and what is asked for then.
+    private static let others: [(identity: String?, stored: [String], changed: String, asked: String)] = [
+        (nil, ["/x?t=5"], "/x", "/x"), (nil, ["/x?t=5"], "/x", "/x?t=5"),
+        (nil, ["/x?t=5", "/x?t=6"], "/x?t=5", "/x?t=5"),
+        ("anna", ["/x?token=5"], "/x", "/x"), ("anna", ["/x?token=5"], "/x", "/x?token=6"),
+    ]
+
+    /// Ignores `t` where it has it; for `token` an identity stands.
+    private func other(_ path: String, identity: String? = nil) -> Request {
+        var request = Request("http://h\(path)")
+        if path.contains("t=") { request.rules.ignoring = ["t"] }
+        if identity != nil { request.rules.secrets = ["token"] }
+        request.identity = identity
+        return request
+    }
+
+    @Test(arguments: others, [false, true])
+    func `what another URL has brought is asked for again by the one that was changed`(
+        urls: (identity: String?, stored: [String], changed: String, asked: String),
+        isWritten: Bool
+    ) async throws {
+        let engine = engine()
+        for url in urls.stored {
+            var request = other(url, identity: urls.identity)
+            request.cache = .reload
+            _ = try await engine.send(request)
+        }
+        let asked = other(urls.asked, identity: urls.identity)
+        #expect(try await engine.send(asked).source == .cache)
+        if isWritten { await engine.cache?.flush() }
+        _ = try await engine.send(Request("http://h\(urls.changed)", method: .put))
+        if isWritten {
+            await engine.cache?.flush()
+            engine.cache?.memory.removeAll()
+        }
+        #expect(try await engine.send(asked).source == .network)
+    }
+
+    @Test(arguments: [nil, AESGCMSeal.first])
+    func `what a URL has read from disk leaves every memory with what differs in its query`(
+        seal: AESGCMSeal?
+    ) async throws {
+        let uptime = Guarded<UInt64>(0)
+        let caches = try [temporary.store, temporary.store].map {
+            try Cache($0, seal: seal, memoryCapacity: 1 << 20, uptime: { uptime.withLock { $0 } })
+        }
+        let entry = try CacheEntry.stub("http://h/x?t=5")
+        caches[0].store(entry)
+        await caches[0].flush()
+        caches[0].memory.removeAll()
+        for cache in caches { #expect(cache.find(entry.key, request: entry.request, url: "http://h/x") != nil) }
+        #expect(try await caches[0].evict(to: 0).count == 1)
+        caches[0].markStale(urls: [entry.url])
+        await caches[0].flush()
+        uptime.withLock { $0 += Neighbors.interval }
+        for cache in caches { #expect(cache.find(entry.key, request: entry.request) == nil) }
+    }
+
+    @Test func `what another URL brings is asked for again, also where it was on its way`() async throws {
+        let gate = Gate()
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .get else { return .stub() }
+            await gate.wait()
+            return .stub(headers: [.cacheControl: "max-age=60"])
+        }
+        let engine = temporary.engine(transport)
+        let connection = engine.enqueue(other("/x?t=5"))
+        await untilTrue { transport.requests.count == 1 }
+        _ = try await engine.send(Request("http://h/x", method: .put))
+        gate.open()
+        _ = try await connection.response
+        #expect(try await engine.send(other("/x?t=5")).source == .network)
+    }
+
     @Test(arguments: ["cities", "towns", nil])
     func `with a key of the app's own, what a GET with that key finds is asked for again`(key: String?) async throws {
         let engine = engine()

@@ -33,8 +33,8 @@ extension CacheFile {
     }
 
     func tags(of entry: CacheEntry) -> Set<String> {
-        guard let sealing else { return entry.tags }
-        return Set(entry.tags.map(sealing.tag))
+        guard let sealing else { return entry.names }
+        return Set(entry.names.map(sealing.tag))
     }
 
     /// Whether what was written under this name goes on under the same.

@@ -65,8 +65,11 @@ extension CacheFile {
     }
 
     /// What stands for a URL in memories and in the file's changes: the same in every process with the store's secret. Who
-    /// has a sealed file alone cannot try out whose it is.
-    func number(of url: String) -> Int64 { CacheTable.number(of: sealing.map { $0.url(url) } ?? url) }
+    /// has a sealed file alone cannot try out whose it is. Those that differ in their queries alone have one, as in memory.
+    func number(of url: String) -> Int64 {
+        let url = url.withoutQuery
+        return CacheTable.number(of: sealing.map { $0.url(url) } ?? url)
+    }
 
     func sealed<Value>(_ body: () throws -> Value) throws(SQLiteError) -> Value {
         do { return try body() } catch { throw SQLiteError(cannotSeal: error, path: store.cachePath) }

@@ -49,7 +49,8 @@ struct Sealing: Sendable {
         sealed.request = try request(of: entry)
         sealed.url = url(entry.url)
         sealed.identity = entry.identity.map(identity)
-        sealed.tags = Set(entry.tags.map(tag))
+        sealed.tags = Set(entry.names.map(tag))
+        sealed.isFoundByOthers = false
         sealed.stored.body = Data()
         var row = CacheRow(sealed, seal: seal.keyID, chunks: chunks)
         row.entry.stored.headerBlock = try headers(

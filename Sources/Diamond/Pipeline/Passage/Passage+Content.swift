@@ -37,7 +37,7 @@ extension Passage {
             identity = .some(
                 Identity(
                     key: form.key, canonicalForm: form.bytes, entryURL: wire.entryURL(rules),
-                    hasOneURL: Self.hasOneURL(wire, rules)))
+                    hasOneURL: Self.hasOneURL(wire, rules), isFoundByOthers: wire.isFoundByOthers(rules)))
         }
 
         /// Whether the answer may be another's, too.

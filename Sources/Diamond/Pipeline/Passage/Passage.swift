@@ -10,6 +10,8 @@ struct Passage: Sendable {
         var entryURL: String
         /// Whether all that has the key has that URL.
         var hasOneURL: Bool
+        /// ``CacheEntry/isFoundByOthers``.
+        var isFoundByOthers: Bool
 
         /// ``CacheEntry/url`` of whatever is stored for it; `nil` where that is not known.
         var knownURL: String? { hasOneURL ? entryURL : nil }
@@ -119,7 +121,10 @@ struct Passage: Sendable {
 
     /// `nil` where nothing is stored or shared for it.
     var subject: CacheSubject? {
-        identity.map { CacheSubject(key: $0.key, url: $0.entryURL, tags: tags, identity: wire.identity) }
+        identity.map {
+            CacheSubject(
+                key: $0.key, url: $0.entryURL, isFoundByOthers: $0.isFoundByOthers, tags: tags, identity: wire.identity)
+        }
     }
 
     func entry(_ stored: StoredResponse) -> CacheEntry? {
@@ -128,6 +133,7 @@ struct Passage: Sendable {
             key: identity.key,
             request: identity.canonicalForm,
             url: identity.entryURL,
+            isFoundByOthers: identity.isFoundByOthers,
             method: wire.method == .head ? "GET" : wire.method.rawValue,
             identity: wire.identity,
             stored: stored,
