@@ -186,6 +186,30 @@ import Testing
         #expect(changes.dueInvalidations == [entry.url])
     }
 
+    @Test func `are marked stale once more where that is said while they are marked, or given up`() {
+        var changes = PendingChanges()
+        for url in ["a", "b"] { _ = changes.invalidate(url) }
+        #expect(changes.beginDueInvalidations() == ["a", "b"])
+        for _ in 0..<3 { _ = changes.invalidate("a") }
+        changes.finishInvalidations(2)
+        #expect(changes.hasNewInvalidations && changes.dueInvalidations == ["a"])
+        #expect(changes.beginUntriedInvalidations() == ["a"])
+        for _ in 0..<3 { _ = changes.invalidate("a") }
+        changes.failInvalidations(1, keeping: [])
+        #expect(changes.hasNewInvalidations && changes.dueInvalidations == ["a"])
+    }
+
+    @Test func `that were said to be stale while they were marked are tried again each once`() {
+        var changes = PendingChanges()
+        _ = changes.invalidate("a")
+        for _ in 0..<3 {
+            _ = changes.beginDueInvalidations()
+            _ = changes.invalidate("a")
+            changes.failInvalidations(changes.beginUntriedInvalidations().count, keeping: ["a"])
+            #expect(changes.dueInvalidations == ["a"])
+        }
+    }
+
     @Test func `are marked stale in as many groups as one transaction takes`() throws {
         var (changes, key) = (PendingChanges(), try CacheEntry.stub("a").key)
         let urls = (0..<150).map { "\($0)" }

@@ -71,7 +71,7 @@ extension CacheWriter {
     ///
     /// - Returns: whether there were any.
     private func markNext() throws(CacheError) -> Bool {
-        let urls = state.withLock { $0.dueInvalidations }
+        let urls = state.withLock { $0.beginDueInvalidations() }
         guard !urls.isEmpty else { return false }
         try file.mark(urls: urls)
         state.withLock { $0.finishInvalidations(urls.count) }
@@ -81,7 +81,7 @@ extension CacheWriter {
     /// What could not be marked is tried again with what comes next, as far as the disk has something of it: many unsafe
     /// requests on a full disk must not make an end of what is stored of others.
     private func failInvalidations() {
-        let urls = state.withLock { $0.untriedInvalidations }
+        let urls = state.withLock { $0.beginUntriedInvalidations() }
         let stored = stored(urls)
         state.withLock { $0.failInvalidations(urls.count, keeping: stored) }
     }

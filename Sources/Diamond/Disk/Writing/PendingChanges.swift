@@ -164,6 +164,18 @@ extension PendingChanges {
     /// Whether some of them were not tried yet.
     var hasNewInvalidations: Bool { invalidations.haveNew(behind: written) }
 
+    /// Takes up those that can be marked next.
+    mutating func beginDueInvalidations() -> [String] {
+        invalidations.begin(dueInvalidations)
+        return dueInvalidations
+    }
+
+    /// Takes up those that were not tried yet, to give them up.
+    mutating func beginUntriedInvalidations() -> [String] {
+        invalidations.begin(untriedInvalidations)
+        return untriedInvalidations
+    }
+
     /// The entries of the first of them are marked.
     mutating func finishInvalidations(_ count: Int) { invalidations.finish(count) }
 

@@ -7,7 +7,7 @@ struct PendingInvalidations {
         let number: Int
     }
 
-    /// In the order in which they came; no URL twice behind the same change.
+    /// In the order in which they came; no URL twice behind the same change, but for those under way.
     // Slices, because what is taken off their front moves nothing.
     private var waiting: ArraySlice<Invalidation> = []
     /// The numbers of those of a URL, in the same order.
@@ -16,11 +16,14 @@ struct PendingInvalidations {
     private var tried = 0
     /// Whether one of them came once more since.
     private var isRepeated = false
+    /// What is being marked, or looked for: what came by now may have been passed over.
+    private var underWay: Set<String> = []
 
     var isEmpty: Bool { waiting.isEmpty }
 
     mutating func add(_ url: String, behind number: Int) {
-        guard numbers[url]?.last != number else { return isRepeated = true }
+        let isKnown = numbers[url]?.last == number
+        guard !isKnown || underWay.remove(url) != nil else { return isRepeated = true }
         waiting.append(Invalidation(url: url, number: number))
         numbers[url, default: []].append(number)
     }
@@ -71,8 +74,12 @@ struct PendingInvalidations {
         isRepeated || (waiting.dropFirst(tried).first.map { $0.number <= written } ?? false)
     }
 
+    /// Some of the first are taken up, until they are on disk or have failed.
+    mutating func begin(_ urls: [String]) { underWay = Set(urls) }
+
     /// The first are on disk.
     mutating func finish(_ count: Int) {
+        underWay = []
         for url in waiting.prefix(count).map(\.url) {
             _ = numbers[url]?.popFirst()
             if numbers[url]?.isEmpty == true { numbers[url] = nil }
@@ -88,11 +95,12 @@ struct PendingInvalidations {
     /// - Parameter kept: URLs that are tried again, each once; the others are forgotten.
     /// - Returns: how many wait to be tried again.
     mutating func fail(_ count: Int, keeping kept: Set<String>) -> Int {
-        isRepeated = false
+        (isRepeated, underWay) = (false, [])
         guard count > 0 else { return tried }
-        let end = waiting.startIndex + tried + count
-        let again = waiting[(end - count)..<end].filter { kept.contains($0.url) && numbers[$0.url]?.first == $0.number }
-        waiting.replaceSubrange((end - count)..<end, with: again)
+        let failed = waiting.dropFirst(tried).prefix(count)
+        var known = Set(waiting.prefix(tried).map(\.url))
+        let again = failed.filter { kept.contains($0.url) && known.insert($0.url).inserted }
+        waiting.replaceSubrange(failed.indices, with: again)
         tried += again.count
         countAnew()
         return tried
