@@ -266,6 +266,26 @@ import Testing
             })
     }
 
+    @Test func `tells others later what it could not write that it has erased, also where the file has nothing of it`()
+        async throws
+    {
+        let temporary = TemporaryStore()
+        let disk = FaultDisk(directory: temporary.directory)
+        let cache = try open(temporary, disk)
+        let entry = try FaultEntries.entry(1, size: 10)
+        disk.fail(.full, atCall: 1, lasting: true)
+        cache.forget(entry.key)
+        await cache.flush()
+        #expect(disk.failures > 0)
+        disk.heal()
+        let last = try cache.file.read(CacheTable.newestChange)
+        await cache.flush()
+        let names = try cache.file.read { (connection) throws(SQLiteError) in
+            try CacheTable.changes(after: last, on: connection).names
+        }
+        #expect(names.map { $0.keys.contains(entry.key.prefix) } ?? true)
+    }
+
     @Test func `tries once by itself to mark stale what it cannot, also where the file cannot be opened`() async throws
     {
         let temporary = TemporaryStore()

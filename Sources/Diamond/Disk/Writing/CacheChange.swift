@@ -45,4 +45,7 @@ struct CacheChange: Sendable {
     }
 
     var isErasure: Bool { if case .delete = action { true } else { false } }
+
+    /// Whether other processes are to drop it, too.
+    var isForAll: Bool { if case .delete(everywhere: true) = action { true } else { false } }
 }

@@ -22,7 +22,11 @@ extension CacheWriter {
     func giveUp(_ group: [CacheChange], _ error: CacheError) -> CachePages? {
         activity.report(.cacheFailed(reason: error.message))
         let outdated = outdated(group.map(\.key))
-        state.withLock { $0.fail(outdated) }
+        state.withLock { state in
+            state.fail(outdated)
+            // Of what is erased once more, they hear with that.
+            if group.contains(where: { $0.isForAll && !outdated.contains($0.key) }) { state.tellLater() }
+        }
         return nil
     }
 

@@ -24,8 +24,8 @@ struct PendingChanges {
     var counts: [CacheCounts] = []
     /// What is stale, and not marked so on disk yet.
     private(set) var invalidations = PendingInvalidations()
-    /// Whether other processes have yet to hear that something was made stale of which the disk has nothing: it may lie in
-    /// their memories.
+    /// Whether other processes have yet to hear that something was made stale or erased of which the disk has nothing: it may
+    /// lie in their memories.
     private(set) var hasToTell = false
     private var failures = Failures()
 }
@@ -190,6 +190,9 @@ extension PendingChanges {
         failures = Failures(areTooMany: true)
         invalidations.finish(failed)
     }
+
+    /// Something was erased for every process, and that could not be written.
+    mutating func tellLater() { hasToTell = true }
 
     /// Other processes have heard that anything may have changed.
     mutating func finishTelling() { hasToTell = false }
