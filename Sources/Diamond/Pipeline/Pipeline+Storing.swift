@@ -109,8 +109,8 @@ extension Pipeline {
 
     private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {
         let (passage, decision) = (question.passage, decision(on: arrival, question.passage))
-        guard !arrival.isPersonal, !isErased(passage, since: asked), !isOvertaken(passage, since: asked),
-            !isOlder(decision, question)
+        guard !arrival.isPersonal, !isErased(passage, since: asked),
+            !isOvertaken(passage, question.stored?.response, since: asked), !isOlder(decision, question)
         else {
             await keeper?.discard()
             return
@@ -151,9 +151,14 @@ extension Pipeline {
     }
 
     /// Whether what is stored was asked for after the change that has made this one stale.
-    private func isOvertaken(_ passage: Passage, since asked: Int) -> Bool {
-        guard isRevoked(passage, since: asked) else { return false }
-        return passage.identity.flatMap { cache?.find($0) }?.flags.contains(.invalidated) == false
+    ///
+    /// - Parameter old: what was stored when this one was asked for. It may have stayed as it is: of many changes nobody knows
+    ///   any more what each has meant.
+    private func isOvertaken(_ passage: Passage, _ old: StoredResponse?, since asked: Int) -> Bool {
+        guard isRevoked(passage, since: asked), let found = passage.identity.flatMap({ cache?.find($0) }),
+            !found.flags.contains(.invalidated)
+        else { return false }
+        return old.map { !found.isUnchanged(since: $0) } ?? true
     }
 
     /// As stale where it was invalidated while it was on its way.
@@ -201,7 +206,7 @@ extension Pipeline {
         }
         guard let confirmed = decision.stored, let new = passage.entry(confirmed) else { return (stored, true) }
         let entry = marked(new, passage, since: asked)
-        if !isOvertaken(passage, since: asked) {
+        if !isOvertaken(passage, stored, since: asked) {
             cache?.confirm(entry, replacing: stored)
             checkAgain(entry, passage, since: asked)
         }

@@ -273,6 +273,31 @@ import Testing
         #expect(try engine.cache?.count(.all) == (isErased ? 0 : 1))
     }
 
+    @Test func `takes the place of what is stored where much else was made stale`() async throws {
+        let (answers, isAsked, gate) = (Guarded(0), Gate(), Gate())
+        let transport = StubTransport { request throws(TransportError) in
+            let number = answers.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            if number == 1 {
+                isAsked.open()
+                await gate.wait()
+            }
+            return .stub(headers: [.cacheControl: "max-age=3600"], body: "\(number)")
+        }
+        let engine = temporary.engine(transport)
+        _ = try await engine.send(Self.request)
+        var again = Self.request
+        again.cache = .reload
+        let reload = engine.enqueue(again)
+        await isAsked.wait()
+        for number in 0..<1100 { engine.cache?.markStale(urls: ["http://h/other/\(number)"]) }
+        gate.open()
+        #expect(try await reload.response.text == "1")
+        #expect(try await engine.send(Self.request).text != "0")
+    }
+
     @Test func `and confirms what is stored confirms nothing`() async throws {
         let (isAsked, gate) = (Gate(), Gate())
         let transport = StubTransport { request throws(TransportError) in
