@@ -141,6 +141,7 @@ extension Cache {
             let picked = page.filter(predicate)
             whole += picked.lazy.filter { !$0.isPartial }.map(\.key)
             partial += picked.lazy.filter(\.isPartial).map(\.key)
+            guard last.id < .max else { break }
             next = last.id + 1
         }
         return CacheSelection.groups(of: whole, isPartial: false) + CacheSelection.groups(of: partial, isPartial: true)

@@ -44,7 +44,7 @@ extension CacheTable {
                 return (nil, newest)
             }
         }
-        return (count < newest - number ? nil : names, newest)
+        return (number + count < newest ? nil : names, newest)
     }
 
     /// What stands for a text in few bytes: the same in every process.

@@ -119,7 +119,7 @@ extension CacheTable {
     static func deleteBody(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement("DELETE FROM body WHERE id BETWEEN ? AND ?")
         try statement.bind(id << chunkBits, at: 1)
-        try statement.bind((id + 1) << chunkBits - 1, at: 2)
+        try statement.bind(id << chunkBits | (1 << chunkBits - 1), at: 2)
         try statement.run()
     }
 

@@ -200,6 +200,21 @@ import Testing
         #expect(try await cache.evict(to: 0).count == 2)
     }
 
+    @Test(arguments: [nil, AESGCMSeal.first])
+    func `does with the largest number that a row can have what it does with others`(seal: AESGCMSeal?) async throws {
+        let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
+        let entry = try CacheEntry.stub("a")
+        cache.store(entry)
+        await cache.flush()
+        try temporary.execute("UPDATE entry SET id = \(Int64.max)")
+        #expect(try cache.list(by: .url, limit: 9).count == 1)
+        #expect(try await cache.invalidate(where: { _ in true }) == 1)
+        cache.store(entry)
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
+        #expect(try await cache.evict(to: 0).count == 1)
+    }
+
     @Test func `stays within its bound, and spares what is used and what is pinned`() async throws {
         let capacity: Int64 = 40 << 20
         let cache = try open(capacity)

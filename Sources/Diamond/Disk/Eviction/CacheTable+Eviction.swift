@@ -75,8 +75,8 @@ extension CacheTable {
         try unvisit(rows.filter(\.isVisited).map(\.id), on: connection)
         let ids = rows.filter { !$0.isVisited }.map(\.id)
         try delete(ids, on: connection)
-        // Behind the last row the hand begins anew.
-        try setHand(rows.last.map { $0.id + 1 } ?? 0, on: connection)
+        // Behind the last row the hand begins anew, and behind the last that there can be, which damage may have made.
+        try setHand(rows.last.map { $0.id < .max ? $0.id + 1 : 0 } ?? 0, on: connection)
         return Eviction(count: ids.count, isExhausted: rows.isEmpty && hand == 0)
     }
 

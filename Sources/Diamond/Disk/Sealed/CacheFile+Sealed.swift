@@ -209,6 +209,7 @@ extension CacheFile {
             }
             guard let last = page.last else { return }
             body(page)
+            guard last.id < .max else { return }
             next = last.id + 1
         }
     }
