@@ -215,6 +215,21 @@ import Testing
         #expect(try await cache.evict(to: 0).count == 1)
     }
 
+    @Test func `keeps for a while what it stores, though what is pinned takes more than its bound`() async throws {
+        let cache = try open(64 << 20)
+        for index in 0..<30 {
+            let pinned = try CacheEntry.stub("\(index)", size: 300_000)
+            cache.store(pinned)
+            #expect(try await cache.setPinned(true, pinned.key))
+        }
+        cache.diskCapacity = 8 << 20
+        await cache.flush()
+        let new = try CacheEntry.stub("new")
+        cache.store(new)
+        await cache.flush()
+        #expect(try cache.findOnDisk(new.key, request: new.request) == new.stored)
+    }
+
     @Test func `stays within its bound, and spares what is used and what is pinned`() async throws {
         let capacity: Int64 = 40 << 20
         let cache = try open(capacity)

@@ -86,8 +86,18 @@ final class Eviction: Sendable {
         }
         guard isUnderWay else { return (0, try giveBack(usage)) }
         let eviction = try evict(usage.used - usage.goal)
-        if eviction.isExhausted { state.withLock { $0.isUnderWay = false } }
+        if eviction.isExhausted { breakOff(at: usage.bound) }
         return (eviction.count, !eviction.isExhausted)
+    }
+
+    /// Nothing is left that may go: where what is pinned takes more than the bound, a look behind each write would take what
+    /// was just stored.
+    private func breakOff(at bound: Int64) {
+        state.withLock { state in
+            state.isUnderWay = false
+            let isSame = Self.bound(of: state.capacity) == bound
+            if isSame { state.allowance = max(state.allowance, bound / Self.allowedPart) }
+        }
     }
 
     private func evict(_ excess: Int64) throws(CacheError) -> CacheTable.Eviction {
