@@ -416,6 +416,31 @@ import Testing
         #expect(rest.map(\.id) == all.dropFirst(5).map(\.id))
     }
 
+    @Test func `lists those whose keys begin with some digits, two at most`() async throws {
+        let cache = try open()
+        let entries = try (0..<40).map { try entry("\($0)") }
+        for entry in entries { cache.store(entry) }
+        await cache.flush()
+        for (entry, count) in entries.flatMap({ entry in [1, 2, 15, 16, 17, 64].map { (entry, $0) } }) {
+            let digits = String(entry.key.description.prefix(count))
+            let meant = entries.map(\.key).filter { $0.description.hasPrefix(digits) }
+            let found = try cache.list(beginning: digits.uppercased()).map(\.key)
+            #expect(found.count == min(2, meant.count) && found.allSatisfy(meant.contains), "\(digits)")
+        }
+        for none in ["x", "+1", "0x", "é"] { #expect(try cache.list(beginning: none).isEmpty) }
+    }
+
+    @Test func `looks for the first digits of a key in one range of an index`() throws {
+        _ = try open()
+        let plan = try temporary.plan(
+            """
+            SELECT key, min(is_partial) FROM entry
+            WHERE key_prefix BETWEEN 0 AND 1 AND substr(lower(hex(key)), 1, 15) = '000000000000000' GROUP BY key LIMIT 2
+            """
+        )
+        #expect(plan.first?.hasPrefix("SEARCH entry USING INDEX entry_by_key (key_prefix>") == true, "\(plan)")
+    }
+
     @Test(arguments: [
         ("(stored_at, id) < (?, ?) ORDER BY stored_at DESC, id DESC", "entry_by_age (stored_at"),
         ("(body_size, id) < (?, ?) ORDER BY body_size DESC, id DESC", "entry_by_size (body_size"),

@@ -73,16 +73,28 @@ extension CacheTable {
         beginning digits: String,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
+        guard let (first, last) = prefixes(beginning: digits) else { return [] }
         let statement = try connection.statement(
             """
             SELECT key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL,
                 min(is_partial)
-            FROM entry WHERE substr(lower(hex(key)), 1, ?) = ? GROUP BY key LIMIT 2
+            FROM entry WHERE key_prefix BETWEEN ? AND ? AND substr(lower(hex(key)), 1, ?) = ? GROUP BY key LIMIT 2
             """
         )
-        try statement.bind(Int64(digits.utf8.count), at: 1)
-        try statement.bind(digits.lowercased(), at: 2)
+        try statement.bind(first, at: 1)
+        try statement.bind(last, at: 2)
+        try statement.bind(Int64(digits.utf8.count), at: 3)
+        try statement.bind(digits.lowercased(), at: 4)
         return try listings(of: statement)
+    }
+
+    /// The least and the greatest prefix of keys that begin with these digits, one at least: that decides the sign.
+    private static func prefixes(beginning digits: String) -> (Int64, Int64)? {
+        let known = digits.prefix(16)
+        let bounds = ["0", "f"].compactMap { digit in
+            UInt64(known + String(repeating: digit, count: 16 - known.count), radix: 16)
+        }
+        return bounds.count == 2 ? (Int64(bitPattern: bounds[0]), Int64(bitPattern: bounds[1])) : nil
     }
 
     private static func listings(of statement: borrowing SQLiteStatement) throws(SQLiteError) -> [CacheListing] {
