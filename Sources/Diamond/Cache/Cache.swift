@@ -4,7 +4,7 @@ import Foundation
 
 /// Stored responses: a memory tier over SQLite, keyed on the normalized request.
 ///
-/// Both tiers are bounded in bytes; what is expired goes first, then what was not used, by SIEVE. A look-up takes a
+/// Both tiers are bounded in bytes, and what was not used goes by SIEVE, on disk what is expired first. A look-up takes a
 /// microsecond in memory or, in the calling thread, some ten on disk; it never waits for a write. What cannot
 /// be read counts as a miss and is reported to the ``Activity``; a look-up throws nothing.
 ///
