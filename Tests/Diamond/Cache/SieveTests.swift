@@ -1,4 +1,6 @@
+import DiamondSQLite
 import DiamondTestSupport
+import DiamondTesting
 import Testing
 
 @testable import Diamond
@@ -64,6 +66,51 @@ import Testing
             }
             #expect(sieve.cost == plain.cost && sieve.count == plain.items.count)
         }
+    }
+
+    /// Entries of one size, and none replaced: on disk that stays in its place and counts as used, in memory it is the newest.
+    @Test func `evicts what the disk does, one after the other`() throws {
+        let temporary = TemporaryStore()
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        let entries = try (0..<140).map { try CacheEntry.stub("\($0)") }
+        var generator = SplitMix(state: Effort.seed)
+        // More than the disk looks at in one slice.
+        var sieve = Sieve<Int64, Bool>(capacity: 100)
+        for _ in 0..<Effort.rounds(1000, soaking: 100_000) {
+            let entry = entries[Int.random(in: 0..<140, using: &generator)]
+            let isKnown = sieve.use(entry.key.prefix) != nil
+            let isFull = sieve.cost == sieve.capacity
+            if !isKnown { sieve.insert(true, under: entry.key.prefix, cost: 1) }
+            let kept = try cache.file.write { (connection) throws(SQLiteError) in
+                if isKnown {
+                    try CacheTable.visit([entry.key.prefix], on: connection)
+                } else {
+                    try Self.store(entry, evictingFirst: isFull, on: connection)
+                }
+                return try Self.prefixes(on: connection)
+            }
+            let left = entries.map(\.key.prefix).filter { sieve.value(under: $0) != nil }
+            #expect(Set(left) == kept, "DIAMOND_SEED=\(Effort.seed)")
+        }
+    }
+
+    private static func store(
+        _ entry: CacheEntry,
+        evictingFirst: Bool,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        var eviction = CacheTable.Eviction()
+        while evictingFirst, eviction.count == 0, !eviction.isExhausted {
+            eviction = try CacheTable.evictUnvisited(excess: 1, on: connection)
+        }
+        try CacheTable.store(entry, on: connection)
+    }
+
+    private static func prefixes(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Set<Int64> {
+        let rows = try connection.statement("SELECT key_prefix FROM entry")
+        var prefixes: Set<Int64> = []
+        while try rows.step() { prefixes.insert(rows.int64(0)) }
+        return prefixes
     }
 }
 
