@@ -257,6 +257,30 @@ import Testing
         await engine.close()
     }
 
+    @Test(arguments: [false, true])
+    func `is asked for once more, without its validator, where another process has taken it before it is confirmed`(
+        isEvicted: Bool
+    ) async throws {
+        let (store, isTaken) = (temporary.store, Guarded(false))
+        let headers: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"a\""]
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.headers[.ifNoneMatch] != nil else {
+                return .stub(headers: headers, body: isTaken.withLock { $0 } ? Data("second".utf8) : Self.body)
+            }
+            let other = try? Cache(store, memoryCapacity: 0)
+            let count = if isEvicted { try? await other?.evict(to: 0).count } else { try? await other?.purge() }
+            isTaken.withLock { $0 = count == 1 }
+            return .stub(status: 304, headers: headers, body: "")
+        }
+        let engine = try await engine(having: Request("http://h/"), from: transport)
+        clock.advance(by: 61)
+        let response = try await engine.stream(Request("http://h/"))
+        #expect(response.source == .network)
+        #expect(Data(await pieces(response).pieces.joined()) == Data("second".utf8))
+        #expect(transport.requests.map { $0.headers[.ifNoneMatch] } == [nil, "\"a\"", nil])
+        await engine.close()
+    }
+
     @Test func `goes when it has been read, where the server will not have it kept any longer`() async throws {
         let forbidden = Answer(status: 304, headers: ["Cache-Control: no-store", "ETag: \"a\""])
         let server = try ScriptedServer([Self.first, forbidden])
