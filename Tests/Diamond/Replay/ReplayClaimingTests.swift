@@ -144,6 +144,19 @@ import Testing
         #expect(try !desk.begin(job, by: owner))
     }
 
+    @Test func `what an owner has claimed that is dead by now is begun by no other, and so not by its process's next`()
+        throws
+    {
+        let id = try desk.add("PUT")
+        let job = try desk.claim(by: owner)[0]
+        // It was away, and nobody has rescued the job yet.
+        desk.uptime += 60_000
+        let next = try desk.owner()
+        #expect(try !desk.begin(job, by: next))
+        try desk.bury(owner)
+        #expect(try desk.claim(by: next).map(\.id) == [id])
+    }
+
     @Test func `what was claimed and not sent comes back free, what was sent counts as a death`() throws {
         try desk.add("PUT")
         for deaths in 1...3 {

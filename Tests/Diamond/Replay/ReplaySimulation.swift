@@ -203,8 +203,9 @@ struct ReplaySimulation {
         guard let index = world.workers[worker].works.firstIndex(where: { $0.stage == .claimed }),
             let owner = world.workers[worker].owner
         else { return }
-        let job = world.workers[worker].works[index].job
-        if try ReplayTable.begin(job.id, token: job.token, by: owner, on: connection, &ledger) {
+        let work = world.workers[worker].works[index]
+        if try ReplayTable.begin(work.job.id, token: work.job.token, by: owner, on: connection, &ledger) {
+            if work.owner != owner { violate("job \(work.job.id) was begun by another than its owner") }
             world.workers[worker].works[index].stage = .begun
         } else {
             world.workers[worker].works.remove(at: index)
@@ -284,17 +285,24 @@ struct ReplaySimulation {
     ) throws(SQLiteError) {
         guard let owner = world.workers[worker].owner else { return }
         // One that is only taken for dead goes on with what it has.
-        world.ghosts += world.workers[worker].works
+        makeGhosts(of: owner)
         world.workers[worker] = Worker()
         try bury(owner, on: connection, &ledger)
+    }
+
+    private mutating func makeGhosts(of owner: Int64) {
+        for index in world.workers.indices {
+            world.ghosts += world.workers[index].works.filter { $0.owner == owner }
+            world.workers[index].works.removeAll { $0.owner == owner }
+        }
     }
 
     private mutating func rescue(
         on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         for owner in try ReplayTable.owners(on: connection) where owner.leaseUntil <= ledger.uptime {
+            makeGhosts(of: owner.id)
             for index in world.workers.indices where world.workers[index].owner == owner.id {
-                world.ghosts += world.workers[index].works
                 world.workers[index] = Worker()
             }
             try bury(owner.id, on: connection, &ledger)
@@ -332,12 +340,15 @@ struct ReplaySimulation {
         }
     }
 
-    private func renew(
+    private mutating func renew(
         _ worker: Int, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        guard let owner = world.workers[worker].owner,
-            try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection)
-        else { return }
+        guard let owner = world.workers[worker].owner else { return }
+        guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else {
+            // It was away: with what it has it goes on as another owner, until somebody buries the old one.
+            world.workers[worker].owner = nil
+            return
+        }
         _ = try ReplayTable.renew(owner, lease: 60_000, on: connection, ledger)
     }
 

@@ -15,8 +15,8 @@ extension ReplayTable {
     /// The last look before a job is sent.
     ///
     /// - Parameter cutOff: what has left of it before, while the same owner had it.
-    /// - Returns: whether it may be: nobody has rescued it, its owner's lease has not ended, and it need not be looked at by a
-    ///   person first.
+    /// - Returns: whether it may be: nobody has rescued it, or is about to because it is of an owner of before, its owner's
+    ///   lease has not ended, and it need not be looked at by a person first.
     static func begin(
         _ id: Int64,
         token: Int64,
@@ -26,7 +26,7 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard try isAlive(owner, at: ledger.uptime, on: connection),
-            var row = try held(id, token: token, on: connection)
+            var row = try held(id, token: token, on: connection), row.owner == owner
         else { return false }
         if let cutOff, !row.goOn(behind: cutOff, at: ledger.now) {
             try save(row, .fail, from: .running, on: connection, &ledger)
