@@ -97,4 +97,22 @@ import Testing
         await untilTrue { connection.isFinished }
         #expect(try engine.queue().jobs().map(\.state) == [.done])
     }
+
+    /// Ends as where its task is canceled.
+    private struct CanceledTransform: Interceptor {
+        func transform(_ response: inout Response) async throws { throw CancellationError() }
+    }
+
+    @Test(arguments: [201, 503])
+    func `an answer that is here counts where whoever waits for it goes away as it is transformed`(status: Int)
+        async throws
+    {
+        desk.serve { _ in .stub(status: status) }
+        let engine = desk.engine { $0.interceptors = [CanceledTransform()] }
+        let request = desk.note(.durable)
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+        #expect(error?.code == .cancelled)
+        let job = try engine.queue().job(try #require(error?.jobID))
+        #expect(job?.state == (status == 201 ? .done : .waiting) && job?.status == status)
+    }
 }

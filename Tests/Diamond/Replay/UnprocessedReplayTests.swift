@@ -165,6 +165,25 @@ import Testing
         #expect(try engine.queue().job(id)?.state == .needsReview)
     }
 
+    /// Has asked another engine for something, which has kept that.
+    private struct QueuedElsewhere: Interceptor {
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            var error = ConnectionError(.queued, "kept elsewhere")
+            error.jobID = 1
+            throw error
+        }
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `what another request is queued for is kept itself`(mode: ReplayPolicy.Mode) async throws {
+        let engine = desk.engine { $0.interceptors = [QueuedElsewhere()] }
+        let request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
+        let error = try await desk.queued(request, by: engine)
+        let job = try engine.queue().job(try #require(error.jobID))
+        #expect(job?.state == .waiting && job?.reason == .backoff && job?.unknownSince == nil)
+        #expect(desk.transport.requests.isEmpty)
+    }
+
     /// What it makes anew is the same.
     private struct Renewing: RefreshableCredentialProvider {
         func identity(for request: Request) async throws -> String? { "anna" }

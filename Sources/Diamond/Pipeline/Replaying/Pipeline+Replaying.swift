@@ -11,11 +11,9 @@ extension Pipeline {
         let queue: ReplayQueue
         let asker: Asker
 
-        /// Lets it write down what it has come to. One that a pause has given up does not: the next one sends it again,
-        /// with the same job.
-        func record() throws(ConnectionError) {
-            guard asker.claim?.records() != false else { throw .cancelled }
-        }
+        /// Whether it may write down what it has come to. One that a pause has given up does not: the next one sends it
+        /// again, with the same job.
+        func records() -> Bool { asker.claim?.records() != false }
     }
 
     /// - Throws: ``ConnectionError/Code-swift.struct/queued`` where the request is kept, and sent later.
@@ -94,30 +92,26 @@ extension Pipeline {
         _ gate: JobGate,
         _ isGivenUp: @Sendable () -> Bool
     ) async throws(ConnectionError) -> Response {
-        do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, run.asker.behind(gate.gate))
-            let outcome = outcome(of: response, request, gate)
-            let settled = max(0, response.attempts.count - 1)
-            try run.record()
+        let arrival = await Result { () async throws(ConnectionError) in
+            try await plainResponse(to: request, run.asker.behind(gate.gate))
+        }
+        let isGivenUp = isGivenUp()
+        guard !arrival.isOpen(isGivenUp: isGivenUp), run.records() else {
+            // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
+            await run.ticket.giveUp(job, of: run.number, in: run.queue)
+            throw ConnectionError(leaving: job.id, arrival)
+        }
+        switch arrival {
+        case .success(let response):
+            let (outcome, settled) = (outcome(of: response, request, gate), max(0, response.attempts.count - 1))
             let state = await settle(job, outcome, response.attempts, settled: settled, isWanted: true, run)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
-        } catch  where error.code == .queued {
-            throw error
-        } catch  where error.code == .parked {
-            await run.ticket.giveUp(job, of: run.number, in: run.queue)
-            throw error
-        } catch  where error.code == .cancelled && !isGivenUp() {
-            // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
-            await run.ticket.giveUp(job, of: run.number, in: run.queue)
-            var error = error
-            error.jobID = job.id
-            throw error
-        } catch {
-            let outcome = outcome(of: error, request, gate)
-            try run.record()
-            let state = await settle(
-                job, outcome, error.attempts, settled: error.settledExchanges, isWanted: !isGivenUp(), run)
+        case .failure(let error):
+            let (outcome, settled) = (outcome(of: error, request, gate), error.settledExchanges)
+            let state = await settle(job, outcome, error.attempts, settled: settled, isWanted: !isGivenUp, run)
+            // Whoever has gone away is told so, though an answer was here.
+            guard error.code != .cancelled || isGivenUp else { throw ConnectionError(leaving: job.id, arrival) }
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
             throw error
         }
@@ -147,24 +141,28 @@ extension Pipeline {
         _ run: KeptRun,
         _ gate: JobGate
     ) async throws(ConnectionError) -> Response {
-        do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, run.asker.behind(gate.gate))
-            let outcome = outcome(of: response, request, gate)
-            guard outcome.isWorthKeeping else { return response }
-            var error = ConnectionError(badStatus: response)
-            error.attempts = response.attempts
-            try run.record()
-            throw try await handed(over: draft, request, error, outcome, run)
-        } catch  where [.parked, .cancelled, .queued].contains(error.code) {
-            throw error
-        } catch {
-            // What the engine was closed over is not kept: nobody wants it.
-            let outcome = run.ticket.known(
-                outcome(of: error, request, gate), of: run.number, settled: error.settledExchanges, isWanted: false)
-            guard outcome.isWorthKeeping, error.code != .cannotQueue else { throw error }
-            try run.record()
-            throw try await handed(over: draft, request, error, outcome, run)
+        let arrival = await Result { () async throws(ConnectionError) in
+            try await plainResponse(to: request, run.asker.behind(gate.gate))
         }
+        var error: ConnectionError
+        let outcome: ReplayOutcome
+        switch arrival {
+        case .success(let response):
+            outcome = self.outcome(of: response, request, gate)
+            guard outcome.isWorthKeeping else { return response }
+            error = ConnectionError(badStatus: response)
+            error.attempts = response.attempts
+        case .failure(let failure):
+            error = failure
+            guard ![.parked, .cancelled].contains(error.code) else { throw error }
+            // What the engine was closed over is not kept: nobody wants it.
+            outcome = run.ticket.known(
+                self.outcome(of: error, request, gate), of: run.number, settled: error.settledExchanges,
+                isWanted: false)
+            guard outcome.isWorthKeeping else { throw error }
+        }
+        guard run.records() else { throw .cancelled }
+        throw try await handed(over: draft, request, error, outcome, run)
     }
 
     /// Why what a pause has cut off is not sent again, but is for review: what a durable one's row says.
@@ -272,7 +270,24 @@ extension ReplayDraft {
     }
 }
 
+extension Result where Success == Response, Failure == ConnectionError {
+    /// Whether a run has come to nothing yet: it has no place, or was cut off before an answer was here.
+    ///
+    /// - Parameter isGivenUp: whether it was cut off for good.
+    fileprivate func isOpen(isGivenUp: Bool) -> Bool {
+        guard case .failure(let error) = self else { return false }
+        return error.code == .parked || (error.code == .cancelled && error.response == nil && !isGivenUp)
+    }
+}
+
 extension ConnectionError {
+    /// What whoever has gone away is told, or nobody.
+    fileprivate init(leaving id: ReplayJob.ID, _ arrival: Result<Response, ConnectionError>) {
+        self = .cancelled
+        if case .failure(let error) = arrival, [.parked, .cancelled].contains(error.code) { self = error }
+        jobID = id
+    }
+
     fileprivate init(cannotQueue error: ReplayError) {
         self.init(error.code == .badRequest ? .badRequest : .cannotQueue, error.message, cause: error)
     }
