@@ -44,7 +44,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     public var attempts: Int
     /// How many of those there may be before it is dead.
     public var attemptLimit: Int
-    /// When the attempt that goes on began; `nil` where none does.
+    /// When what goes on began: of several attempts, the first that may have been processed; `nil` where none goes on.
     public var sentAt: Date?
     /// The first attempt that may have been processed without anybody knowing; `nil` where there was none.
     public var unknownSince: Date?

@@ -128,6 +128,34 @@ import Testing
         connection.cancel()
     }
 
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure], [19, 21])
+    func `what may have been processed is tried no more where its key has expired between two attempts`(
+        mode: ReplayPolicy.Mode, seconds: Int
+    ) async throws {
+        serve { _ in .stub(status: 500) }
+        let engine = engine()
+        let sentAt = clock.date
+        let connection = engine.enqueue(note(mode, keyLifetime: .seconds(20), isRepeated: true))
+        await untilTrue { [clock] in clock.sleeping.contains(.seconds(4)) }
+        let (store, whenSentAgain) = (temporary.store, Guarded<Date?>(nil))
+        serve { _ in
+            let job = (try? ReplayQueue(store).jobs())?.first
+            whenSentAgain.withLock { $0 = job?.sentAt }
+            return .stub(status: 201)
+        }
+        clock.advance(by: .seconds(seconds))
+        let outcome = await outcome(of: connection)
+        guard seconds > 20 else {
+            #expect(try outcome.get().status == .created && transport.requests.count == 2)
+            #expect(whenSentAgain.withLock { $0 } == (mode == .durable ? sentAt : nil))
+            return
+        }
+        #expect(throws: ConnectionError.self) { try outcome.get() }
+        let job = try #require(try engine.queue().jobs().first)
+        #expect(job.state == .needsReview && job.reason == .keyExpired && job.unknownSince == sentAt)
+        #expect(transport.requests.count == 1)
+    }
+
     // MARK: On the wire
 
     @Test(arguments: [19, 21])

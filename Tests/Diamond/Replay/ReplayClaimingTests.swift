@@ -157,6 +157,51 @@ import Testing
         #expect(try desk.claim(by: next).map(\.id) == [id])
     }
 
+    static let lateHolds: [(hold: ReplayHold, state: ReplayState, reason: ReplayReason)] = [
+        (.key("a"), .held, .held), (.identity("anna"), .held, .held), (.lane(.default), .held, .held),
+        (.queue, .ready, .returned), (.engine, .ready, .returned),
+    ]
+
+    @Test(arguments: lateHolds)
+    func `what is held when it has been claimed does not leave, but goes on with what has left`(
+        _ late: (hold: ReplayHold, state: ReplayState, reason: ReplayReason)
+    ) throws {
+        let jobs = try (0..<2).map { _ in try desk.add("PUT", key("a"), identity: "anna") }
+        func hold(_ isHeld: Bool) throws {
+            try desk.write { (connection, ledger) throws(SQLiteError) in
+                guard isHeld else { return try ReplayTable.remove(late.hold, on: connection) }
+                try ReplayTable.add(late.hold, reason: "", on: connection, ledger)
+            }
+        }
+        let job = try desk.claim(by: owner)[0]
+        try hold(true)
+        #expect(try !desk.begin(job, by: owner))
+        let held = try #require(try desk.job(job.id))
+        #expect(held.state == late.state && held.reason == late.reason && held.attempts == 0)
+        #expect(held.unknownSince == nil && held.sentAt == nil)
+        #expect(try desk.finish(job, .unsent) == nil)
+        try hold(false)
+        _ = try desk.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.release(jobs, on: connection, &ledger)
+        }
+        let again = try desk.claim(by: owner)[0]
+        #expect(again.id == job.id)
+        #expect(try desk.begin(again, by: owner))
+        try hold(true)
+        let goesOn = try desk.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.begin(again.id, token: again.token, by: owner, isUnderWay: true, on: connection, &ledger)
+        }
+        #expect(goesOn)
+    }
+
+    @Test func `what has waited for its place until its time was over does not leave`() throws {
+        let id = try desk.add("PUT", ReplayPolicy(.durable, expiry: .seconds(30)))
+        let job = try desk.claim(by: owner)[0]
+        desk.now += 30_000
+        #expect(try !desk.begin(job, by: owner))
+        #expect(try desk.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
+    }
+
     @Test func `what was claimed and not sent comes back free, what was sent counts as a death`() throws {
         try desk.add("PUT")
         for deaths in 1...3 {

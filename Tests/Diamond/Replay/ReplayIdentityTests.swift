@@ -99,6 +99,22 @@ import Testing
         #expect(try await engine.queue().release(.identity("anna")) == 2)
     }
 
+    @Test func `a durable request that waits for its place when its user signs out does not go out`() async throws {
+        let engine = desk.engine()
+        engine.lanes.pauseAll()
+        var request = desk.note(.durable)
+        request.identity = "anna"
+        let connection = engine.enqueue(request)
+        await untilTrue { engine.lanes.waiting == 1 }
+        try await engine.forget(identity: "anna")
+        engine.lanes.resumeAll()
+        _ = try await desk.queued { () throws(ConnectionError) in _ = try await connection.response }
+        let queue = try engine.queue()
+        #expect(try queue.jobs().map(\.state) == [.held] && desk.transport.requests.isEmpty)
+        #expect(try await queue.release(.identity("anna")) == 1)
+        #expect(try await engine.replayer().replay().finished == 1)
+    }
+
     @Test(arguments: [
         Request("http://u:p@api.test/"), Request("http://api.test/?api_key=1"),
         Request("http://api.test/", parameters: ["access_token": "1"]),

@@ -130,20 +130,24 @@ import Testing
         Row(.bare, failed(.interrupted), .needsReview, .outcomeUnknown, 0, isUnknown: true),
     ]
 
-    /// What is cut off, milliseconds since it left, whether the app answers for it, and why it is for review.
-    static let cuts: [(kind: Kind, age: Int64, isHarmless: Bool, reason: ReplayReason?)] = [
-        (.put, 86_400_001, false, nil), (.keyed, 86_400_000, false, nil), (.keyed, 86_400_001, false, .keyExpired),
-        (.keyed, 86_400_001, true, nil), (.keyed.unknownLongAgo, 1, false, .keyExpired),
-        (.bare, 1, false, .outcomeUnknown), (.bare, 1, true, nil),
+    /// What has left, milliseconds since then, whether the app answers for it, whether a pause has cut it off, and why
+    /// it is for review.
+    static let cuts: [(kind: Kind, age: Int64, isHarmless: Bool, isPaused: Bool, reason: ReplayReason?)] = [
+        (.put, 86_400_001, false, true, nil), (.keyed, 86_400_000, false, true, nil),
+        (.keyed, 86_400_001, false, true, .keyExpired), (.keyed, 86_400_001, true, true, nil),
+        (.keyed.unknownLongAgo, 1, false, true, .keyExpired), (.bare, 1, false, true, .outcomeUnknown),
+        (.bare, 1, true, true, nil), (.bare, 1, false, false, nil), (.keyed, 86_400_000, false, false, nil),
+        (.keyed, 86_400_001, false, false, .keyExpired), (.keyed, 86_400_001, true, false, nil),
     ]
 
     @Test(arguments: cuts)
     func `what was cut off goes on where it may act twice`(
-        _ cut: (kind: Kind, age: Int64, isHarmless: Bool, reason: ReplayReason?)
+        _ cut: (kind: Kind, age: Int64, isHarmless: Bool, isPaused: Bool, reason: ReplayReason?)
     ) {
         var row = cut.kind.row
         let sentAt = Kind.now - cut.age
-        let goesOn = row.goOn(behind: .init(sentAt: sentAt, isHarmless: cut.isHarmless), at: Kind.now)
+        let cutOff = ReplayRow.CutOff(sentAt: sentAt, isHarmless: cut.isHarmless, isPaused: cut.isPaused)
+        let goesOn = row.goOn(behind: cutOff, at: Kind.now)
         #expect(goesOn == (cut.reason == nil) && row.unknownAt == cut.kind.unknownAt ?? sentAt)
         #expect(row.state == (goesOn ? .running : .needsReview) && row.reason == cut.reason ?? .claimed)
         #expect((row.owner == nil) == !goesOn)

@@ -32,7 +32,7 @@ extension Pipeline {
         let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
         guard request.replay.mode == .durable else {
             let gate = JobGate { [self] in
-                isHarmless ? nil : ticket.unknownAt(besides: number).flatMap { refusal(of: draft, behind: $0) }
+                ticket.cutOff(in: number, isHarmless: isHarmless).flatMap { refusal(of: draft, behind: $0) }
             } open: { [self] in
                 ticket.begin(in: number, at: now())
                 return true
@@ -165,10 +165,10 @@ extension Pipeline {
         throw try await handed(over: draft, request, error, outcome, run)
     }
 
-    /// Why what a pause has cut off is not sent again, but is for review: what a durable one's row says.
-    private func refusal(of draft: ReplayDraft, behind unknownAt: Int64) -> ReplayOutcome? {
-        guard let reason = draft.reviewReason(of: unknownAt, at: now()) else { return nil }
-        let message = "it may have been processed before it was paused, and a second time could do harm"
+    /// Why what has left already is not sent again, but is for review: what a durable one's row says.
+    private func refusal(of draft: ReplayDraft, behind cutOff: ReplayRow.CutOff) -> ReplayOutcome? {
+        guard let reason = cutOff.refusal(draft.reviewReason(of: cutOff.sentAt, at: now())) else { return nil }
+        let message = "it may have been processed before, and a second time could do harm"
         return .failed(.unknown, code: reason.description, message: message)
     }
 

@@ -59,13 +59,19 @@ extension ReplayQueue {
 
     /// The last look before a job is sent.
     ///
-    /// - Parameter cutOff: what has left of it before, where it goes on.
-    func begin(_ job: ReplayTable.Claimed, behind cutOff: ReplayRow.CutOff? = nil) async -> Bool {
+    /// - Parameters:
+    ///   - cutOff: what has left of it before, where it goes on.
+    ///   - isUnderWay: whether it goes on with what has left already, which no hold ends.
+    func begin(
+        _ job: ReplayTable.Claimed,
+        behind cutOff: ReplayRow.CutOff? = nil,
+        isUnderWay: Bool = false
+    ) async -> Bool {
         guard let owner = owner.id else { return false }
         // What cannot be written down must not leave.
         let hasBegun = try? await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(
-                job.id, token: job.token, by: owner, cutOff: cutOff, on: connection, &ledger)
+                job.id, token: job.token, by: owner, cutOff: cutOff, isUnderWay: isUnderWay, on: connection, &ledger)
         }
         // The write may have waited for long.
         return hasBegun ?? false && self.owner.mayBegin

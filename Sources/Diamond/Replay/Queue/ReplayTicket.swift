@@ -123,7 +123,7 @@ final class ReplayTicket: Sendable {
         isHarmless: Bool,
         in queue: ReplayQueue
     ) async -> Bool {
-        let cutOff = unknownAt(besides: run).map { ReplayRow.CutOff(sentAt: $0, isHarmless: isHarmless) }
+        let cutOff = cutOff(in: run, isHarmless: isHarmless)
         // Before it is written down: what a run before takes back of that is none of this one's.
         begin(in: run, at: now)
         guard await queue.begin(job, behind: cutOff) else {
@@ -131,6 +131,19 @@ final class ReplayTicket: Sendable {
             return false
         }
         return true
+    }
+
+    /// What has left before, and may have been processed unseen; `nil` where nothing has.
+    ///
+    /// - Parameters:
+    ///   - run: that is about to send it.
+    ///   - isHarmless: whether the app answers for it that the request acts once, however often it arrives.
+    func cutOff(in run: Int, isHarmless: Bool) -> ReplayRow.CutOff? {
+        state.withLock { state in
+            guard let sentAt = state.runs.unknownAt() else { return nil }
+            let isPaused = state.runs.unknownAt(besides: run) != nil
+            return ReplayRow.CutOff(sentAt: sentAt, isHarmless: isHarmless, isPaused: isPaused)
+        }
     }
 
     /// The request leaves.

@@ -28,7 +28,9 @@ extension Replayer {
         guard !Task.isCancelled, queue.owner.mayBegin else { return Sent(outcome: .notBegun) }
         let begun = Guarded(0)
         let sending = Sending(id: job.id, request: request) { [queue, pass] in
-            guard await queue.begin(job) else { return false }
+            // It follows a redirect, or asks once more with a newer credential.
+            let isUnderWay = begun.withLock { $0 > 0 }
+            guard await queue.begin(job, isUnderWay: isUnderWay) else { return false }
             begun.withLock { $0 += 1 }
             pass(.beforeSend)
             return true

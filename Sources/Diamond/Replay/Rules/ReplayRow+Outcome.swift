@@ -22,18 +22,34 @@ extension ReplayRow {
         state = isHeld ? .held : runAt > now ? .waiting : .ready
     }
 
-    /// What a pause has cut off, when whoever has the job goes on with it.
+    /// Its time is over.
+    mutating func expire() {
+        // What may have been processed is for a person to look at, not simply over.
+        let isOpen = unknownAt != nil && !isIdempotent
+        end(isOpen ? .needsReview : .dead, .expired)
+        (owner, sentAt) = (nil, nil)
+    }
+
+    /// What has left already, and may have been processed unseen, when whoever has the job goes on with it.
     struct CutOff: Hashable, Sendable {
         /// When it left.
         var sentAt: Int64
         /// Whether the app answers for it that the request acts once, however often it arrives.
         var isHarmless: Bool
+        /// Whether a pause has cut it off, and not only another attempt of the same run, or a redirect, follows it.
+        var isPaused: Bool
+
+        /// - Parameter reason: why it is for review if nobody goes on with it.
+        /// - Returns: why it is all the same. What a run sends by itself needs no key, but one that has not expired.
+        func refusal(_ reason: ReplayReason?) -> ReplayReason? {
+            isHarmless || (!isPaused && reason != .keyExpired) ? nil : reason
+        }
     }
 
     /// - Returns: whether it may be sent once more; where not, it is for review.
     mutating func goOn(behind cutOff: CutOff, at now: Int64) -> Bool {
         unknownAt = unknownAt ?? cutOff.sentAt
-        guard !cutOff.isHarmless, let reason = reviewReason(at: now) else { return true }
+        guard let reason = cutOff.refusal(reviewReason(at: now)) else { return true }
         end(.needsReview, reason)
         (owner, sentAt) = (nil, nil)
         return false

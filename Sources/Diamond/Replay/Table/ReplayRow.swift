@@ -22,7 +22,7 @@ struct ReplayRow: Hashable, Sendable {
     var token: Int64
     /// Who runs it.
     var owner: Int64?
-    /// When the attempt that goes on began.
+    /// When what goes on began: of several attempts, the first that may have been processed.
     var sentAt: Int64?
     /// The first attempt that may have been processed unseen.
     var unknownAt: Int64?

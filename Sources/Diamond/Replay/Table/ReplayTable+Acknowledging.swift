@@ -14,14 +14,17 @@ extension ReplayTable {
 
     /// The last look before a job is sent.
     ///
-    /// - Parameter cutOff: what has left of it before, while the same owner had it.
-    /// - Returns: whether it may be: nobody has rescued it, or is about to because it is of an owner of before, its owner's
-    ///   lease has not ended, and it need not be looked at by a person first.
+    /// - Parameters:
+    ///   - cutOff: what has left of it before, while the same owner had it.
+    ///   - isUnderWay: whether it goes on with what has left already, which no hold ends.
+    /// - Returns: whether it may be: nobody has rescued it, it is this owner's, whose lease has not ended, nothing holds
+    ///   it, its time is not over, and it need not be looked at by a person first.
     static func begin(
         _ id: Int64,
         token: Int64,
         by owner: Int64,
         cutOff: ReplayRow.CutOff? = nil,
+        isUnderWay: Bool = false,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
@@ -32,7 +35,29 @@ extension ReplayTable {
             try save(row, .fail, from: .running, on: connection, &ledger)
             return false
         }
-        try markSent(id, at: ledger.now, unknownAt: cutOff?.sentAt, on: connection)
+        if !isUnderWay, try recall(&row, on: connection, &ledger) { return false }
+        try markSent(id, at: ledger.now, behind: cutOff, on: connection)
+        return true
+    }
+
+    /// It may have waited for its place on the wire for long.
+    ///
+    /// - Returns: whether something holds it by now, or its time is over, and so the job, as at a claim.
+    private static func recall(
+        _ row: inout ReplayRow,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        if let end = row.expiresAt, end <= ledger.now {
+            row.expire()
+            try save(row, .expire, from: .running, on: connection, &ledger)
+            return true
+        }
+        guard try isQueueHeld(on: connection) ? true : isHeld(row, on: connection) else { return false }
+        row.take(.notBegun, at: ledger.now, draw: 0)
+        try settle(&row, on: connection, ledger)
+        if row.state == .held { row.reason = .held }
+        try save(row, row.state == .held ? .hold : .fail, from: .running, on: connection, &ledger)
         return true
     }
 

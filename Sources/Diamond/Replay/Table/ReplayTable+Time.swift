@@ -56,9 +56,7 @@ extension ReplayTable {
         for id in try due(statement, ledger.now) {
             guard var row = try row(id, on: connection) else { continue }
             let old = row.state
-            // What may have been processed is for a person to look at, not simply over.
-            let isOpen = row.unknownAt != nil && !row.isIdempotent
-            (row.state, row.reason) = (isOpen ? .needsReview : .dead, .expired)
+            row.expire()
             try save(row, .expire, from: old, on: connection, &ledger)
         }
     }

@@ -55,18 +55,19 @@ package enum ReplayTable {
 
     /// Notes that the attempt begins. No transition: the job runs already.
     ///
-    /// - Parameter unknownAt: when one before it left that may have been processed unseen.
+    /// - Parameter cutOff: what has left before it: what is of the same run counts with it, from its beginning on.
     static func markSent(
         _ id: Int64,
         at now: Int64,
-        unknownAt: Int64? = nil,
+        behind cutOff: ReplayRow.CutOff?,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement(
             "UPDATE job SET sent_at = ?2, unknown_at = ifnull(unknown_at, ?3) WHERE id = ?1")
         try statement.bind(id, at: 1)
-        try statement.bind(now, at: 2)
-        try statement.bind(unknownAt, at: 3)
+        let isPaused = cutOff?.isPaused ?? false
+        try statement.bind(isPaused ? now : cutOff?.sentAt ?? now, at: 2)
+        try statement.bind(isPaused ? cutOff?.sentAt : nil, at: 3)
         try statement.run()
     }
 
