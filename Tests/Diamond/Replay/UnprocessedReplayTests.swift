@@ -184,6 +184,30 @@ import Testing
         #expect(desk.transport.requests.isEmpty)
     }
 
+    /// Has nothing to sign a second attempt with.
+    private struct SignedOnce: Interceptor {
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            if attempt > 1 { throw CocoaError(.fileReadNoPermission) }
+        }
+    }
+
+    @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
+    func `an attempt that fails before it leaves makes those before no less innocent`(mode: ReplayPolicy.Mode)
+        async throws
+    {
+        desk.serve(EngineDesk.refused)
+        let engine = desk.engine {
+            $0.interceptors = [SignedOnce()]
+            $0.clock = ContinuousClock()
+        }
+        var request = desk.note(ReplayPolicy(mode, keyLifetime: nil))
+        request.retry = RetryPolicy(attempts: 3, baseDelay: .zero, window: nil)
+        let error = try await desk.queued(request, by: engine)
+        let job = try engine.queue().job(try #require(error.jobID))
+        #expect(job?.state == .waiting && job?.reason == .backoff && job?.unknownSince == nil)
+        #expect(desk.transport.requests.count == 1)
+    }
+
     /// What it makes anew is the same.
     private struct Renewing: RefreshableCredentialProvider {
         func identity(for request: Request) async throws -> String? { "anna" }

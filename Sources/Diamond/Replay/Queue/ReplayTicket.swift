@@ -172,7 +172,11 @@ final class ReplayTicket: Sendable {
     ///     has led to; where it is only the end, those that surely were not processed.
     ///   - isWanted: whether nobody has asked for the end.
     func known(_ outcome: ReplayOutcome, of run: Int, settled: Int, isWanted: Bool) -> ReplayOutcome {
-        let exchanges = state.withLock { $0.runs.exchanges(atEndOf: run) }
+        let (exchanges, unknownAt) = state.withLock { ($0.runs.exchanges(atEndOf: run), $0.runs.unknownAt()) }
+        // What fails before another attempt leaves says nothing of those before, which surely were not processed.
+        if unknownAt == nil, case .failed(.unknown, let code, let message) = outcome {
+            return .failed(.unsent, code: code, message: message)
+        }
         return outcome.known(exchanges: exchanges - settled, isWanted: isWanted)
     }
 
