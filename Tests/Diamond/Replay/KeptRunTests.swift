@@ -244,6 +244,32 @@ import Testing
         #expect(try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }.isEmpty)
     }
 
+    @Test(arguments: [false, true]) func `what an owner sends ends with no lease but its own`(isItsOwn: Bool)
+        async throws
+    {
+        let queue = try ReplayQueue(temporary.store, clock: .still)
+        let first = try await queue.owner.enter()
+        queue.owner.lose(first)
+        let second = try await queue.owner.enter()
+        let (isThere, mayEnd) = (Gate(), Gate())
+        let attempt = Task {
+            await queue.owner.attempt { isGivenUp in
+                isThere.open()
+                await mayEnd.wait()
+                return isGivenUp()
+            }
+        }
+        await isThere.wait()
+        queue.owner.endAttempts(of: first, leasedUntil: .max)
+        // As it was before it has been renewed.
+        queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease - 1)
+        if isItsOwn { queue.owner.endAttempts(of: second, leasedUntil: ReplayOwner.lease) }
+        mayEnd.open()
+        #expect(await attempt.value == isItsOwn)
+        queue.owner.leave()
+        queue.owner.leave()
+    }
+
     // MARK: What is not added
 
     @Test func `a draft that nobody wants any more has no id`() async throws {

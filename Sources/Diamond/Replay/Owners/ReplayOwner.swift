@@ -13,6 +13,8 @@ final class ReplayOwner: Sendable {
 
     /// An attempt that goes on.
     private struct Course {
+        /// Whose lease it depends on; `nil` where nobody's does, and it begins nothing.
+        let owner: Int64?
         let cancel: @Sendable () -> Void
         /// Returns when it is over.
         let end: @Sendable () async -> Void
@@ -34,6 +36,15 @@ final class ReplayOwner: Sendable {
         /// What has to end where the lease does.
         var attempts: [Int: Course] = [:]
         var nextAttempt = 0
+
+        /// Those of an owner end; `nil` for all.
+        ///
+        /// - Returns: what cancels them.
+        mutating func giveUp(of owner: Int64?) -> [@Sendable () -> Void] {
+            let ending = attempts.filter { owner == nil || $0.value.owner == owner }
+            for number in ending.keys { attempts[number]?.isGivenUp = true }
+            return ending.values.map(\.cancel)
+        }
     }
 
     private let store: Store
@@ -75,13 +86,13 @@ final class ReplayOwner: Sendable {
 
     /// Somebody has taken it for dead: the next to enter becomes another owner.
     func lose(_ id: Int64) {
-        let isLost = state.withLock { state in
-            guard state.id == id else { return false }
+        let cancels = state.withLock { state -> [@Sendable () -> Void] in
+            guard state.id == id else { return [] }
             (state.id, state.lock) = (nil, nil)
-            return true
+            // Others may be sending the same by now.
+            return state.giveUp(of: id)
         }
-        // Others may be sending the same by now.
-        if isLost { endAttempts() }
+        for cancel in cancels { cancel() }
     }
 
     func leave() {
@@ -162,25 +173,26 @@ final class ReplayOwner: Sendable {
     }
 
     private func beat() async {
-        let (id, leaseEnd) = state.withLock { ($0.id, $0.leaseEnd) }
+        let (owner, leaseEnd) = state.withLock { ($0.id, $0.leaseEnd) }
+        guard let id = owner else { return }
         // The renewal may wait for the disk for longer than the lease lasts.
         let alarm = Task { [weak self, clock] in
             let left = leaseEnd - Self.margin - clock.uptime()
             if left > 0, (try? await clock.sleep.sleep(for: .milliseconds(left))) == nil { return }
-            self?.endAttempts()
+            self?.endAttempts(of: id, leasedUntil: leaseEnd)
         }
         defer { alarm.cancel() }
-        let isRenewed: Bool?
-        if let id { isRenewed = try? await renew(id) } else { isRenewed = false }
+        // One that is lost has no attempts any more.
+        guard (try? await renew(id)) == nil else { return }
         // A renewal that fails is tried again at the next beat, if the lease lasts until then.
         let nextBeat = clock.uptime() + Self.renewal.milliseconds
-        if !(isRenewed ?? (nextBeat < leaseEnd - Self.margin)) { endAttempts() }
+        if nextBeat >= leaseEnd - Self.margin { endAttempts(of: id, leasedUntil: leaseEnd) }
     }
 
-    private func endAttempts() {
+    /// Ends what depends on a lease, where nobody has renewed that meanwhile.
+    func endAttempts(of owner: Int64, leasedUntil leaseEnd: Int64) {
         let cancels = state.withLock { state in
-            for number in state.attempts.keys { state.attempts[number]?.isGivenUp = true }
-            return state.attempts.values.map(\.cancel)
+            state.id == owner && state.leaseEnd <= leaseEnd ? state.giveUp(of: owner) : []
         }
         for cancel in cancels { cancel() }
     }
@@ -211,7 +223,8 @@ final class ReplayOwner: Sendable {
             state.nextAttempt += 1
             let number = state.nextAttempt
             let task = Task { await body { self.isGivenUp(number) } }
-            state.attempts[number] = Course(cancel: { task.cancel() }, end: { _ = await task.value })
+            state.attempts[number] = Course(
+                owner: state.id, cancel: { task.cancel() }, end: { _ = await task.value })
             return (number, task)
         }
         defer { state.withLock { $0.attempts[number] = nil } }
@@ -244,7 +257,7 @@ final class ReplayOwner: Sendable {
         }
         heartbeat?.cancel()
         // While they are its own: from then on others may send the same.
-        endAttempts()
+        for cancel in state.withLock({ $0.giveUp(of: nil) }) { cancel() }
         await waitForAttempts()
         guard let id else { return }
         // With the lock: until the row is gone nobody has to rescue anything.
