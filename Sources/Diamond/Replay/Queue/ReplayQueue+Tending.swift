@@ -16,7 +16,8 @@ extension ReplayQueue {
     /// so.
     public func release(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.release, to: id) }
 
-    /// Gives a job up: it is done, without being sent. One that is being sent cannot be.
+    /// Gives a job up: it is done, without being sent. One that is being sent cannot be. Where its caller has gone away
+    /// it is ready a moment later, and a replayer may be quicker.
     public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
 
     /// Sends a job again that is dead or in review, with its place in its line, its `Idempotency-Key`, and its attempts
