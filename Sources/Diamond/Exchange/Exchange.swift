@@ -207,6 +207,7 @@ struct Exchange: Sendable {
         leave(&seat)
         if delay > .zero {
             order.hear(.waiting(until: Date(milliseconds: wire.now() + delay.milliseconds)))
+            order.gate?.rest()
             try await sleep(delay)
         }
     }

@@ -4,16 +4,19 @@ import DiamondSQLite
 final class SendGate: Sendable {
     private let open: @Sendable () async -> Bool
     private let back: @Sendable () -> Void
+    private let pause: @Sendable () -> Void
     private let redirected = Guarded(false)
 
     /// - Parameters:
     ///   - open: whether it may leave; always, if nothing is said.
     ///   - takeBack: is told where what has left last surely was not processed.
+    ///   - rest: is told where nothing leaves for a while.
     init(
         open: @escaping @Sendable () async -> Bool = { true },
-        takeBack: @escaping @Sendable () -> Void = {}
+        takeBack: @escaping @Sendable () -> Void = {},
+        rest: @escaping @Sendable () -> Void = {}
     ) {
-        (self.open, back) = (open, takeBack)
+        (self.open, back, pause) = (open, takeBack, rest)
     }
 
     func pass() async throws(ConnectionError) {
@@ -28,6 +31,9 @@ final class SendGate: Sendable {
 
     /// What has left last surely was not processed.
     func takeBack() { back() }
+
+    /// Nothing leaves for a while: the next attempt waits for its time.
+    func rest() { pause() }
 
     /// A server has answered with a redirect, which is followed or leads nowhere: it may have acted, whatever comes of that.
     func noteRedirect() { redirected.withLock { $0 = true } }

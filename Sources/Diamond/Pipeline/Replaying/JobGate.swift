@@ -9,10 +9,12 @@ struct JobGate: Sendable {
     ///   - refuse: why it must not leave, asked first; `nil` where nothing is against it.
     ///   - open: whether it may leave.
     ///   - takeBack: what was let out surely was not processed.
+    ///   - rest: nothing is let out for a while.
     init(
         refuse: @escaping @Sendable () async -> ReplayOutcome? = { nil },
         open: @escaping @Sendable () async -> Bool,
-        takeBack: @escaping @Sendable () -> Void
+        takeBack: @escaping @Sendable () -> Void,
+        rest: @escaping @Sendable () -> Void = {}
     ) {
         let refused = Guarded<ReplayOutcome?>(nil)
         self.refused = refused
@@ -21,7 +23,7 @@ struct JobGate: Sendable {
             refused.withLock { $0 = refusal }
             return false
         }
-        gate = SendGate(open: pass, takeBack: takeBack)
+        gate = SendGate(open: pass, takeBack: takeBack, rest: rest)
     }
 
     /// Why it has not left. Behind a redirect it may have been done all the same.

@@ -48,6 +48,9 @@ extension Pipeline {
                 await ticket.begin(job, in: number, at: now(), isHarmless: isHarmless, in: queue)
             } takeBack: {
                 ticket.takeBack(in: number)
+            } rest: {
+                // Nobody waits for the disk: the next attempt has its turn after it.
+                Task { await ticket.giveUp(job, of: number, in: queue) }
             }
             return try await queue.owner.attempt { [self, kept] isGivenUp in
                 await Result { () async throws(ConnectionError) in
@@ -239,9 +242,10 @@ extension Pipeline {
     private func gate(
         for request: Request,
         open: @escaping @Sendable () async -> Bool,
-        takeBack: @escaping @Sendable () -> Void = {}
+        takeBack: @escaping @Sendable () -> Void = {},
+        rest: @escaping @Sendable () -> Void = {}
     ) -> JobGate {
-        JobGate(refuse: { [self] in await stranger(to: request) }, open: open, takeBack: takeBack)
+        JobGate(refuse: { [self] in await stranger(to: request) }, open: open, takeBack: takeBack, rest: rest)
     }
 
     /// What one user has asked for never goes out as another's: whoever is signed in now may have put credentials of its own

@@ -153,8 +153,8 @@ final class ReplayTicket: Sendable {
     /// that comes to its end.
     func takeBack(in run: Int) { state.withLock { $0.runs.takeBack(in: run) } }
 
-    /// A run is given up, and nothing is written down of it: where nothing that has left may have been processed,
-    /// whoever finds the job after this process has died need not take it for sent.
+    /// A run is given up, and nothing is written down of it, or it waits for its next attempt: where nothing that has
+    /// left may have been processed, whoever finds the job after this process has died need not take it for sent.
     func giveUp(_ job: ReplayTable.Claimed, of run: Int, in queue: ReplayQueue) async {
         // Most are given up in line, and have nothing on disk.
         guard state.withLock({ $0.runs.hasBegun(in: run) && $0.runs.unknownAt() == nil }) else { return }
