@@ -29,8 +29,15 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard try isAlive(owner, at: ledger.uptime, on: connection),
-            var row = try held(id, token: token, on: connection), row.owner == owner
+            var row = try held(id, token: token, on: connection)
         else { return false }
+        guard row.owner == owner else {
+            // Its process was away, and is another owner by now: it comes back as where the old one is buried.
+            row.takeDeath(rescues: 0, isInnocent: true, at: ledger.now)
+            try settle(&row, on: connection, ledger)
+            try save(row, .rescue, from: .running, on: connection, &ledger)
+            return false
+        }
         if let cutOff, !row.goOn(behind: cutOff, at: ledger.now) {
             try save(row, .fail, from: .running, on: connection, &ledger)
             return false
