@@ -5,6 +5,8 @@ struct FirstInFirstOut<Element> {
 
     var count: Int { elements.count - start }
     var isEmpty: Bool { start == elements.count }
+    /// What would be next.
+    var first: Element? { isEmpty ? nil : elements[start] }
 
     mutating func append(_ element: Element) { elements.append(element) }
 

@@ -5,8 +5,7 @@ import Foundation
 /// some for what is answered without one. A task for each connection would cost more than the connection.
 final class Crew: Sendable {
     private struct State {
-        /// By priority, the lowest first.
-        var ready = Array(repeating: FirstInFirstOut<Connection>(), count: FlightPriority.allCases.count)
+        var ready = MostUrgentFirst<Connection>()
         /// What has got its place; it goes first.
         var resumed = FirstInFirstOut<Connection>()
         var runners = 0
@@ -15,13 +14,9 @@ final class Crew: Sendable {
         /// Runners that are kept waiting by others than the wire.
         var aside = 0
 
-        var waiting: Int { resumed.count + ready.reduce(0) { $0 + $1.count } }
+        var waiting: Int { resumed.count + ready.count }
 
-        mutating func next() -> Connection? {
-            if let connection = resumed.popFirst() { return connection }
-            for index in ready.indices.reversed() { if let connection = ready[index].popFirst() { return connection } }
-            return nil
-        }
+        mutating func next() -> Connection? { resumed.popFirst() ?? ready.popFirst() }
     }
 
     /// Beside those on the wire.
@@ -41,7 +36,7 @@ final class Crew: Sendable {
             if isResumed {
                 state.resumed.append(connection)
             } else {
-                state.ready[priority.rawValue].append(connection)
+                state.ready.append(connection, priority)
             }
         }
     }

@@ -1,0 +1,29 @@
+/// A queue that the most urgent leaves first, and among equals the first come; what waits for long becomes urgent
+/// (``FlightUrgency/ageing``). Its ends cost the same however long it is.
+struct MostUrgentFirst<Element> {
+    private typealias Line = FirstInFirstOut<(element: Element, urgency: FlightUrgency)>
+
+    /// By priority, the lowest first. The first of each is its most urgent.
+    private var lines = Array(repeating: Line(), count: FlightPriority.allCases.count)
+    private var arrived = 0
+    private var begun = 0
+
+    var count: Int { arrived - begun }
+
+    mutating func append(_ element: Element, _ priority: FlightPriority) {
+        arrived += 1
+        lines[priority.rawValue].append((element, FlightUrgency(priority, begun: begun, arrival: arrived)))
+    }
+
+    mutating func popFirst() -> Element? {
+        var first: (urgency: FlightUrgency, line: Int)?
+        for index in lines.indices {
+            guard let urgency = lines[index].first?.urgency else { continue }
+            if let first, urgency < first.urgency { continue }
+            first = (urgency, index)
+        }
+        guard let first else { return nil }
+        begun += 1
+        return lines[first.line].popFirst()?.element
+    }
+}

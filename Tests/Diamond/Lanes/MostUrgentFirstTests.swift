@@ -1,0 +1,32 @@
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A queue of what is urgent` {
+    @Test func `is left by the most urgent first, and of equals by who came first`() {
+        var queue = MostUrgentFirst<Int>()
+        for (number, priority) in [FlightPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated() {
+            queue.append(number, priority)
+        }
+        #expect(queue.count == 6)
+        var left: [Int] = []
+        while let number = queue.popFirst() { left.append(number) }
+        #expect(left == [3, 1, 4, 2, 0, 5] && queue.count == 0)
+    }
+
+    @Test(arguments: FlightPriority.allCases) func `lets nothing starve`(priority: FlightPriority) {
+        var queue = MostUrgentFirst<Int>()
+        queue.append(0, priority)
+        queue.append(1, .veryHigh)
+        var rounds = 0
+        var last: Int?
+        while last != 0, rounds < 10_000 {
+            queue.append(1, .veryHigh)
+            last = queue.popFirst()
+            rounds += 1
+        }
+        let steps = FlightPriority.veryHigh.rawValue - priority.rawValue
+        // One was there before.
+        #expect(rounds == (steps > 0 ? steps * FlightUrgency.ageing + 2 : 1))
+    }
+}
