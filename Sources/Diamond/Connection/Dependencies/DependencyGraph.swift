@@ -8,15 +8,16 @@ import Foundation
 enum DependencyGraph {
     private struct State {
         /// What may start, and has not been started.
-        var ready: [Connection] = []
-        var isStarting = false
+        var ready = FirstInFirstOut<Connection>()
+        /// The threads that start it.
+        var starters: Set<pthread_t> = []
         var order = DependencyOrder()
 
-        mutating func next() -> [Connection]? {
-            guard !isStarting, !ready.isEmpty else { return nil }
-            isStarting = true
-            defer { ready = [] }
-            return ready
+        /// - Returns: what the thread starts next; `nil` where it has done.
+        mutating func next(for thread: pthread_t) -> Connection? {
+            if let connection = ready.popFirst() { return connection }
+            starters.remove(thread)
+            return nil
         }
     }
 
@@ -273,12 +274,11 @@ enum DependencyGraph {
     }
 
     // A connection that ends as it starts makes others ready: one after another, because a chain of them can be longer
-    // than a stack is deep.
+    // than a stack is deep. By whichever threads come, because code of the app may hold one of them up in a start.
     private static func startReady() {
-        while let next = state.withLock({ $0.next() }) {
-            for connection in next { connection.start() }
-            state.withLock { $0.isStarting = false }
-        }
+        let thread = pthread_self()
+        guard state.withLock({ !$0.ready.isEmpty && $0.starters.insert(thread).inserted }) else { return }
+        while let connection = state.withLock({ $0.next(for: thread) }) { connection.start() }
     }
 
     /// Lets go of what a connection that is being freed has waited for.

@@ -315,6 +315,30 @@ import Testing
         }
     }
 
+    /// Without an engine, so that each comes to its end as it starts.
+    @Test func `lets start what waits for it while an executor holds up a thread in another start`() {
+        let connections = (0..<4).map { Connection(Request("http://h/\($0)")) }
+        for (one, next) in [(0, 1), (2, 3)] {
+            connections[next].addDependency(connections[one])
+            connections[next].start()
+        }
+        let (isHeldUp, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let executor = CallbackExecutor { callback in
+            isHeldUp.signal()
+            _ = mayGoOn.wait(timeout: .now() + 120)
+            DispatchQueue.global().async(execute: callback)
+        }
+        connections[1].onResult(on: executor) { _ in }
+        DispatchQueue.global().async { connections[0].cancel() }
+        #expect(isHeldUp.wait(timeout: .now() + 60) == .success)
+        // Perhaps by the thread of another test.
+        let hasEnded = DispatchSemaphore(value: 0)
+        connections[3].completionBlock = { hasEnded.signal() }
+        connections[2].cancel()
+        #expect(hasEnded.wait(timeout: .now() + 60) == .success)
+        mayGoOn.signal()
+    }
+
     @Test func `holds in any graph, with connections canceled and dependencies removed at any moment`() async throws {
         var random = SplitMix(state: Effort.seed)
         for _ in 0..<Effort.rounds(20, soaking: 2000) {
