@@ -9,7 +9,8 @@ import Foundation
 ///
 /// Make one and keep it; close it before a short-lived program ends. Several engines, in one process or in many, may
 /// share a store. Where the last reference is dropped without ``close(within:)``, connections that are paused, or in a
-/// paused lane, are canceled, and others come to their end.
+/// paused lane, are canceled, and so are those that wait for one that nobody has enqueued, when nobody has that any more;
+/// others come to their end.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
     public let cache: Cache?
@@ -150,6 +151,7 @@ public final class Engine: Sendable {
         return try await cache?.forget(identity: identity) ?? 0
     }
 
-    /// What is paused, and can be resumed only by whoever has the connection, is canceled; the rest comes to its end.
+    /// What is paused, and can be resumed only by whoever has the connection, is canceled, and what waits for one that nobody
+    /// can enqueue; the rest comes to its end.
     deinit { members.abandon() }
 }

@@ -38,4 +38,18 @@ final class Dependency: @unchecked Sendable {
         defer { (ties, dependent, isOver) = (Ties(), nil, true) }
         return ties
     }
+
+    /// Keeps what is waited for no longer: whoever else has it may still let it come to its end.
+    ///
+    /// - Returns: that, to be freed where no lock is held.
+    func loosen() -> Connection? {
+        guard let connection = ties.connection else { return nil }
+        ties.operation = nil
+        return connection
+    }
+
+    /// What is waited for has come to its end, and may be asked how.
+    func fasten(to connection: Connection) {
+        if !isOver, ties.operation == nil { ties.operation = connection }
+    }
 }

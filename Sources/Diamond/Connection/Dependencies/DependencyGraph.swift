@@ -90,7 +90,10 @@ enum DependencyGraph {
 
     /// Takes out the edges to an operation, and starts the connection where it waited for nothing else.
     static func remove(_ operation: Operation, from dependent: Connection) {
-        remove(from: dependent) { $0.ties.operation === operation }
+        remove(from: dependent) { edge in
+            edge.ties.operation === operation
+                || (operation as? Connection)?.knownNode?.isAwaited(loosely: edge) == true
+        }
     }
 
     /// Takes out edges, and starts the connection where it waited for nothing else.
@@ -234,7 +237,9 @@ enum DependencyGraph {
     static func release(dependentsOf connection: Connection) {
         end {
             connection.core.withLock { $0.isReleased = true }
-            return connection.knownNode?.takeDependents() ?? []
+            let edges = connection.knownNode?.takeDependents() ?? []
+            for edge in edges { edge.fasten(to: connection) }
+            return edges
         }
     }
 
@@ -281,12 +286,23 @@ enum DependencyGraph {
         while let connection = state.withLock({ $0.next(for: thread) }) { connection.start() }
     }
 
+    // MARK: Letting go
+
+    /// Leaves what a connection waits for, and nobody runs, to whoever else has it. Where nobody has it, or will have it any
+    /// more, the connection is canceled.
+    static func loosen(dependenciesOf connection: Connection) {
+        let loosened = state.withLock { _ in connection.knownNode?.loosen() ?? [] }
+        withExtendedLifetime(loosened) {}
+    }
+
     /// Lets go of what a connection that is being freed has waited for.
     static func free(_ node: DependencyNode) {
         let current = FreedOperations.current
         let freed = current ?? FreedOperations()
+        let (ties, orphans) = state.withLock { _ in (node.close(), node.orphans) }
         // Freed behind the lock, by whoever is at it already.
-        freed.ties += state.withLock { _ in node.close() }
+        freed.ties += ties
         if current == nil { freed.free() }
+        for orphan in orphans { orphan.cancel() }
     }
 }

@@ -74,6 +74,14 @@ final class DependencyNode: @unchecked Sendable {
         return removeDependencies()
     }
 
+    /// Keeps no connection that it waits for and nobody runs.
+    ///
+    /// - Returns: those, to be freed where no lock is held.
+    func loosen() -> [Connection] {
+        guard waiting != nil else { return [] }
+        return dependencies.filter { !$0.isOver && $0.ties.connection?.isMember == false }.compactMap { $0.loosen() }
+    }
+
     /// Whom the connection waits for.
     ///
     /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
@@ -143,6 +151,14 @@ final class DependencyNode: @unchecked Sendable {
         return dependents
     }
 
+    /// Whether one waits for it that does not keep it.
+    func isAwaited(loosely edge: Dependency) -> Bool {
+        edge.ties.operation == nil && dependents.contains { $0 === edge }
+    }
+
+    /// Who has waited to be started when it was freed: it has been kept by none of them.
+    var orphans: [Connection] { dependents.compactMap { $0.isOver ? nil : $0.dependent?.waiting } }
+
     /// Who waits for it.
     ///
     /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
@@ -160,6 +176,9 @@ final class DependencyNode: @unchecked Sendable {
 extension Connection {
     /// Whether whoever comes to wait for it need not: nobody will tell them.
     var isOver: Bool { core.withLock { $0.isReleased } }
+
+    /// Whether an engine has it among those that it runs.
+    var isMember: Bool { core.withLock { $0.isMember } }
 
     /// Whether it waits for something.
     var isHeld: Bool { (knownNode?.unfinished ?? 0) > 0 }

@@ -82,11 +82,13 @@ final class Members: Sendable {
         if let turn { DependencyGraph.end(turn) }
     }
 
-    /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait for ever.
+    /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait for ever; and so is
+    /// what waits for a connection that nobody has enqueued, when nobody else has that.
     func abandon() {
         // First: who comes from now on looks for himself.
         state.withLock { $0.isAbandoned = true }
         for connection in all { cancelIfAbandoned(connection) }
+        for connection in all { DependencyGraph.loosen(dependenciesOf: connection) }
         if lanes.areAnyPaused { pipeline.refreshes.cancel() }
     }
 

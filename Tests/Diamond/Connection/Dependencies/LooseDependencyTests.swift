@@ -1,0 +1,84 @@
+import DiamondTestSupport
+import DiamondTesting
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A dependency that nobody has enqueued` {
+    /// Answers with the credential, or else with the address.
+    private let transport = StubTransport { request throws(TransportError) in
+        .stub(body: request.headers[.authorization] ?? request.url)
+    }
+
+    /// `@unchecked Sendable`: set before it is shared.
+    private final class Left: @unchecked Sendable {
+        weak var members: Members?
+    }
+
+    private func engine() -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        return Engine(configuration)
+    }
+
+    /// What waits for it.
+    enum Wait: CaseIterable { case one, two, anotherThatIsNotEnqueued, anotherThatIs }
+
+    @Test(arguments: Wait.allCases, [false, true])
+    func `goes along with an engine that is dropped, and so does what waits for it`(wait: Wait, isOwn: Bool) async {
+        let left = Left()
+        do {
+            let engine = engine()
+            let request = Request("http://h/login")
+            let login = isOwn ? engine.connection(for: request) : Connection(request)
+            let cities = (0..<2).map { engine.connection(for: Request("http://h/\($0)")) }
+            cities[0].addDependency(login)
+            switch wait {
+            case .one: break
+            case .two: cities[1].addDependency(login)
+            case .anotherThatIsNotEnqueued, .anotherThatIs: cities[1].addDependency(cities[0])
+            }
+            if wait != .anotherThatIsNotEnqueued { engine.enqueue(cities[0]) }
+            if wait != .one { engine.enqueue(cities[1]) }
+            left.members = engine.members
+        }
+        await untilTrue { left.members == nil }
+    }
+
+    /// What an engine that is gone has left.
+    private func remains() -> (login: Connection, cities: Connection) {
+        let engine = engine()
+        let (login, cities) = (Connection(Request("http://h/login")), Connection(Request("http://h/cities")))
+        cities.addDependency(login) { request, response in request.headers[.authorization] = response.text }
+        engine.enqueue(cities)
+        return (login, cities)
+    }
+
+    @Test func `is waited for while somebody has it, though the engine was dropped`() async {
+        let cities: Connection
+        do {
+            let login: Connection
+            (login, cities) = remains()
+            withExtendedLifetime(login) { #expect(cities.state == .ready) }
+        }
+        let error = await #expect(throws: ConnectionError.self) { try await cities.response }
+        #expect(error?.code == .cancelled)
+        await untilTrue { cities.isFinished }
+    }
+
+    @Test func `brings what it brings when another engine runs it then`() async throws {
+        let (login, cities) = remains()
+        let other = engine()
+        other.enqueue(login)
+        #expect(try await cities.response.text == "http://h/login")
+        await other.close()
+    }
+
+    @Test func `is waited for no longer when it is removed then`() async throws {
+        let (login, cities) = remains()
+        cities.removeDependency(login)
+        #expect(try await cities.response.text == "http://h/cities")
+        withExtendedLifetime(login) {}
+    }
+}
