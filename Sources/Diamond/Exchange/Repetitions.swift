@@ -96,7 +96,7 @@ final class Repetitions: Sendable {
 
     /// A success is here but for its body, which may never end: whoever waits for a probe need not wait for that.
     func noteHead(of admission: CircuitBreaker.Admission, from origin: String) {
-        guard admission == .probe else { return }
+        guard case .probe = admission else { return }
         note(.answered(.ok, [:]), of: admission, from: origin)
     }
 

@@ -8,13 +8,13 @@
 /// | half open, no probe | one probe | – | – | – |
 /// | half open, probing | refuse | of the probe: closes | of the probe: opens | another probe |
 ///
-/// Outcomes of exchanges that began before it opened change nothing while it is open. Times are milliseconds of a clock
-/// that only goes forward.
+/// Outcomes of exchanges that began before it opened change nothing while it is open, nor do those of a probe behind which
+/// another was let through. Times are milliseconds of a clock that only goes forward.
 struct CircuitBreaker: Hashable, Sendable {
     enum Admission: Hashable, Sendable {
         case pass
-        /// It passes, and its outcome decides.
-        case probe
+        /// It passes, and its outcome decides where it is the last.
+        case probe(Int)
         /// Nothing is sent; the next look is worth while after `wait`.
         case refused(wait: Duration)
     }
@@ -24,11 +24,13 @@ struct CircuitBreaker: Hashable, Sendable {
         /// Until then; afterwards half open.
         case open(until: Int64)
         /// A probe is out. One that is never heard of again is given up then.
-        case probing(until: Int64)
+        case probing(Int, until: Int64)
     }
 
     private let policy: CircuitPolicy
     private var state = State.closed
+    /// Let through so far.
+    private var probes = 0
     private var calls: SlidingSum
     private var failures: SlidingSum
 
@@ -45,14 +47,15 @@ struct CircuitBreaker: Hashable, Sendable {
     mutating func admit(at now: Int64) -> Admission {
         guard let end else { return .pass }
         guard now >= end else { return .refused(wait: .milliseconds(end - now)) }
-        state = .probing(until: now + policy.openTime.milliseconds)
-        return .probe
+        probes += 1
+        state = .probing(probes, until: now + policy.openTime.milliseconds)
+        return .probe(probes)
     }
 
     mutating func note(_ health: ServerHealth, of admission: Admission, at now: Int64) {
         switch (state, admission) {
         case (.closed, .pass): count(health, at: now)
-        case (.probing, .probe): settle(health, at: now)
+        case (.probing(let last, _), .probe(let number)) where number == last: settle(health, at: now)
         default: break
         }
     }
@@ -60,7 +63,7 @@ struct CircuitBreaker: Hashable, Sendable {
     private var end: Int64? {
         switch state {
         case .closed: nil
-        case .open(let end), .probing(let end): end
+        case .open(let end), .probing(_, let end): end
         }
     }
 
@@ -77,7 +80,7 @@ struct CircuitBreaker: Hashable, Sendable {
 
     private mutating func settle(_ health: ServerHealth, at now: Int64) {
         switch health {
-        case .good: self = CircuitBreaker(policy)
+        case .good: state = .closed
         case .bad: open(at: now)
         // A probe that was canceled proves nothing: the next may try at once.
         case .unknown: state = .open(until: now)

@@ -46,15 +46,15 @@ import Testing
         var circuit = Self.open
         #expect(circuit.admit(at: 900) == .refused(wait: .seconds(5)))
         #expect(circuit.admit(at: 5899) == .refused(wait: .milliseconds(1)))
-        #expect(circuit.admit(at: 5900) == .probe)
+        #expect(circuit.admit(at: 5900) == .probe(1))
         #expect(circuit.isOpen(at: 5900))
         #expect(circuit.admit(at: 5901) == .refused(wait: .milliseconds(4999)))
     }
 
     @Test func `closes when the probe is well, with a clean slate`() {
         var circuit = Self.open
-        #expect(circuit.admit(at: 6000) == .probe)
-        circuit.note(.good, of: .probe, at: 6100)
+        #expect(circuit.admit(at: 6000) == .probe(1))
+        circuit.note(.good, of: .probe(1), at: 6100)
         #expect(circuit.admit(at: 6100) == .pass)
         for _ in 0..<9 { circuit.note(.bad, of: .pass, at: 6200) }
         #expect(circuit.admit(at: 6200) == .pass)
@@ -62,25 +62,47 @@ import Testing
 
     @Test func `stays open when the probe fails`() {
         var circuit = Self.open
-        #expect(circuit.admit(at: 6000) == .probe)
-        circuit.note(.bad, of: .probe, at: 6100)
+        #expect(circuit.admit(at: 6000) == .probe(1))
+        circuit.note(.bad, of: .probe(1), at: 6100)
         #expect(circuit.admit(at: 11_099) == .refused(wait: .milliseconds(1)))
-        #expect(circuit.admit(at: 11_100) == .probe)
+        #expect(circuit.admit(at: 11_100) == .probe(2))
     }
 
     @Test func `probes again where a probe says nothing, or is never heard of again`() {
         var circuit = Self.open
-        #expect(circuit.admit(at: 6000) == .probe)
-        circuit.note(.unknown, of: .probe, at: 6100)
-        #expect(circuit.admit(at: 6100) == .probe)
-        #expect(circuit.admit(at: 11_100) == .probe)
+        #expect(circuit.admit(at: 6000) == .probe(1))
+        circuit.note(.unknown, of: .probe(1), at: 6100)
+        #expect(circuit.admit(at: 6100) == .probe(2))
+        #expect(circuit.admit(at: 11_100) == .probe(3))
+    }
+
+    @Test(arguments: [.good, .bad, .unknown] as [ServerHealth])
+    func `does not listen to a probe behind which another was let through`(health: ServerHealth) {
+        var circuit = Self.open
+        #expect(circuit.admit(at: 6000) == .probe(1))
+        #expect(circuit.admit(at: 11_000) == .probe(2))
+        circuit.note(health, of: .probe(1), at: 11_100)
+        #expect(circuit.admit(at: 11_100) == .refused(wait: .milliseconds(4900)))
+        circuit.note(.good, of: .probe(2), at: 11_200)
+        #expect(circuit.admit(at: 11_200) == .pass)
+    }
+
+    @Test func `does not take a probe of before it was well for a new one`() {
+        var circuit = Self.open
+        #expect(circuit.admit(at: 6000) == .probe(1))
+        #expect(circuit.admit(at: 11_000) == .probe(2))
+        circuit.note(.good, of: .probe(2), at: 11_100)
+        for _ in 0..<10 { circuit.note(.bad, of: .pass, at: 11_200) }
+        #expect(circuit.admit(at: 16_200) == .probe(3))
+        circuit.note(.good, of: .probe(1), at: 16_300)
+        #expect(circuit.isOpen(at: 16_300))
     }
 
     @Test func `does not listen to what began before it opened`() {
         var circuit = Self.open
         circuit.note(.good, of: .pass, at: 1000)
         #expect(circuit.isOpen(at: 1000))
-        #expect(circuit.admit(at: 6000) == .probe)
+        #expect(circuit.admit(at: 6000) == .probe(1))
         circuit.note(.good, of: .pass, at: 6001)
         #expect(circuit.isOpen(at: 6001))
     }
@@ -118,7 +140,8 @@ import Testing
                     #expect(!isOpen)
                     lastProbe = now
                 }
-                if admission == .probe || admission == .pass { out.append(admission) }
+                if case .refused = admission { continue }
+                out.append(admission)
             } else if !out.isEmpty {
                 let admission = out.remove(at: random.below(out.count))
                 let healths: [ServerHealth] = now / 60_000 % 2 == 0 ? [.bad, .bad, .good] : [.good, .unknown]
@@ -127,7 +150,8 @@ import Testing
         }
         #expect(lastProbe >= 0, "never opened: the run proves nothing")
         // Whatever came before, one well probe closes it.
-        if circuit.admit(at: now + 10_000) == .probe { circuit.note(.good, of: .probe, at: now + 10_000) }
+        let last = circuit.admit(at: now + 10_000)
+        if last != .pass { circuit.note(.good, of: last, at: now + 10_000) }
         #expect(circuit.admit(at: now + 10_001) == .pass)
     }
 }
