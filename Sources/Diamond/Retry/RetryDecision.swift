@@ -31,15 +31,15 @@ extension RetrySituation {
 
     fileprivate var refresh: RetryDecision {
         guard request.canRefreshCredential, !history.hasRefreshed else { return .giveUp(.unauthorized) }
-        let obstacle = bodyGone ?? circuitOpen ?? outOfTime(after: .zero)
+        let obstacle = circuitOpen ?? outOfTime(after: .zero)
         return obstacle.map { .giveUp($0) } ?? .refreshCredential
     }
 
     fileprivate func repetition(_ reason: RetryReason, isFree: Bool) -> RetryDecision {
         let delay = delay(for: reason)
         let obstacle =
-            bodyGone ?? attemptsUsed(isFree) ?? circuitOpen ?? budgetEmpty(isFree)
-            ?? tooLong(delay) ?? outOfTime(after: delay.total)
+            attemptsUsed(isFree) ?? circuitOpen ?? budgetEmpty(isFree) ?? tooLong(delay)
+            ?? outOfTime(after: delay.total)
         if let obstacle { return .giveUp(obstacle) }
         return .retry(after: delay.total, isFree: isFree, reason: delay.pushBack.map { .retryAfter($0) } ?? reason)
     }
@@ -59,8 +59,6 @@ extension RetrySituation {
     }
 
     // MARK: What stands against it
-
-    private var bodyGone: RetryReason? { request.isBodyRebuildable ? nil : .bodyGone }
 
     private var circuitOpen: RetryReason? { isCircuitOpen ? .circuitOpen : nil }
 

@@ -28,25 +28,17 @@ struct RetrySituation: Sendable {
     var draw: Double
 }
 
-/// What of a request counts for sending it again.
+/// What of a request counts for sending it again. Its body does not: each kind can be made as often as is needed.
 struct RetryableRequest: Hashable, Sendable {
     var method: HTTPRequest.Method
     /// draft-ietf-httpapi-idempotency-key-header: the server acts once for one key.
     var hasIdempotencyKey = false
-    /// `false` for a stream that can be read only once.
-    var isBodyRebuildable = true
     /// Whether there is somebody who can make the credential anew, and ``RefreshLimit`` allows it.
     var canRefreshCredential = false
 
-    init(
-        _ method: HTTPRequest.Method,
-        headers: HTTPFields = [:],
-        isBodyRebuildable: Bool = true,
-        canRefreshCredential: Bool = false
-    ) {
+    init(_ method: HTTPRequest.Method, headers: HTTPFields = [:], canRefreshCredential: Bool = false) {
         self.method = method
         hasIdempotencyKey = headers.contains { $0.name.isIdempotencyKey && !$0.value.isEmpty }
-        self.isBodyRebuildable = isBodyRebuildable
         self.canRefreshCredential = canRefreshCredential
     }
 

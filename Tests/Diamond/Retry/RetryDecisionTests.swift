@@ -158,7 +158,6 @@ import Testing
         RetryRow(.get, .status(421), .end(.final)) {
             ($0.history.wasMisdirected, $0.policy.statuses) = (true, [421])
         },
-        RetryRow(.post, .status(421), .end(.bodyGone)) { $0.request.isBodyRebuildable = false },
         RetryRow(.get, .status(421), .end(.attemptsUsed)) { $0.policy = .never },
     ]
 
@@ -176,9 +175,6 @@ import Testing
             ($0.request.canRefreshCredential, $0.history.hasRefreshed) = (true, true)
         },
         RetryRow(.get, .status(401), .end(.unauthorized)) { $0.policy.statuses = [401] },
-        RetryRow(.post, .status(401), .end(.bodyGone)) {
-            ($0.request.canRefreshCredential, $0.request.isBodyRebuildable) = (true, false)
-        },
         RetryRow(.get, .status(401), .end(.outOfTime)) {
             ($0.request.canRefreshCredential, $0.elapsed) = (true, .seconds(30))
         },
@@ -230,15 +226,12 @@ import Testing
         RetryRow(.get, .status(503, after: "60"), .end(.attemptsUsed)) { $0.policy = .never },
     ]
 
-    /// Bytes that are with the caller, a body that is gone, and time that is up.
+    /// Bytes that are with the caller, and time that is up.
     static let limits: [RetryRow] = [
         RetryRow(.get, .midway(.truncatedBody), .end(.committed)) { $0.isCommitted = true },
         RetryRow(.get, .midway(.connectionLost), .end(.committed)) { $0.isCommitted = true },
         RetryRow(.get, .status(503, after: "1"), .end(.committed)) { $0.isCommitted = true },
         RetryRow(.get, .unsent(.cannotConnect), .end(.committed)) { $0.isCommitted = true },
-        RetryRow(.put, .sent(.timedOut), .end(.bodyGone)) { $0.request.isBodyRebuildable = false },
-        RetryRow(.put, .unsent(.cannotConnect), .end(.bodyGone)) { $0.request.isBodyRebuildable = false },
-        RetryRow(.put, .status(503), .end(.bodyGone)) { $0.request.isBodyRebuildable = false },
         RetryRow(.get, .status(503), .again(25, .status)) { $0.elapsed = .milliseconds(29_974) },
         RetryRow(.get, .status(503), .end(.outOfTime)) { $0.elapsed = .milliseconds(29_975) },
         RetryRow(.get, .status(503), .end(.outOfTime)) { $0.elapsed = .seconds(60) },

@@ -45,8 +45,6 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         public static let notIdempotent = Code(description: "notIdempotent")
         /// Bytes of the answer are with the caller.
         public static let committed = Code(description: "committed")
-        /// The body cannot be made again.
-        public static let bodyGone = Code(description: "bodyGone")
         /// ``RetryPolicy/attempts`` are used up.
         public static let attemptsUsed = Code(description: "attemptsUsed")
         /// Too many requests to this origin were sent again lately.
