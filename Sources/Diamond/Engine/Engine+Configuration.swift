@@ -46,6 +46,8 @@ extension Engine {
         public var originWidth = 6
         /// How often a request is sent again that has no word of its own; three attempts. See <doc:Retrying>.
         public var retry = RetryPolicy.default
+        /// How many requests to one origin are sent again at most: a tenth of them, and 10 beside in 10 seconds.
+        public var retryBudget = RetryBudgetPolicy()
         /// Knows whether the network is there; `nil`, the default, asks the system. See <doc:Replaying>.
         public var reachability: (any Reachability)?
         /// Keeps requests from origins where most exchanges fail; `nil`, the default, for none. They fail with `circuitOpen`.

@@ -11,7 +11,11 @@ extension Pipeline {
     ) {
         let now = configuration.now
         let repetitions = Repetitions(
-            clock: ExchangeClock(configuration.clock), circuit: configuration.circuit, draw: configuration.draw)
+            clock: ExchangeClock(configuration.clock),
+            budget: configuration.retryBudget,
+            circuit: configuration.circuit,
+            draw: configuration.draw
+        )
         let environment = configuration.environment(cache?.rules ?? KeyRules())
         let provider = configuration.credentials as? any RefreshableCredentialProvider
         self.init(

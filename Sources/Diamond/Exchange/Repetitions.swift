@@ -5,7 +5,7 @@ import HTTPTypes
 /// the dice.
 final class Repetitions: Sendable {
     private struct State {
-        var budgets = RecentlyUsed<String, RetryBudget> { RetryBudget() }
+        var budgets: RecentlyUsed<String, RetryBudget>
         var circuits: RecentlyUsed<String, CircuitBreaker>?
         /// Who waits between two attempts.
         var sleepers = SlotMap<Task<Bool, Never>>()
@@ -21,13 +21,18 @@ final class Repetitions: Sendable {
     /// - Parameter circuit: `nil` for none.
     init(
         clock: ExchangeClock,
+        budget: RetryBudgetPolicy,
         circuit: CircuitPolicy?,
         draw: @escaping @Sendable () -> Double
     ) {
         self.clock = clock
         hasCircuits = circuit != nil
         self.draw = draw
-        state = Guarded(State(circuits: circuit.map { policy in RecentlyUsed { CircuitBreaker(policy) } }))
+        state = Guarded(
+            State(
+                budgets: RecentlyUsed { RetryBudget(budget) },
+                circuits: circuit.map { policy in RecentlyUsed { CircuitBreaker(policy) } }
+            ))
     }
 
     // MARK: Between attempts

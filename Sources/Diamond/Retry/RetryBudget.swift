@@ -1,27 +1,29 @@
-/// How many requests to one origin may be sent again: a tenth of all, and 10 beside in 10 seconds.
+/// How many requests to one origin may be sent again still.
 ///
-/// Where a server fails for everybody, repetitions multiply its load; the budget holds them to a tenth more (*Site
-/// Reliability Engineering*, chapter 21). A bucket of tokens in the shape of Finagle's: each request puts a tenth of a
-/// token in, each repetition takes one out, either is forgotten after 10 seconds. Where it is empty nobody waits: the
-/// failure is the caller's at once.
+/// A bucket of tokens in the shape of Finagle's: each request puts its share of a token in, each repetition takes one out,
+/// either is forgotten after the window. Where it is empty nobody waits: the failure is the caller's at once.
 ///
 /// Times are milliseconds of a clock that only goes forward.
 struct RetryBudget: Hashable, Sendable {
-    /// In tenths of a token, so that sums are exact.
-    private enum Tenths {
-        static let deposit = 1
-        static let repetition = 10
-        static let reserve = 100
+    /// In thousandths of a token, so that sums are exact.
+    private static let repetition = 1000
+
+    private let share: Int
+    private let reserve: Int
+    private var balance: SlidingSum
+
+    init(_ policy: RetryBudgetPolicy = RetryBudgetPolicy()) {
+        share = Int((policy.share * Double(Self.repetition)).rounded())
+        reserve = policy.reserve * Self.repetition
+        balance = SlidingSum(over: policy.window)
     }
 
-    private var balance = SlidingSum(over: .seconds(10))
-
     /// For every request on its first attempt.
-    mutating func deposit(at now: Int64) { balance.add(Tenths.deposit, at: now) }
+    mutating func deposit(at now: Int64) { balance.add(share, at: now) }
 
     /// Whether a repetition may be paid.
     mutating func canWithdraw(at now: Int64) -> Bool {
-        balance.sum(at: now) + Tenths.reserve >= Tenths.repetition
+        balance.sum(at: now) + reserve >= Self.repetition
     }
 
     /// Pays a repetition.
@@ -29,7 +31,7 @@ struct RetryBudget: Hashable, Sendable {
     /// - Returns: whether there was enough; nothing is taken where there was not.
     mutating func withdraw(at now: Int64) -> Bool {
         guard canWithdraw(at: now) else { return false }
-        balance.add(-Tenths.repetition, at: now)
+        balance.add(-Self.repetition, at: now)
         return true
     }
 }

@@ -270,6 +270,17 @@ import Testing
         #expect(try await engine.send(Request("http://other/")).attempts.last?.reason?.code == .attemptsUsed)
     }
 
+    @Test func `is repeated no more than the engine's budget pays for`() async throws {
+        let transport = transport(.success(503))
+        let engine = engine(transport) { configuration in
+            configuration.draw = { 0 }
+            configuration.retryBudget = RetryBudgetPolicy(share: 0, reserve: 1)
+        }
+        let attempts = try await engine.send(Request("http://h/")).attempts
+        #expect(attempts.map(\.reason?.code) == [.status, .budgetEmpty])
+        #expect(transport.requests.count == 2)
+    }
+
     @Test func `is not begun where most have failed, until one has proven the server well`() async throws {
         let transport = transport(.failure(Self.refused))
         let engine = engine(transport) { configuration in

@@ -18,6 +18,33 @@ import Testing
         #expect(Self.spend(&budget, at: 1000) == repetitions)
     }
 
+    @Test(
+        arguments: [
+            (RetryBudgetPolicy(share: 0, reserve: 3), 3), (RetryBudgetPolicy(share: 0.25, reserve: 0), 25),
+            (RetryBudgetPolicy(share: 1, reserve: 5), 105), (RetryBudgetPolicy(share: 0, reserve: 0), 0),
+            (RetryBudgetPolicy(share: -1, reserve: -1), 0), (RetryBudgetPolicy(share: .nan, reserve: 1), 1),
+            (RetryBudgetPolicy(share: .infinity, reserve: 0), 100),
+        ] as [(RetryBudgetPolicy, Int)])
+    func `pays what its policy says for a hundred requests`(policy: RetryBudgetPolicy, repetitions: Int) {
+        var budget = RetryBudget(policy)
+        for _ in 0..<100 { budget.deposit(at: 1000) }
+        #expect(Self.spend(&budget, at: 1000) == repetitions)
+    }
+
+    @Test func `is bounded in what its policy says`() {
+        var policy = RetryBudgetPolicy(reserve: .max)
+        #expect(policy.reserve == 1_000_000)
+        (policy.share, policy.reserve, policy.window) = (2, -1, .seconds(-1))
+        #expect(policy == RetryBudgetPolicy(share: 1, reserve: 0, window: .zero))
+    }
+
+    @Test func `forgets after the window of its policy`() {
+        var budget = RetryBudget(RetryBudgetPolicy(window: .seconds(60)))
+        #expect(Self.spend(&budget, at: 0) == 10)
+        #expect(Self.spend(&budget, at: 59_999) == 0)
+        #expect(Self.spend(&budget, at: 60_000) == 10)
+    }
+
     @Test func `takes nothing where there is not enough`() {
         var budget = RetryBudget()
         #expect(Self.spend(&budget, at: 0) == 10)
