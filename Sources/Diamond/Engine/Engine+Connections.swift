@@ -100,4 +100,20 @@ extension Engine {
         for connection in chosen { connection.cancel() }
         return chosen.count
     }
+
+    /// Cancels the connections of this engine that ask for what has this key (``key(of:)``), by their requests as they were
+    /// given: what dependencies bring does not count. Where their keys are not known yet, the credential provider is asked.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    @concurrent
+    public func cancel(_ key: RequestKey) async -> Int {
+        var count = 0
+        for connection in members.all {
+            guard let own = try? await self.key(of: connection.request), own == key else { continue }
+            connection.cancel()
+            count += 1
+        }
+        return count
+    }
 }

@@ -357,6 +357,18 @@ import Testing
         #expect(engine.activity.inFlight == 0)
     }
 
+    @Test func `cancels what asks for a key, however it was written, and nothing else`() async throws {
+        let engine = temporary.engine(StubTransport.silent(), clock: clock)
+        let request = Request("http://h/a", parameters: ["b": 1, "c": 2])
+        let same = [request, Request("http://h/a?c=2&b=1")].map { engine.enqueue($0) }
+        let other = engine.enqueue(Request("http://h/b"))
+        let key = try await engine.key(of: request)
+        #expect(await engine.cancel(key) == 2)
+        await untilTrue { same.allSatisfy(\.isFinished) }
+        #expect(!other.isFinished)
+        await engine.close()
+    }
+
     @Test func `refuses a malformed request with the place and the remedy`() async {
         let engine = temporary.engine(StubTransport(), clock: clock)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/%zz")) }
