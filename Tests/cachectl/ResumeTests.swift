@@ -8,34 +8,61 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A transfer whose process is killed` {
     private let cachectl = Shell()
-    private static let body = Array(Data((0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }))
+    private static let bytes = Array(Data((0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }))
 
-    /// Stands still in the middle of its first answer; gives the rest, then, to whoever asks for it.
-    private static func server(_ heads: Guarded<[String]>) throws -> RawServer {
+    /// What whoever asks for the rest is answered.
+    enum Rest: CaseIterable {
+        case rest, whole, changed, unsatisfiable, otherPart
+
+        /// Of which the whole is asked for then.
+        var isRefused: Bool { self == .unsatisfiable || self == .otherPart }
+
+        var body: [UInt8] { self == .changed ? bytes.reversed() : bytes }
+
+        fileprivate func answer(from first: Int) -> (head: String, body: [UInt8]) {
+            switch self {
+            case .rest: (Self.part(first...body.count - 1), Array(body.dropFirst(first)))
+            case .whole: ("200 OK\r\nETag: \"1\"", body)
+            case .changed: ("200 OK\r\nETag: \"2\"", body)
+            case .unsatisfiable: ("416 Range Not Satisfiable\r\nContent-Range: bytes */100", [])
+            case .otherPart: (Self.part(0...99), Array(body.prefix(100)))
+            }
+        }
+
+        private static func part(_ range: ClosedRange<Int>) -> String {
+            let place = "bytes \(range.lowerBound)-\(range.upperBound)/\(bytes.count)"
+            return "206 Partial Content\r\nContent-Range: \(place)\r\nETag: \"1\""
+        }
+    }
+
+    /// Stands still in the middle of its first answer.
+    private static func server(_ rest: Rest, _ heads: Guarded<[String]>) throws -> RawServer {
         try RawServer { connection in
             guard let head = connection.readHead() else { return }
             let number = heads.withLock { heads in
                 heads.append(head)
                 return heads.count
             }
-            let first = head.firstMatch(of: /[Rr]ange: bytes=([0-9]+)-/).flatMap { Int($0.1) } ?? 0
-            let status =
-                first == 0
-                ? "200 OK" : "206 Partial Content\r\nContent-Range: bytes \(first)-\(body.count - 1)/\(body.count)"
+            let answer = begin(of: head).map(rest.answer) ?? Rest.whole.answer(from: 0)
             connection.write(
-                "HTTP/1.1 \(status)\r\nETag: \"1\"\r\nContent-Length: \(body.count - first)\r\n"
-                    + "Cache-Control: max-age=60\r\n\r\n")
+                "HTTP/1.1 \(answer.head)\r\nContent-Length: \(answer.body.count)\r\n"
+                    + "Cache-Control: max-age=60\r\nConnection: close\r\n\r\n")
             guard number > 1 else {
-                connection.write(Array(body.prefix(3_000_000)))
+                connection.write(Array(answer.body.prefix(3_000_000)))
                 return _ = connection.readRest()
             }
-            connection.write(Array(body.dropFirst(first)))
+            connection.write(answer.body)
         }
     }
 
-    @Test func `is gone on with by the next one`() async throws {
+    /// From where a request asks; `nil` for the whole.
+    private static func begin(of head: String) -> Int? {
+        head.firstMatch(of: /[Rr]ange: bytes=([0-9]+)-/).flatMap { Int($0.1) }
+    }
+
+    @Test(arguments: Rest.allCases) func `is gone on with by the next one`(rest: Rest) async throws {
         let heads = Guarded<[String]>([])
-        let server = try Self.server(heads)
+        let server = try Self.server(rest, heads)
         let process = try ChildProcess(
             BuiltTool("cachectl").url,
             // However long it takes until what has come is seen in the store.
@@ -48,13 +75,14 @@ import Testing
         process.kill()
         #expect(await process.ended() == .killed(by: SIGKILL))
         let outcome = try await cachectl("send", "\(server.base)/large")
-        #expect(outcome.status == 0 && outcome.output == Data(Self.body))
-        let last = try #require(heads.withLock { $0.last })
-        let first = try #require(last.firstMatch(of: /[Rr]ange: bytes=([0-9]+)-/).flatMap { Int($0.1) })
-        #expect(first >= 1 << 20 && first <= 3_000_000 && last.contains("\"1\""))
+        #expect(outcome.status == 0 && outcome.output == Data(rest.body))
+        let second = try #require(heads.withLock { $0.dropFirst().first })
+        let first = try #require(Self.begin(of: second))
+        #expect(first >= 1 << 20 && first <= 3_000_000 && second.contains("\"1\""))
         let again = try await cachectl("send", "\(server.base)/large", "--policy", "cacheOnly")
-        #expect(again.status == 0 && again.output == Data(Self.body))
-        #expect(heads.withLock { $0.count } == 2)
+        #expect(again.status == 0 && again.output == Data(rest.body))
+        let asked: [Int?] = rest.isRefused ? [nil, first, nil] : [nil, first]
+        #expect(heads.withLock { $0.map(Self.begin) } == asked)
         let cache = try Cache(cachectl.temporary.store)
         #expect(try cache.totals().partials == 0 && cachectl.temporary.integrity() == "ok")
     }
