@@ -136,7 +136,8 @@ import Testing
             ids += try await queue.enqueue([request], after: .seconds(60)).compactMap(\.self)
         }
         let mine = try await queue.rehearsal(limit: 10, of: .only(["me"]))
-        #expect(mine.transitions.map(\.jobID) == [ids[0], ids[6], ids[7]] && mine.behind == 1)
+        #expect(mine.transitions.map(\.jobID) == [ids[0], ids[6], ids[7]])
+        #expect(mine.behind == 1)
         #expect(try queue.waiting(limit: 10, of: .only(["me"])).map(\.id) == [ids[2], ids[8]])
         #expect(try queue.waiting(limit: 10).map(\.id) == [ids[2], ids[5], ids[8]])
     }
