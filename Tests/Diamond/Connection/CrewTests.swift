@@ -1,6 +1,7 @@
 import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
+import Foundation
 import HTTPTypes
 import Testing
 
