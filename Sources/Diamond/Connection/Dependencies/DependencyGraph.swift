@@ -299,9 +299,12 @@ enum DependencyGraph {
     static func free(_ node: DependencyNode) {
         let current = FreedOperations.current
         let freed = current ?? FreedOperations()
-        let (ties, orphans) = state.withLock { _ in (node.close(), node.orphans) }
-        // Freed behind the lock, by whoever is at it already.
-        freed.ties += ties
+        var orphans: [Connection] = []
+        // Freed behind the lock, by whoever is at it already; held by nobody here, who would free a chain by recursion.
+        freed.ties += state.withLock { _ in
+            defer { orphans = node.orphans }
+            return node.close()
+        }
         if current == nil { freed.free() }
         for orphan in orphans { orphan.cancel() }
     }
