@@ -12,15 +12,16 @@ extension Engine {
     ///
     /// - Parameter limit: how long what is under way, or waits, may take to come to its end by itself, but for what is
     ///   paused; then it is canceled, and waited for for 5 seconds at most: code of the app that does not heed a cancellation
-    ///   holds nobody up for longer. None by default. What is sent meanwhile counts, too: a server
-    ///   that shuts down stops to take requests first. Canceling the calling task ends the limit.
+    ///   holds nobody up for longer. Only what looks at an answer in the task of a ``Engine/send(_:)->Response`` is canceled
+    ///   with that task alone. None by default. What is sent meanwhile counts, too: a server that shuts down stops to take
+    ///   requests first. Canceling the calling task ends the limit.
     @concurrent
     public func close(within limit: Duration = .zero) async {
         if limit > .zero { await rest(for: limit, by: pipeline.wire.repetitions.clock) }
         for connection in members.all { connection.cancel() }
         pipeline.refreshes.cancel()
         pipeline.streams.cancel()
-        pipeline.wire.repetitions.close()
+        pipeline.wire.repetitions.waits.close()
         await transport.close()
         lanes.open()
         // By a clock that goes: who has canceled waits for no other.

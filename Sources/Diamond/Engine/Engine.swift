@@ -74,10 +74,10 @@ public final class Engine: Sendable {
 
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///
-    /// Makes no operation, but for a request in a serial lane. Canceling the calling task ends the call at once. Nothing is
-    /// done on the caller's actor, code of the app included, but a look into the cache's memory: what is there, and no
-    /// interceptor, observer, cookie or credential provider has a say in, is returned within microseconds. In a serial lane,
-    /// what one actor sends keeps its order.
+    /// Makes no operation, but for a request in a serial lane. Canceling the calling task ends the call at once, but for code
+    /// of the app that looks at an answer, and does not heed it. Nothing is done on the caller's actor, code of the app
+    /// included, but a look into the cache's memory: what is there, and no interceptor, observer, cookie or credential
+    /// provider has a say in, is returned within microseconds. In a serial lane, what one actor sends keeps its order.
     ///
     /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown.
     public func send(_ request: Request) async throws(ConnectionError) -> Response {

@@ -65,7 +65,7 @@ extension Exchange {
     ) async throws(ConnectionError) -> (ExchangeOrder.Outgoing, spent: Duration) {
         let begin = elapsed
         let limit = order.policy.attemptLimit(elapsed: begin)
-        let left = TimeLeft(limit, by: repetitions.clock, isUnderWay: history.mayHaveArrived)
+        let left = TimeLeft(limit, among: repetitions.waits, isUnderWay: history.mayHaveArrived)
         let adapted = try await left.value { [order, wire] () async throws(ConnectionError) in
             try await order.adapted(outgoing, by: wire, attempt: number)
         }

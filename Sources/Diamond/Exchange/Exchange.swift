@@ -215,7 +215,7 @@ struct Exchange: Sendable {
     private func sleep(_ delay: Duration) async throws(ConnectionError) {
         let token = order.scope.begin(.backoff, attempt: number)
         defer { token.end() }
-        guard await repetitions.sleep(delay) else { throw .cancelled }
+        guard await repetitions.waits.sleep(delay) else { throw .cancelled }
     }
 
     private func askToRepeat() throws(ConnectionError) {
@@ -246,16 +246,16 @@ struct Exchange: Sendable {
     private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
         leave(&seat)
         guard let renewal = order.renewal else { return }
-        guard let end = order.policy.lastBegin else {
-            renewed = .some(try await renewal.request())
-            return
-        }
-        let (outcome, isLate) = await repetitions.clock.leave(after: end - elapsed) {
+        let end = order.policy.lastBegin
+        let outcome = await repetitions.waits.value(within: end.map { $0 - elapsed }) {
             await Result { () async throws(ConnectionError) in try await renewal.request() }
         }
-        guard !isLate, elapsed < end else { return }
-        guard let outcome else { throw .cancelled }
-        renewed = .some(try outcome.get())
+        if let end, elapsed >= end { return }
+        switch outcome {
+        case .success(let request): renewed = .some(try request.get())
+        case .failure(.late): return
+        case .failure(.canceled), .failure(.closed): throw .cancelled
+        }
     }
 }
 

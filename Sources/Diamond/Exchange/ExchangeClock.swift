@@ -48,25 +48,4 @@ struct ExchangeClock: Sendable {
         timer.cancel()
         return (value, isLate.withLock { $0 })
     }
-
-    /// Runs a body, and cancels it when its time is up, or the waiting task is canceled; it is not waited for then.
-    ///
-    /// - Returns: `nil` where it was not, and whether that is for its time.
-    func leave<Value: Sendable>(
-        after limit: Duration,
-        _ body: @escaping @Sendable () async -> Value
-    ) async -> (value: Value?, isLate: Bool) {
-        guard limit > .zero else { return (nil, true) }
-        let first = Awaited<(value: Value?, isLate: Bool)>()
-        let task = Task { first.tell((await body(), false)) }
-        let timer = Task {
-            guard (try? await sleep(limit)) != nil else { return }
-            first.tell((nil, true))
-        }
-        defer {
-            task.cancel()
-            timer.cancel()
-        }
-        return await first.value { (nil, false) }
-    }
 }

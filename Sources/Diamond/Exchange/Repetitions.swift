@@ -7,12 +7,11 @@ final class Repetitions: Sendable {
     private struct State {
         var budgets: RecentlyUsed<String, RetryBudget>
         var circuits: RecentlyUsed<String, CircuitBreaker>?
-        /// Who waits between two attempts.
-        var sleepers = SlotMap<Task<Bool, Never>>()
-        var isClosed = false
     }
 
     let clock: ExchangeClock
+    /// Between two attempts, and before each.
+    let waits: Waits
     private let hasCircuits: Bool
     /// From 0 up to 1.
     let draw: @Sendable () -> Double
@@ -26,6 +25,7 @@ final class Repetitions: Sendable {
         draw: @escaping @Sendable () -> Double
     ) {
         self.clock = clock
+        waits = Waits(by: clock)
         hasCircuits = circuit != nil
         self.draw = draw
         state = Guarded(
@@ -33,33 +33,6 @@ final class Repetitions: Sendable {
                 budgets: RecentlyUsed { RetryBudget(budget) },
                 circuits: circuit.map { policy in RecentlyUsed { CircuitBreaker(policy) } }
             ))
-    }
-
-    // MARK: Between attempts
-
-    /// - Returns: `false` when it was canceled, or the engine is closed.
-    func sleep(_ delay: Duration) async -> Bool {
-        let begun = state.withLock { state -> (number: SlotNumber, task: Task<Bool, Never>)? in
-            guard !state.isClosed else { return nil }
-            let task = Task { [clock] in (try? await clock.sleep(delay)) != nil }
-            return (state.sleepers.add(task), task)
-        }
-        guard let (number, task) = begun else { return false }
-        defer { _ = state.withLock { $0.sleepers.remove(number) } }
-        return await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-    }
-
-    /// Ends every wait between two attempts, for good: there will be none.
-    func close() {
-        let sleepers = state.withLock { state in
-            state.isClosed = true
-            return Array(state.sleepers.elements)
-        }
-        for sleeper in sleepers { sleeper.cancel() }
     }
 
     // MARK: Budgets

@@ -1,30 +1,36 @@
 /// What is left of the time of a request for code of the app that it waits for before it is sent.
 struct TimeLeft: Sendable {
-    private let limit: (rest: Duration, clock: ExchangeClock)?
+    private let rest: Duration?
+    /// `nil` where neither time nor cancellation ends it.
+    private let waits: Waits?
     /// Whether something of the request may have been sent before.
     private let isUnderWay: Bool
+    /// Whether the code is asked for nothing but the wire.
+    private let isBeforeWire: Bool
 
     /// - Parameter rest: `nil` where nothing limits it.
-    init(_ rest: Duration?, by clock: ExchangeClock, isUnderWay: Bool = false) {
-        limit = rest.map { ($0, clock) }
-        self.isUnderWay = isUnderWay
+    init(_ rest: Duration?, among waits: Waits, isUnderWay: Bool = false, isBeforeWire: Bool = true) {
+        (self.rest, self.waits, self.isUnderWay, self.isBeforeWire) = (rest, waits, isUnderWay, isBeforeWire)
     }
 
-    private init() { (limit, isUnderWay) = (nil, false) }
+    private init() { (rest, waits, isUnderWay, isBeforeWire) = (nil, nil, false, false) }
 
     static let forever = TimeLeft()
 
     /// What the code brings in time: it need not obey its cancellation, and what it brings later is dropped.
     ///
-    /// - Throws: `timedOut` where time is up, `cancelled` with the waiting task, and what the code throws.
+    /// - Throws: `timedOut` where time is up, `cancelled` with the waiting task, `noEngine` where that is closed, and what
+    ///   the code throws.
     func value<Value: Sendable>(
         _ body: @escaping @Sendable () async throws(ConnectionError) -> Value
     ) async throws(ConnectionError) -> Value {
-        guard let limit else { return try await body() }
-        let (outcome, isLate) = await limit.clock.leave(after: limit.rest) { await Result(body) }
-        guard !isLate else { throw ConnectionError(outOfTime: isUnderWay) }
-        guard let outcome else { throw .cancelled }
-        return try outcome.get()
+        guard let waits else { return try await body() }
+        switch await waits.value(within: rest, isBeforeWire: isBeforeWire, { await Result(body) }) {
+        case .success(let outcome): return try outcome.get()
+        case .failure(.late): throw ConnectionError(outOfTime: isUnderWay)
+        case .failure(.canceled): throw .cancelled
+        case .failure(.closed): throw ConnectionError(closedWhile: isUnderWay)
+        }
     }
 }
 
@@ -35,5 +41,11 @@ extension ConnectionError {
     init(outOfTime isUnderWay: Bool) {
         let message = "the time of the request was up before it could be sent: allow it more in the retry policy"
         self.init(TransportError(.timedOut, message, requestMayHaveBeenSent: isUnderWay))
+    }
+
+    /// - Parameter isUnderWay: whether something of the request may have been sent before.
+    fileprivate init(closedWhile isUnderWay: Bool) {
+        let message = "the engine was closed before the request could be sent: make a new engine"
+        self.init(TransportError(.closed, message, requestMayHaveBeenSent: isUnderWay))
     }
 }

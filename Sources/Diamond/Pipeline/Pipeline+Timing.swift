@@ -28,10 +28,14 @@ extension Pipeline {
 
     /// For code of the app that is asked before a passage is sent. Where that has not begun the time, it has all of it.
     func timeLeft(of passage: Passage) throws(ConnectionError) -> TimeLeft {
-        guard let rest = try rest(of: passage) else { return TimeLeft((passage.retry ?? retry).deadline, by: clock) }
-        return TimeLeft(rest, by: clock, isUnderWay: true)
+        let rest = try rest(of: passage)
+        return TimeLeft(
+            rest ?? (passage.retry ?? retry).deadline, among: wire.repetitions.waits, isUnderWay: rest != nil)
     }
 
     /// For code of the app that is asked before anything is known of a request.
-    func timeLeft(of request: Request) -> TimeLeft { TimeLeft((request.retry ?? retry).deadline, by: clock) }
+    func timeLeft(of request: Request) -> TimeLeft {
+        // What is stored may be all that it takes.
+        TimeLeft((request.retry ?? retry).deadline, among: wire.repetitions.waits, isBeforeWire: false)
+    }
 }

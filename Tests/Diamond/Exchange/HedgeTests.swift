@@ -135,6 +135,30 @@ import Testing
         #expect(reasons == [.status, .status, .attemptsUsed] && transport.requests.count == 3)
     }
 
+    /// Keeps the second attempt from the wire, canceled or not.
+    private struct Holding: Interceptor {
+        let (entered, gate) = (Gate(), Gate())
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            guard attempt > 1 else { return }
+            entered.open()
+            await gate.wait()
+        }
+    }
+
+    @Test func `is not held up by code of the app that keeps another from the wire`() async throws {
+        let holding = Holding()
+        let engine = engine { $0.interceptors = [holding] }
+        let connection = engine.enqueue(Self.request)
+        await flying(1)
+        await pass()
+        await untilTrue { holding.entered.isOpen }
+        airport.landAll()
+        #expect(try await connection.response.text == "http://h/")
+        await untilTrue { engine.activity.counts.isIdle && engine.lanes.running == 0 }
+        holding.gate.open()
+    }
+
     @Test func `is canceled with the one beside it`() async throws {
         let connection = engine().enqueue(Self.request)
         await flying(1)

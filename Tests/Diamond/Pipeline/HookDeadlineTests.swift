@@ -83,8 +83,14 @@ import Testing
         return Engine(configuration)
     }
 
-    private func engine(_ transport: StubTransport, heldAt place: Place, _ signer: Signer) -> Engine {
+    private func engine(
+        _ transport: StubTransport,
+        heldAt place: Place,
+        _ signer: Signer,
+        isLimited: Bool = true
+    ) -> Engine {
         engine(transport) { configuration in
+            if !isLimited { configuration.retry = .default }
             switch place {
             case .adapt, .adaptAlone: break
             case .identity, .identityOfStream, .identityOfKept:
@@ -152,18 +158,49 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: [Place.adaptAlone, .identity, .secret])
-    func `is not waited for by one with a deadline who is canceled`(place: Place) async throws {
+    @Test(arguments: [Place.adapt, .adaptAlone, .identity, .secret, .prepare], [true, false])
+    func `is not waited for by one who is canceled, with a deadline or without`(
+        place: Place,
+        isLimited: Bool
+    ) async throws {
         let transport = StubTransport()
-        let engine = engine(transport, heldAt: place, signer(heldAt: place))
+        let engine = engine(transport, heldAt: place, signer(heldAt: place), isLimited: isLimited)
         let task = Task { try await status(from: engine, heldAt: place) }
-        await untilTrue { [clock, hold] in clock.limits.count == 1 && hold.entered.withLock { $0 } == 1 }
+        await untilTrue { [clock, hold] in
+            clock.limits.count == (isLimited ? 1 : 0) && hold.entered.withLock { $0 } == 1
+        }
         task.cancel()
         #expect(await code(of: task) == .cancelled)
         await settled(engine)
         #expect(transport.requests.isEmpty && hold.left.withLock { $0 } == 0)
         await untilTrue { [clock] in clock.limits.isEmpty }
         hold.gate.open()
+    }
+
+    @Test(arguments: [Place.adapt, .adaptAlone, .identity, .secret])
+    func `is not waited for when the engine is closed`(place: Place) async throws {
+        let transport = StubTransport()
+        let engine = engine(transport, heldAt: place, signer(heldAt: place), isLimited: false)
+        let task = Task { try await status(from: engine, heldAt: place) }
+        await untilTrue { [hold] in hold.entered.withLock { $0 } == 1 }
+        await engine.close()
+        hold.gate.open()
+        #expect(await code(of: task) == .noEngine)
+        #expect(transport.requests.isEmpty)
+        await settled(engine)
+    }
+
+    @Test(arguments: [Place.adapt, .adaptAlone])
+    func `is not called where the engine was closed before`(place: Place) async throws {
+        let transport = StubTransport()
+        let engine = engine(transport, heldAt: place, signer(heldAt: place), isLimited: false)
+        engine.lanes.pauseAll()
+        let task = Task { try await status(from: engine, heldAt: place) }
+        await untilTrue { engine.lanes.waiting == 1 }
+        await engine.close()
+        hold.gate.open()
+        #expect(await code(of: task) == .noEngine)
+        #expect(transport.requests.isEmpty && hold.entered.withLock { $0 } == 0)
     }
 
     /// Ten seconds for what is adapted.

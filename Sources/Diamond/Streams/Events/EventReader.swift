@@ -45,7 +45,7 @@ struct EventReader {
     }
 
     private mutating func connect() async throws(ConnectionError) {
-        if delay > .zero, await !source.pipeline.wire.repetitions.sleep(delay) { throw .cancelled }
+        if delay > .zero, await !source.pipeline.wire.repetitions.waits.sleep(delay) { throw .cancelled }
         guard let bytes = try await source.open(after: parser.lastEventID, reconnection.attempts) else {
             isOver = true
             return
