@@ -22,6 +22,7 @@ extension Engine {
         pipeline.refreshes.cancel()
         pipeline.streams.cancel()
         pipeline.wire.repetitions.waits.close()
+        pipeline.credentialRefreshes?.close()
         await transport.close()
         lanes.open()
         // By a clock that goes: who has canceled waits for no other.

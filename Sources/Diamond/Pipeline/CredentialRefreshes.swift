@@ -21,6 +21,9 @@ final class CredentialRefreshes: Sendable {
         var records = RecentlyUsed<Secret, Record> { Record() }
         /// How many refreshes have made something.
         var count = 0
+        var running: [Int: Run] = [:]
+        var begun = 0
+        var isClosed = false
     }
 
     /// What is being made by the task that reads this.
@@ -91,6 +94,8 @@ final class CredentialRefreshes: Sendable {
     private func begin(_ due: Set<Secret>, for identity: String?, _ state: inout State, at now: Int64) -> Run {
         // Also what the one who asks is making, which would wait for this.
         let making = due.union(Self.making)
+        state.begun += 1
+        let number = state.begun
         // It takes the lock to end, and so cannot before it is entered here.
         let run = Run.detached { [self] in
             do {
@@ -101,18 +106,21 @@ final class CredentialRefreshes: Sendable {
                     }
                 }
             } catch {
-                end(due, isNew: false)
+                end(number, due, isNew: false)
                 throw error
             }
-            end(due, isNew: true)
+            end(number, due, isNew: true)
         }
         for secret in due { state.records.withValue(of: secret, at: now) { $0.run = run } }
+        state.running[number] = run
+        if state.isClosed { run.cancel() }
         return run
     }
 
-    private func end(_ secrets: Set<Secret>, isNew: Bool) {
+    private func end(_ number: Int, _ secrets: Set<Secret>, isNew: Bool) {
         let now = clock.uptime()
         state.withLock { state in
+            state.running[number] = nil
             if isNew { state.count += 1 }
             let count = state.count
             for secret in secrets {
@@ -122,6 +130,15 @@ final class CredentialRefreshes: Sendable {
                 }
             }
         }
+    }
+
+    /// Cancels those that are under way, and those that come.
+    func close() {
+        let runs = state.withLock { state in
+            state.isClosed = true
+            return Array(state.running.values)
+        }
+        for run in runs { run.cancel() }
     }
 }
 

@@ -303,6 +303,42 @@ import Testing
         gate.open()
     }
 
+    /// Makes nothing until it is canceled.
+    private struct Endless: RefreshableCredentialProvider {
+        let (begun, ended) = (Gate(), Gate())
+
+        func secret(_ name: String, for identity: String?) async throws -> String? { "t1" }
+        func identity(for request: Request) async throws -> String? { "user" }
+
+        func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
+            begun.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            ended.open()
+            throw CancellationError()
+        }
+    }
+
+    @Test func `is made no longer when the engine is closed, though nobody waits for it`() async throws {
+        let login = Endless()
+        var configuration = Engine.Configuration(testing: transport(taking: "t2"))
+        (configuration.credentials, configuration.retry) = (login, .default)
+        let engine = Engine(configuration)
+        let connection = engine.enqueue(request(1))
+        await untilTrue { login.begun.isOpen }
+        connection.cancel()
+        await untilTrue { connection.isFinished }
+        await engine.close()
+        await untilTrue { login.ended.isOpen }
+    }
+
+    @Test func `is not made anew for an engine that was closed`() async throws {
+        let refreshes = CredentialRefreshes(Endless(), ExchangeClock(TestClock()))
+        refreshes.close()
+        let wire = try WireRequest(request(1))
+        let error = await #expect(throws: ConnectionError.self) { try await refreshes.refresh(wire, since: 0) }
+        #expect(error?.code == .noCredential && error?.cause is CancellationError)
+    }
+
     @Test func `is not waited for by one who is canceled`() async throws {
         let login = Login(gate: gate)
         let engine = engine(login, transport(taking: "t2"))
