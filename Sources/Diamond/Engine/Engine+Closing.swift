@@ -24,6 +24,8 @@ extension Engine {
         pipeline.wire.repetitions.waits.close()
         pipeline.credentialRefreshes?.close()
         await transport.close()
+        // Behind it, so that who was on the wire hears why.
+        pipeline.flights.cancel()
         lanes.open()
         // By a clock that goes: who has canceled waits for no other.
         await rest(for: .seconds(5), by: ExchangeClock(ContinuousClock()))

@@ -112,6 +112,11 @@ final class Flight: Sendable {
         whenOver()
     }
 
+    /// Comes to its end soon, and tells those who are aboard.
+    func cancel() {
+        if case .flying(let task) = state.withLock({ $0.phase }) { task.cancel() }
+    }
+
     /// Waits from now on as urgently as the most urgent who has boarded it.
     func raise(to priority: FlightPriority) {
         let number = state.withLock { $0.raise(to: priority) }

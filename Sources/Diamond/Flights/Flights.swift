@@ -39,6 +39,11 @@ final class Flights: Sendable {
         }
     }
 
+    /// Cancels those that are on their way.
+    func cancel() {
+        for (flight, _) in state.withLock({ Array($0.flights.values) }) { flight.cancel() }
+    }
+
     // One that was outdated has made room for another.
     private func end(_ key: FlightKey, _ number: Int) {
         state.withLock { state in

@@ -62,6 +62,31 @@ import Testing
         #expect(later == nil && clock.sleeping.isEmpty)
     }
 
+    /// Looks at an answer until it is canceled.
+    private struct Examiner: Interceptor {
+        let entered = Gate()
+
+        func validate(_ response: Response) async throws {
+            entered.open()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw CancellationError()
+        }
+    }
+
+    @Test func `cancels code of the app that looks at a shared answer`() async throws {
+        let examiner = Examiner()
+        var configuration = Engine.Configuration(testing: StubTransport(), clock: clock)
+        configuration.interceptors = [examiner]
+        let engine = Engine(configuration)
+        let task = Task { try await engine.send(Self.request(0)) }
+        await untilTrue { examiner.entered.isOpen }
+        await engine.close()
+        #expect(engine.activity.counts.isIdle)
+        task.cancel()
+        let error = await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+
     @Test func `has canceled what a queue of the user's own has started`() async throws {
         let engine = engine
         engine.lanes.pauseAll()
