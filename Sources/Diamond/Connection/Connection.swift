@@ -27,6 +27,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var isReleased = false
         /// Whether ``handed`` is what a subclass has made of it.
         var isPrepared = false
+        /// The secrets whose refresh waits for it.
+        var making: Set<CredentialRefreshes.Secret> = []
         /// The engine that runs it, until it has finished.
         var home: Members?
         /// The same, for the copies of one that has finished.

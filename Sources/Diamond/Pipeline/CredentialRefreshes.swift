@@ -5,7 +5,7 @@ import DiamondSQLite
 final class CredentialRefreshes: Sendable {
     private typealias Run = Task<Void, any Error>
 
-    fileprivate struct Secret: Hashable {
+    struct Secret: Hashable {
         var name: String
         var identity: String?
     }
@@ -27,7 +27,7 @@ final class CredentialRefreshes: Sendable {
     }
 
     /// What is being made by the task that reads this.
-    @TaskLocal private static var making: Set<Secret> = []
+    @TaskLocal static var making: Set<Secret> = []
 
     private let state = Guarded(State())
     private let provider: any RefreshableCredentialProvider

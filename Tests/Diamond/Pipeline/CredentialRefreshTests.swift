@@ -173,31 +173,41 @@ import Testing
         #expect(login.refreshes == 1)
     }
 
-    @Test func `is not waited for by what makes it anew`() async throws {
+    /// How what makes it anew asks.
+    enum Way: CaseIterable { case call, callInSerialLane, calls }
+
+    @Test(arguments: Way.allCases) func `is not waited for by what makes it anew`(way: Way) async throws {
         let box = Guarded<Engine?>(nil)
         defer { box.withLock { $0 = nil } }
         /// Asks with the very token that it is to make anew.
         struct Careless: RefreshableCredentialProvider {
             let engine: Guarded<Engine?>
             let request: Request
+            let way: Way
 
             func secret(_ name: String, for identity: String?) async throws -> String? { "old" }
             func identity(for request: Request) async throws -> String? { "user" }
 
             func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
-                let answer = try await engine.withLock { $0 }?.send(request)
-                throw ConnectionError(.badStatus, "\(answer?.status.code ?? 0)")
+                let home = try #require(engine.withLock { $0 })
+                guard way == .calls else {
+                    let answer = try await home.send(request)
+                    throw ConnectionError(.badStatus, "\(answer.status.code)")
+                }
+                for result in await home.send([request.decode(Int.self)]) { _ = try result.get() }
             }
         }
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = transport(taking: "new")
-        configuration.credentials = Careless(engine: box, request: request(1))
+        configuration.credentials = Careless(engine: box, request: request(1), way: way)
         configuration.clock = TestClock()
+        if way == .callInSerialLane { configuration.lanes = [.default: .serial] }
         let engine = Engine(configuration)
         box.withLock { $0 = engine }
         for asked in [request(1), request(2)] {
             let error = await #expect(throws: ConnectionError.self) { try await engine.send(asked) }
-            #expect(error?.code == .noCredential && (error?.cause as? ConnectionError)?.message == "401")
+            let cause = error?.cause as? ConnectionError
+            #expect(error?.code == .noCredential && cause?.code == .badStatus && cause?.message.contains("401") == true)
         }
     }
 

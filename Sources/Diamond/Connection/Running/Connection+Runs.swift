@@ -20,7 +20,7 @@ extension Connection {
         core.withLock { core in
             guard !core.isMember, !core.life.isExecuting, !core.life.isFinished else { return false }
             core.membership = add()
-            core.isInFlight = Hook.isInFlight
+            (core.isInFlight, core.making) = (Hook.isInFlight, CredentialRefreshes.making)
             last = core.home
             (core.home, core.maker) = (home, home)
             return true
@@ -75,16 +75,12 @@ extension Connection {
                 ?? FlightClaim(of: self, run, epoch: epoch, acceptance: core.acceptance ?? ownAcceptance)
             (core.runner, core.claim) = (runner, claim)
             runner.take(claim)
-            return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil, core.isInFlight), nil)
+            return ((run, claim, core.life.wants(run) ? core.home?.pipeline : nil), nil)
         }
         left?.stop()
-        guard let (run, claim, pipeline, isInFlight) = taken else { return runner.letGo() }
+        guard let (run, claim, pipeline) = taken else { return runner.letGo() }
         guard let pipeline else { return arrive(.failure(.cancelled), at: run, claim, from: runner) }
-        // All that it does, code of the app included, is done for the exchange that waits for it.
-        let outcome =
-            isInFlight
-            ? await Hook.run(isInFlight: true) { await self.outcome(of: pipeline, claim) }
-            : await self.outcome(of: pipeline, claim)
+        let outcome = await outcomeForWhoWaits(of: pipeline, claim)
         if case .failure(let error) = outcome, error.code == .parked { return park(run, claim, runner) }
         arrive(outcome, at: run, claim, from: runner)
     }
@@ -100,7 +96,16 @@ extension Connection {
         }
     }
 
-    private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?, isInFlight: Bool)
+    private typealias TakenRun = (run: Int, claim: FlightClaim, pipeline: Pipeline?)
+
+    /// All that it does, code of the app included, is done for the exchange and the refresh that wait for it.
+    private func outcomeForWhoWaits(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
+        let (isInFlight, making) = core.withLock { ($0.isInFlight, $0.making) }
+        guard isInFlight else { return await outcome(of: pipeline, claim) }
+        return await CredentialRefreshes.$making.withValue(making) {
+            await Hook.run(isInFlight: true) { await self.outcome(of: pipeline, claim) }
+        }
+    }
 
     private func outcome(of pipeline: Pipeline, _ claim: FlightClaim) async -> ConnectionLife.Outcome {
         let request: Request
