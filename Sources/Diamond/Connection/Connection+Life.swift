@@ -19,10 +19,13 @@ extension Connection {
             // Known only to be told: it is worked out of the outcome.
             let before = core.observers.isEmpty ? nil : core.life.state
             defer { if let before, core.life.state != before { core.announce() } }
-            let action = step(&core)
+            var action = step(&core)
             // With the step: a run that is begun behind it has its own.
             let work = action == .suspend ? core.takeWork() : nil
-            return (action, work, core.takeCallbacks(), core.isHoldNew)
+            let callbacks = core.takeCallbacks()
+            // Another thread hands callbacks over, and finishes the operation behind them.
+            if action == .finish, callbacks.isEmpty, core.callbacks.leaveEnd() { action = .nothing }
+            return (action, work, callbacks, core.isHoldNew)
         }
         handOver(callbacks)
         let isEnd = announcing && action == .finish

@@ -56,6 +56,22 @@ import Testing
         #expect(calls.withLock { $0 } == ["second", "third"])
     }
 
+    @Test func `is with its executor before the connection has finished, whoever brings that to its end`() async {
+        let connection = engine.connection(for: Request("http://h/"))
+        let (wasFinished, last) = (Guarded<Bool?>(nil), Gate())
+        // In the middle of the cancel, as the thread of a queue may.
+        let starting = CallbackExecutor { callback in
+            connection.start()
+            let isFinished = connection.isFinished
+            wasFinished.withLock { $0 = isFinished }
+            DispatchQueue.global().async(execute: callback)
+        }
+        connection.onResult(on: starting) { _ in last.open() }
+        connection.cancel()
+        #expect(wasFinished.withLock { $0 } == false && connection.isFinished)
+        await last.wait()
+    }
+
     @Test func `is told of a cancel at once where nobody has begun to run it, else when it has finished`() async {
         let (alone, held) = (
             engine.connection(for: Request("http://h/1")), engine.connection(for: Request("http://h/2"))

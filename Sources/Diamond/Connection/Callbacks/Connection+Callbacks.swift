@@ -52,7 +52,7 @@ extension Connection {
         let (outcome, maker) = core.withLock { ($0.life.outcome, $0.maker) }
         guard let outcome else { return }
         let standard = maker?.callbackExecutor ?? .platform
-        var next = callbacks
+        var (next, isEnd) = (callbacks, false)
         while !next.isEmpty {
             for callback in next {
                 (callback.executor ?? standard).call { [self] in
@@ -60,8 +60,9 @@ extension Connection {
                     hasReturned()
                 }
             }
-            next = core.withLock { $0.callbacks.takeNext() }
+            (next, isEnd) = core.withLock { ($0.callbacks.takeNext(), $0.callbacks.takeEnd()) }
         }
+        if isEnd { perform(announcing: true) { _ in .finish } }
     }
 
     /// The connection has finished.

@@ -20,6 +20,8 @@ struct ConnectionCallbacks {
     /// Whether somebody hands callbacks over: by one thread at a time, and what comes meanwhile is left to that one, or it
     /// could be there first.
     private var isHandingOver = false
+    /// Whether the one who hands over is to bring the connection to its end.
+    private var isEndLeft = false
     /// Whether no other will be handed over before the connection is run after all.
     private var isClosed = false
     /// Whether all have returned.
@@ -40,6 +42,21 @@ struct ConnectionCallbacks {
         running += callbacks.count
         defer { callbacks = [] }
         return callbacks
+    }
+
+    /// The connection is at its end, but not over before they are with their executors.
+    ///
+    /// - Returns: whether it is left to another, who hands them over; ``takeEnd()`` tells that one.
+    mutating func leaveEnd() -> Bool {
+        isEndLeft = isHandingOver
+        return isEndLeft
+    }
+
+    /// - Returns: whether the end was left to the one who asks, who has handed all over.
+    mutating func takeEnd() -> Bool {
+        guard isEndLeft, !isHandingOver else { return false }
+        isEndLeft = false
+        return true
     }
 
     /// - Returns: what nobody will call; let go of it outside of the lock. Not what is about to be handed over.
