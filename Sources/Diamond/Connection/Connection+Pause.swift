@@ -17,10 +17,11 @@ extension Connection {
     /// Pauses nest: each wants a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it holds
     /// up those behind it. Without effect once it has finished.
     public func pause() {
-        let (handed, policy) = core.withLock { ($0.handed.value, $0.home?.pipeline.retry) }
-        let isRepeatable = (handed ?? request).isRepeatable(by: policy ?? .default)
-        let isWithdrawn = !isRepeatable && isWithdrawnFromLine()
-        perform(announcing: false) { $0.pause(isRepeatable: isRepeatable, isWithdrawn: isWithdrawn) }
+        let isWithdrawn = !core.withLock { isRepeatable($0) } && isWithdrawnFromLine()
+        performInCore(announcing: false) { core in
+            // Asked with the step: what is sent may have become another request just now.
+            core.life.pause(isRepeatable: isRepeatable(core), isWithdrawn: isWithdrawn)
+        }
         // Canceled just after it was withdrawn, it would wait for nothing.
         if core.withLock({ $0.life.outcome != nil && $0.claim == nil && $0.runner == nil }) {
             arrive(.failure(.cancelled))
@@ -35,6 +36,11 @@ extension Connection {
 
     /// Whether it is held by ``pause()``, or is in a lane that is.
     func isHeld(by lanes: Lanes) -> Bool { isPaused || lanes.isPaused(request.lane) }
+
+    /// Whether what is sent may be sent again.
+    private func isRepeatable(_ core: Core) -> Bool {
+        (core.handed.value ?? request).isRepeatable(by: core.home?.pipeline.retry ?? .default)
+    }
 
     /// Whether nothing can have been sent, because it has waited for its place, which it does no longer.
     private func isWithdrawnFromLine() -> Bool {
