@@ -55,6 +55,17 @@ import Testing
         #expect(engine.activity.inFlight == 0 && engine.lanes.running == 0)
     }
 
+    @Test func `in flight has no socket`() async throws {
+        let server = try ChaosServer()
+        let engine = Engine(.init(store: nil))
+        let connection = engine.enqueue(Request(server.url(.silent, 1, size: 0)))
+        await untilTrue { server.arrivals(by: "GET", .silent, 1, size: 0) == 1 }
+        connection.pause()
+        await untilTrue { server.connections == 0 && engine.activity.inFlight == 0 }
+        #expect(connection.isPaused)
+        await engine.close()
+    }
+
     @Test func `that waits for its place gives up its turn`() async throws {
         let engine = engine(width: 1)
         let first = engine.enqueue(Request("http://h/1"))

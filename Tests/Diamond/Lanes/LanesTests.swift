@@ -24,6 +24,17 @@ import Testing
 
     private func flying(_ urls: [String]) async { await untilTrue { airport.flying == urls } }
 
+    @Test func `let 64 on the wire where nothing is said, and 6 to one origin`() async {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = airport.transport
+        for (urls, width) in [((0..<70).map { "http://h\($0)/" }, 64), ((0..<8).map { "http://h/\($0)" }, 6)] {
+            let engine = Engine(configuration)
+            for url in urls { engine.enqueue(Request(url)) }
+            await untilTrue { airport.flying.count == width && engine.lanes.waiting == urls.count - width }
+            await engine.close()
+        }
+    }
+
     @Test func `limit what is on the wire to one origin, and not what is answered from the cache`() async throws {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/1"))

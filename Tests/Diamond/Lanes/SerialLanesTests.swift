@@ -50,6 +50,30 @@ import Testing
         await untilTrue { order.withLock { $0.count } == 20 }
     }
 
+    @Test func `go beside a lane of images, each request in three lines`() async {
+        let engine = engine(["api": .serial, "images": LaneLimits(width: 4)])
+        let (answers, images) = (Guarded<[String]>([]), Guarded(0))
+        let urls = (0..<3).map { "http://h/\($0)" }
+        for url in urls {
+            engine.send(Request(url, "api")) { response in
+                answers.withLock { $0.append((try? response.get().text) ?? "") }
+            }
+        }
+        for number in 0..<4 {
+            engine.send(Request("http://i/\(number)", "images")) { _ in
+                images.withLock { $0 += 1 }
+            }
+        }
+        for url in urls {
+            await flying([url] + (0..<4).map { "http://i/\($0)" })
+            airport.land(url)
+        }
+        await untilTrue { answers.withLock { $0.count } == 3 }
+        #expect(answers.withLock { $0 } == urls)
+        airport.landAll()
+        await untilTrue { images.withLock { $0 } == 4 }
+    }
+
     @Test func `keep their order when one in the middle is canceled`() async throws {
         let engine = engine(["api": .serial])
         let connections = (0..<4).map { engine.enqueue(Request("http://h/\($0)", "api")) }
