@@ -137,7 +137,8 @@ import Testing
 
     /// Keeps the second attempt from the wire, canceled or not.
     private struct Holding: Interceptor {
-        let (entered, gate) = (Gate(), Gate())
+        let entered = Gate()
+        let gate = Gate()
 
         func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
             guard attempt > 1 else { return }

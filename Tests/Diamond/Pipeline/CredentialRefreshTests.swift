@@ -315,7 +315,8 @@ import Testing
 
     /// Makes nothing until it is canceled.
     private struct Endless: RefreshableCredentialProvider {
-        let (begun, ended) = (Gate(), Gate())
+        let begun = Gate()
+        let ended = Gate()
 
         func secret(_ name: String, for identity: String?) async throws -> String? { "t1" }
         func identity(for request: Request) async throws -> String? { "user" }
