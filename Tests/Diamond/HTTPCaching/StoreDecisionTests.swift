@@ -65,15 +65,17 @@ import Testing
 
     private static let days = ["Sun, 06 Nov 1994 08:49:37 GMT", "Mon, 07 Nov 1994 08:49:37 GMT"]
 
-    @Test(arguments: [
-        ([.eTag: "\"1\""], [.eTag: "\"1\""], true), ([.eTag: "\"1\""], [.eTag: "W/\"1\""], true),
-        ([.eTag: "\"1\""], [.eTag: "\"2\""], false), ([.eTag: "\"1\""], [:], true), ([:], [.eTag: "\"1\""], true),
-        ([.lastModified: days[1]], [.lastModified: days[1]], true),
-        ([.lastModified: days[1]], [.lastModified: days[0]], false), ([.lastModified: days[1]], [:], true),
-        ([.lastModified: days[1]], [.eTag: "\"1\"", .lastModified: days[0]], false),
-        ([.eTag: "\"1\"", .lastModified: days[1]], [.lastModified: days[0]], false),
-        ([.eTag: "\"1\"", .lastModified: days[1]], [.eTag: "\"1\"", .lastModified: days[0]], true), ([:], [:], true),
-    ] as [(HTTPFields, HTTPFields, Bool)])
+    @Test(
+        arguments: [
+            ([.eTag: "\"1\""], [.eTag: "\"1\""], true), ([.eTag: "\"1\""], [.eTag: "W/\"1\""], true),
+            ([.eTag: "\"1\""], [.eTag: "\"2\""], false), ([.eTag: "\"1\""], [:], true), ([:], [.eTag: "\"1\""], true),
+            ([.lastModified: days[1]], [.lastModified: days[1]], true),
+            ([.lastModified: days[1]], [.lastModified: days[0]], false), ([.lastModified: days[1]], [:], true),
+            ([.lastModified: days[1]], [.eTag: "\"1\"", .lastModified: days[0]], false),
+            ([.eTag: "\"1\"", .lastModified: days[1]], [.lastModified: days[0]], false),
+            ([.eTag: "\"1\"", .lastModified: days[1]], [.eTag: "\"1\"", .lastModified: days[0]], true),
+            ([:], [:], true),
+        ] as [(HTTPFields, HTTPFields, Bool)])
     func `believes a 304 that speaks of the stored answer`(
         stored: HTTPFields,
         confirmation: HTTPFields,

@@ -133,7 +133,7 @@ import Testing
             var request = request(ReplayPolicy(.durable, orderingKey: identity))
             request.identity = identity
             ids += try await queue.enqueue([request, request]).compactMap(\.self)
-            ids += try await queue.enqueue([request], after: .seconds(60)).compactMap(\.self)
+            ids += try await queue.enqueue([request], after: .seconds(86_400)).compactMap(\.self)
         }
         let mine = try await queue.rehearsal(limit: 10, of: .only(["me"]))
         #expect(mine.transitions.map(\.jobID) == [ids[0], ids[6], ids[7]])
