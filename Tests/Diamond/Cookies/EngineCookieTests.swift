@@ -20,6 +20,8 @@ import Testing
         configuration.transport = transport
         configuration.cookies = jar
         configuration.draw = { 0 }
+        // However slow the machine is, no retry comes too late.
+        configuration.clock = TestClock()
         change(&configuration)
         return Engine(configuration)
     }

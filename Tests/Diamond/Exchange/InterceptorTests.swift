@@ -36,8 +36,9 @@ import Testing
         configuration.transport = transport
         configuration.interceptors = interceptors
         configuration.rules = IdentityRules(secrets: secrets)
-        // No wait between attempts.
         configuration.draw = { 0 }
+        // However slow the machine is, no retry comes too late.
+        configuration.clock = TestClock()
         return Engine(configuration)
     }
 

@@ -18,6 +18,8 @@ import Testing
             .stub(status: answers.next(), headers: [.cacheControl: "max-age=3600"])
         }
         configuration.draw = { 0 }
+        // However slow the machine is, no retry comes too late.
+        configuration.clock = TestClock()
         configuration.observers = [MetricsObserver(factory: metrics)]
         return Engine(configuration)
     }

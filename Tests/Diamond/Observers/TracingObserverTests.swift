@@ -16,6 +16,8 @@ import Tracing
         var configuration = Engine.Configuration(store: nil)
         configuration.transport = StubTransport { _ throws(TransportError) in .stub(status: answers.next()) }
         configuration.draw = { 0 }
+        // However slow the machine is, no retry comes too late.
+        configuration.clock = TestClock()
         configuration.observers = [TracingObserver(tracer: tracer)]
         return Engine(configuration)
     }
