@@ -37,12 +37,11 @@ package final class RawServer: @unchecked Sendable {
         }
     }
 
-    /// A port of this machine that nobody listens on: it was free a moment ago.
-    package static func refusedURL() throws -> String {
-        let (socket, port) = try open()
-        close(socket)
-        return "http://127.0.0.1:\(port)/"
-    }
+    /// A port of this machine that nobody listens on.
+    package static func refusedURL() throws -> String { "http://127.0.0.1:\(try refusing.get().port)/" }
+
+    /// Kept for as long as the process: another server would get a port that is given back.
+    private static let refusing = Result { try open(listens: false) }
 
     // Wakes the thread in `accept`, which closes the socket.
     deinit { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -60,20 +59,20 @@ package final class RawServer: @unchecked Sendable {
         close(socket)
     }
 
-    private static func open() throws -> (socket: Int32, port: UInt16) {
+    private static func open(listens: Bool = true) throws -> (socket: Int32, port: UInt16) {
         let socket = socket(AF_INET, streamSocket, 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
         var length = size
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+        let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(socket, pointer, size) == 0 && listen(socket, 1024) == 0
+                bind(socket, pointer, size) == 0 && (!listens || listen(socket, 1024) == 0)
                     && getsockname(socket, pointer, &length) == 0
             }
         }
-        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        guard isOpen else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         return (socket, UInt16(bigEndian: address.sin_port))
     }
 }
