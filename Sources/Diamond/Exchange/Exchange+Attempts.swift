@@ -22,10 +22,12 @@ extension Exchange {
     ///   - number: of the attempt.
     ///   - incomplete: what was received before: only the rest is asked for.
     ///   - keeper: keeps what it receives.
+    ///   - isBeside: whether another attempt is on the wire.
     func launch(
         _ number: Int,
         behind incomplete: Boxed<IncompleteArrival> = .none,
-        keeper: (any PartialKeeping)? = nil
+        keeper: (any PartialKeeping)? = nil,
+        isBeside: Bool = false
     ) async throws(ConnectionError) -> Launch {
         // Before its cookies are read: a session that ends from now on is not begun again by the answer.
         let removals = wire.cookies?.removals
@@ -38,13 +40,15 @@ extension Exchange {
         if outgoing.isPersonal { order.hear(.personal) }
         let transfer = try transfer(outgoing, behind: incomplete, keeper, removals)
         // Last: what it lets pass counts as sent.
-        if let gate = order.gate { try await pass(gate, with: transfer.admission) }
+        if let gate = order.gate { try await pass(gate, isBeside: isBeside, with: transfer.admission) }
         let rest = order.policy.attemptLimit(elapsed: elapsed, after: spent)
         return Launch(number: number, transfer: transfer, limit: rest.map { .init(rest: $0, spent: spent) })
     }
 
-    private func pass(_ gate: SendGate, with admission: CircuitBreaker.Admission) async throws(ConnectionError) {
-        do throws(ConnectionError) { try await gate.pass() } catch {
+    private func pass(
+        _ gate: SendGate, isBeside: Bool, with admission: CircuitBreaker.Admission
+    ) async throws(ConnectionError) {
+        do throws(ConnectionError) { try await gate.pass(isBeside: isBeside) } catch {
             // Whoever is to prove the server well has not asked it.
             repetitions.note(.failed(.cancelled(requestMayHaveBeenSent: false)), of: admission, from: order.origin)
             throw error
@@ -104,7 +108,9 @@ extension Exchange {
         } beside: {
             guard let leave = spare() else { return nil }
             defer { leave() }
-            guard repetitions.withdraw(from: order.origin), let second = try? await launch(number) else { return nil }
+            guard repetitions.withdraw(from: order.origin),
+                let second = try? await launch(number, isBeside: true)
+            else { return nil }
             let attempt = await second.attempt()
             // Whoever watches the bytes sees those of the one that counts.
             if hedge.isAnswer(attempt) { order.hear(.began(second.transfer.meter)) }

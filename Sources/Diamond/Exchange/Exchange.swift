@@ -254,7 +254,8 @@ struct Exchange: Sendable {
         switch outcome {
         case .success(let request): renewed = .some(try request.get())
         case .failure(.late): return
-        case .failure(.canceled), .failure(.closed): throw .cancelled
+        case .failure(.canceled): throw .cancelled
+        case .failure(.closed): throw ConnectionError(closedWhile: history.mayHaveArrived)
         }
     }
 }

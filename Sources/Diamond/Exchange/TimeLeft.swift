@@ -44,7 +44,7 @@ extension ConnectionError {
     }
 
     /// - Parameter isUnderWay: whether something of the request may have been sent before.
-    fileprivate init(closedWhile isUnderWay: Bool) {
+    init(closedWhile isUnderWay: Bool) {
         let message = "the engine was closed before the request could be sent: make a new engine"
         self.init(TransportError(.closed, message, requestMayHaveBeenSent: isUnderWay))
     }

@@ -70,6 +70,29 @@ import Testing
         await Task { try await connection.response }.result
     }
 
+    // MARK: In line
+
+    @Test(arguments: [29, 31])
+    func `what waits for its place until its time is over is told so, and not that it is kept`(
+        seconds: Int
+    ) async throws {
+        serve { _ in .stub(status: 201) }
+        let engine = engine()
+        engine.lanes.pauseAll()
+        var request = note(.durable)
+        request.replay.expiry = .seconds(30)
+        let connection = engine.enqueue(request)
+        await untilTrue { engine.lanes.waiting == 1 }
+        clock.advance(by: .seconds(seconds))
+        engine.lanes.resumeAll()
+        let outcome = await outcome(of: connection)
+        guard seconds > 30 else { return #expect(try outcome.get().status == .created) }
+        let error = #expect(throws: ConnectionError.self) { try outcome.get() }
+        let job = try #require(try engine.queue().jobs().first)
+        #expect(error?.code == .timedOut && error?.jobID == job.id)
+        #expect(job.state == .dead && job.reason == .expired && transport.requests.isEmpty)
+    }
+
     // MARK: Between two attempts
 
     @Test func `a PUT that no attempt has brought to the server is not done where a pause follows, and a 404`()

@@ -204,6 +204,8 @@ import Testing
         desk.now += 30_000
         #expect(try !desk.begin(job, by: owner))
         #expect(try desk.job(id).map { [$0.state.description, $0.reason.description] } == ["dead", "expired"])
+        // Whoever has had it is told so.
+        #expect(try desk.finish(job, .unsent) == .dead)
     }
 
     @Test func `what was claimed and not sent comes back free, what was sent counts as a death`() throws {

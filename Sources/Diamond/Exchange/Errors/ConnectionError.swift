@@ -10,7 +10,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         public static let badRequest = Code(description: "badRequest")
         /// The connection, the call, or the task that waits for it was canceled.
         public static let cancelled = Code(description: "cancelled")
-        /// Nothing moved on the wire for ``Request/timeout``, or the time is up that the ``RetryPolicy`` allows.
+        /// Nothing moved on the wire for ``Request/timeout``, or the time is up that the ``RetryPolicy`` or, of a durable
+        /// request, ``ReplayPolicy/expiry`` allows.
         public static let timedOut = Code(description: "timedOut")
         /// The host's name or the host itself cannot be reached.
         public static let cannotConnect = Code(description: "cannotConnect")

@@ -7,19 +7,19 @@ struct JobGate: Sendable {
 
     /// - Parameters:
     ///   - refuse: why it must not leave, asked first; `nil` where nothing is against it.
-    ///   - open: whether it may leave.
+    ///   - open: whether it may leave, told whether that goes on with what has left already.
     ///   - takeBack: what was let out surely was not processed.
     ///   - rest: nothing is let out for a while.
     init(
         refuse: @escaping @Sendable () async -> ReplayOutcome? = { nil },
-        open: @escaping @Sendable () async -> Bool,
+        open: @escaping @Sendable (_ isUnderWay: Bool) async -> Bool,
         takeBack: @escaping @Sendable () -> Void,
         rest: @escaping @Sendable () -> Void = {}
     ) {
         let refused = Guarded<ReplayOutcome?>(nil)
         self.refused = refused
-        let pass: @Sendable () async -> Bool = {
-            guard let refusal = await refuse() else { return await open() }
+        let pass: @Sendable (Bool) async -> Bool = { isUnderWay in
+            guard let refusal = await refuse() else { return await open(isUnderWay) }
             refused.withLock { $0 = refusal }
             return false
         }

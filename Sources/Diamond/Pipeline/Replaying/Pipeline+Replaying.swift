@@ -33,7 +33,7 @@ extension Pipeline {
         guard request.replay.mode == .durable else {
             let gate = JobGate { [self] in
                 ticket.cutOff(in: number, isHarmless: isHarmless).flatMap { refusal(of: draft, behind: $0) }
-            } open: { [self] in
+            } open: { [self] _ in
                 ticket.begin(in: number, at: now())
                 return true
             } takeBack: {
@@ -44,8 +44,9 @@ extension Pipeline {
         switch try await place(draft, ticket, in: queue) {
         case .queued(let id): throw ConnectionError(queued: id, kept)
         case .claimed(let job):
-            let gate = gate(for: kept) { [self] in
-                await ticket.begin(job, in: number, at: now(), isHarmless: isHarmless, in: queue)
+            let gate = gate(for: kept) { [self] isUnderWay in
+                await ticket.begin(
+                    job, in: number, at: now(), isHarmless: isHarmless, isUnderWay: isUnderWay, in: queue)
             } takeBack: {
                 ticket.takeBack(in: number)
             } rest: {
@@ -116,7 +117,7 @@ extension Pipeline {
             // Whoever has gone away is told so, though an answer was here.
             guard error.code != .cancelled || isGivenUp else { throw ConnectionError(leaving: job.id, arrival) }
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
-            throw error
+            throw error.code == .held ? ConnectionError(expired: job.id, request, error) : error
         }
     }
 
@@ -223,7 +224,7 @@ extension Pipeline {
         let statuses = statuses(of: request)
         let limit = request.retry?.attemptTimeout ?? Self.replayTimeout
         (request.replay, request.retry) = (.never, RetryPolicy(attempts: 1, attemptTimeout: limit, statuses: statuses))
-        let gate = gate(for: request) { await sending.begin() }
+        let gate = gate(for: request) { _ in await sending.begin() }
         do throws(ConnectionError) {
             let response = try await plainResponse(to: request, Asker().behind(gate.gate))
             return (outcome(of: response, request, gate), 0, .success(response))
@@ -241,7 +242,7 @@ extension Pipeline {
     /// while it waited for its place.
     private func gate(
         for request: Request,
-        open: @escaping @Sendable () async -> Bool,
+        open: @escaping @Sendable (_ isUnderWay: Bool) async -> Bool,
         takeBack: @escaping @Sendable () -> Void = {},
         rest: @escaping @Sendable () -> Void = {}
     ) -> JobGate {
@@ -260,6 +261,9 @@ extension Pipeline {
             guard let current, current != identity else { return nil }
             let message = "the job's identity is not the one that is signed in"
             return .failed(.noCredential, code: "noCredential", message: message)
+        } catch  where error.code == .noEngine {
+            // The engine is being closed, and nothing speaks against the job.
+            return .failed(.returned, code: error.code.description, message: error.message)
         } catch {
             let message = "the credential provider could not say who is signed in"
             return .failed(.unsent, code: "noCredential", message: message)
@@ -301,6 +305,13 @@ extension ConnectionError {
         let message = id.map { "\(request) is kept as job \($0), behind others" } ?? "\(request) has to be sent no more"
         self.init(.queued, message)
         jobID = id
+    }
+
+    /// Its time was over before it could leave.
+    fileprivate init(expired id: ReplayJob.ID, _ request: Request, _ error: ConnectionError) {
+        let message = "the time of \(request) was over before it could be sent: redrive job \(id), or allow it more"
+        self.init(.timedOut, message)
+        (attempts, jobID) = (error.attempts, id)
     }
 
     fileprivate init(queued id: ReplayJob.ID, _ request: Request, _ response: Response) {

@@ -116,17 +116,19 @@ final class ReplayTicket: Sendable {
     /// - Parameters:
     ///   - now: milliseconds since 1970.
     ///   - isHarmless: whether the app answers for it that the request acts once, however often it arrives.
+    ///   - isUnderWay: whether it goes on with what has left already, which no hold ends.
     func begin(
         _ job: ReplayTable.Claimed,
         in run: Int,
         at now: Int64,
         isHarmless: Bool,
+        isUnderWay: Bool,
         in queue: ReplayQueue
     ) async -> Bool {
         let cutOff = cutOff(in: run, isHarmless: isHarmless)
         // Before it is written down: what a run before takes back of that is none of this one's.
         begin(in: run, at: now)
-        guard await queue.begin(job, behind: cutOff) else {
+        guard await queue.begin(job, behind: cutOff, isUnderWay: isUnderWay) else {
             state.withLock { $0.runs.stay(in: run) }
             return false
         }

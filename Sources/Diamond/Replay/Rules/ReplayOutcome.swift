@@ -46,8 +46,8 @@ package enum ReplayOutcome: Hashable, Sendable {
 
     /// The same where it may have been processed.
     var unknown: ReplayOutcome {
-        guard case .failed(_, let code, let message) = self else { return self }
-        return .failed(.unknown, code: code, message: message)
+        guard case .failed(let fault, let code, let message) = self else { return self }
+        return .failed(fault == .returned ? .interrupted : .unknown, code: code, message: message)
     }
 
     var failure: (code: String, message: String)? {

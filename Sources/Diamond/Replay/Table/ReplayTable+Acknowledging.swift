@@ -84,7 +84,8 @@ extension ReplayTable {
     /// Takes note of what came of an attempt.
     ///
     /// - Parameter unknownAt: when something of it may have been processed unseen, whatever the outcome is.
-    /// - Returns: the job's new state; `nil` where somebody else has it.
+    /// - Returns: the job's new state, also where the last look before it was sent has ended it; `nil` where somebody else
+    ///   has it.
     static func finish(
         _ id: Int64,
         token: Int64,
@@ -94,7 +95,9 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayState? {
-        guard var row = try held(id, token: token, on: connection) else { return nil }
+        guard var row = try held(id, token: token, on: connection) else {
+            return try ended(id, token: token, on: connection)
+        }
         let startedAt = row.sentAt ?? ledger.now
         row.unknownAt = row.unknownAt ?? unknownAt
         row.take(outcome, at: ledger.now, draw: draw)
@@ -104,6 +107,16 @@ extension ReplayTable {
         try settle(&row, on: connection, ledger)
         try save(row, row.state == .done ? .finish : .fail, from: .running, on: connection, &ledger)
         return row.state
+    }
+
+    /// The end of a job that nobody has claimed since: each claim and each rescue has a token of its own.
+    private static func ended(
+        _ id: Int64,
+        token: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> ReplayState? {
+        guard let row = try row(id, on: connection), row.token == token else { return nil }
+        return row.state.isEnd ? row.state : nil
     }
 
     /// What rests is held where its key, identity or lane is, and ready where its time has come.
