@@ -4,26 +4,36 @@ extension KeyRules {
     func isSecret(_ item: QueryItem) -> Bool { item.hasValue && isSecret(parameter: item.name.span) }
 
     /// Whether a part holds a secret. Of files only the paths are shown and kept.
-    func isSecret(_ part: MultipartPart) -> Bool {
+    ///
+    /// - Parameter guesses: as below.
+    func isSecret(_ part: MultipartPart, guesses: Bool = true) -> Bool {
         guard case .bytes(let data) = part.content else { return false }
         let name = PercentEncoding.encode(part.name.utf8)
-        return isSecret(parameter: name.span) || hasSecretMember(Array(data), part.contentType)
+        return isSecret(parameter: name.span) || hasSecretMember(Array(data), part.contentType, guesses: guesses)
     }
 
     /// Whether a body that is whole in memory has a secret member, whatever its type says.
     ///
-    /// - Parameter bytes: the body's.
-    func hasSecretMember(_ body: RequestBody, _ bytes: [UInt8], _ type: String?) -> Bool {
+    /// - Parameters:
+    ///   - bytes: the body's.
+    ///   - guesses: whether any text may be a member's name where it begins as JSON does, and cannot be read, and not only
+    ///     what a colon follows: a text may be hidden for nothing, but not refused.
+    func hasSecretMember(_ body: RequestBody, _ bytes: [UInt8], _ type: String?, guesses: Bool = true) -> Bool {
         if case .json(let value) = body { return value.hasSecretMember(self) }
-        return hasSecretMember(bytes, type)
+        return hasSecretMember(bytes, type, guesses: guesses)
     }
 
-    /// Of JSON that cannot be read, any text in quotes may be a member's name.
-    private func hasSecretMember(_ bytes: [UInt8], _ type: String?) -> Bool {
+    private func hasSecretMember(_ bytes: [UInt8], _ type: String?, guesses: Bool) -> Bool {
         let isObject = bytes.first { !" \t\r\n".utf8.contains($0) }.map("{[".utf8.contains) == true
         guard isObject || type?.lowercased().contains("json") == true else { return false }
         if let value = try? JSONValue.read(bytes) { return value.hasSecretMember(self) }
-        return bytes.split(separator: UInt8(ascii: "\"")).contains { isSecret(String(decoding: $0, as: UTF8.self)) }
+        let texts = bytes.split(separator: UInt8(ascii: "\""))
+        guard !guesses else { return texts.contains { isSecret(String(decoding: $0, as: UTF8.self)) } }
+        // A name is what a colon follows.
+        return zip(texts, texts.dropFirst()).contains { text, next in
+            next.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: ":")
+                && isSecret(String(decoding: text, as: UTF8.self))
+        }
     }
 }
 

@@ -45,6 +45,35 @@ import Testing
         }
     }
 
+    /// Does not say who is signed in before it may.
+    private struct Silent: CredentialProvider {
+        let asked = Gate()
+        let gate = Gate()
+
+        func secret(_ name: String, for identity: String?) async throws -> String? { nil }
+
+        func identity(for request: Request) async throws -> String? {
+            asked.open()
+            await gate.wait()
+            return "anna"
+        }
+    }
+
+    @Test func `an engine that is closed while it asks who is signed in says nothing against a job`() async throws {
+        let provider = Silent()
+        let engine = desk.engine { $0.credentials = provider }
+        var request = desk.note(.durable)
+        request.identity = "anna"
+        let id = try #require(try await engine.queue().enqueue(request))
+        let run = Task { try await engine.replayer().replay() }
+        await provider.asked.wait()
+        await engine.close()
+        provider.gate.open()
+        _ = try? await run.value
+        let job = try #require(try ReplayQueue(desk.temporary.store).job(id))
+        #expect(job.state == .ready && job.attempts == 0 && desk.transport.requests.isEmpty)
+    }
+
     @Test(arguments: [false, true])
     func `a durable request of one user does not go out as another's who signs in before it leaves`(
         isCutOff: Bool
@@ -127,6 +156,7 @@ import Testing
         Request("http://api.test/", method: .post, headers: [.contentType: form], body: .bytes(Data("sid=1".utf8))),
         Request("http://api.test/", method: .post, body: .bytes(Data(#"{"pwd": 1, "id": 12345678901234567890}"#.utf8))),
         Request("http://api.test/", method: .post, body: .bytes(Data(#""token": 1"#.utf8), contentType: "a/json")),
+        Request("http://api.test/", method: .post, body: .bytes(Data("{\"a\": 1}\n{\"a\": \"\", \"pwd\" :1}".utf8))),
         Request("http://api.test/", method: .post, body: .multipart([MultipartPart("password", "1")])),
         Request("http://api.test/", method: .post, body: .multipart([MultipartPart("a", #"{"pwd": 1}"#)])),
         encodedAsJSON(Request("http://api.test/", parameters: ["user": ["pwd": 1]])),
@@ -154,7 +184,10 @@ import Testing
     @Test(
         arguments: [
             .bytes(Data("pwd=1".utf8)), .bytes(Data("a=pwd&pwd".utf8), contentType: form),
-            .bytes(Data(#"{"a": "pwd"}"#.utf8)), .form(["pwd": nil, "a": "pwd"]),
+            .bytes(Data(#"{"a": "pwd"}"#.utf8)), .bytes(Data(#"[10:00] ERROR "token expired""#.utf8)),
+            .bytes(Data(#"{"id":12345678901234567890,"note":"lost my session"}"#.utf8)),
+            .bytes(Data("{\"e\":\"password reset\"}\n{\"e\":\"close\"}".utf8), contentType: "application/x-ndjson"),
+            .form(["pwd": nil, "a": "pwd"]),
             .multipart([MultipartPart("a", "pwd"), MultipartPart("password", file: URL(filePath: "/tmp/diamond"))]),
         ] as [RequestBody])
     func `what only mentions one is kept`(_ body: RequestBody) async throws {

@@ -102,13 +102,13 @@ struct ReplayDraft: Hashable, Sendable {
     ) throws(RequestError) {
         if case .file = body { return }
         if case .multipart(let parts) = body {
-            guard !parts.contains(where: rules.isSecret) else {
+            guard !parts.contains(where: { rules.isSecret($0, guesses: false) }) else {
                 throw refusal("a part of its body that is a secret", bodyRemedy)
             }
             return
         }
         let (bytes, type) = (Array(try body.encoded(wire.encoding)), wire.headers[.contentType])
-        guard !rules.hasSecretMember(body, bytes, type) else {
+        guard !rules.hasSecretMember(body, bytes, type, guesses: false) else {
             throw refusal("a member of its body that is a secret", bodyRemedy)
         }
         guard !body.isForm(as: type) || !QueryItem.items(of: bytes).contains(where: rules.isSecret) else {
