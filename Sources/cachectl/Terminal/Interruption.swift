@@ -3,9 +3,9 @@ import Dispatch
 import Foundation
 
 /// Does something else than to end at Ctrl-C, when the terminal is closed, or when the system asks for the end; once: the
-/// second time ends the program.
+/// second time ends the program, but for the terminal, whose end shell and kernel tell both.
 struct Interruption {
-    private let sources: [(number: Int32, source: any DispatchSourceSignal)]
+    private let sources: [(number: Int32, before: Handler?, source: any DispatchSourceSignal)]
 
     /// - Parameter handle: called on a thread of the system's.
     init(_ handle: @escaping @Sendable () -> Void) {
@@ -16,18 +16,18 @@ struct Interruption {
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 handle()
-                signal(number, SIG_DFL)
+                if number != SIGHUP { signal(number, SIG_DFL) }
             }
             source.activate()
-            return (number, source)
+            return (number, before, source)
         }
     }
 
     /// From now on each of them ends the program, as without this.
     func end() {
-        for (number, source) in sources {
+        for (number, before, source) in sources {
             source.cancel()
-            signal(number, SIG_DFL)
+            signal(number, before)
         }
     }
 
