@@ -81,7 +81,7 @@ extension Cache {
     /// - Parameter urls: in normal form, as ``CacheSelection/url(_:)`` takes them.
     package func markStale(urls: Set<String>) {
         for url in urls {
-            revocations.add(.url(url), isErasure: false)
+            revocations.addChange(of: url)
             writer.invalidate(url)
         }
         // The memory tier last, as above, and once for all: it looks at each of its slots.

@@ -7,6 +7,14 @@ final class Revocations: Sendable {
     private struct Revocation {
         let number: Int
         let selection: CacheSelection
+        /// Whether it means what others of the same path find, too: an unsafe request does, the app by its word does not.
+        let reachesOthers: Bool
+
+        func includes(_ subject: CacheSubject) -> Bool {
+            if selection.includes(subject) { return true }
+            guard reachesOthers, subject.isFoundByOthers, case .url(let url) = selection.content else { return false }
+            return url.withoutQuery == subject.url.withoutQuery
+        }
     }
 
     /// Two logs, so that many invalidations do not make one look as if everything had been erased.
@@ -25,8 +33,15 @@ final class Revocations: Sendable {
     var count: Int { total.load(ordering: .acquiring) }
 
     func add(_ selection: CacheSelection, isErasure: Bool) {
+        add(selection, isErasure: isErasure, reachesOthers: false)
+    }
+
+    /// What is stored of a URL is no longer so on the server.
+    func addChange(of url: String) { add(.url(url), isErasure: false, reachesOthers: true) }
+
+    private func add(_ selection: CacheSelection, isErasure: Bool, reachesOthers: Bool) {
         state.withLock { state in
-            let revocation = Revocation(number: state.count, selection: selection)
+            let revocation = Revocation(number: state.count, selection: selection, reachesOthers: reachesOthers)
             if isErasure { state.erasures.append(revocation) } else { state.invalidations.append(revocation) }
             state.count += 1
             total.store(state.count, ordering: .releasing)
@@ -36,7 +51,7 @@ final class Revocations: Sendable {
     /// Whether one since then has meant a subject.
     func include(_ subject: CacheSubject, since instant: Int, onlyErasures: Bool = false) -> Bool {
         let isMeant = { (log: RecentLog<Revocation>) in
-            log.contains(where: { $0.selection.includes(subject) }, since: { $0.number >= instant })
+            log.contains(where: { $0.includes(subject) }, since: { $0.number >= instant })
         }
         return state.withLock { isMeant($0.erasures) || (!onlyErasures && isMeant($0.invalidations)) }
     }
@@ -51,10 +66,6 @@ struct CacheSubject: Sendable {
     let isFoundByOthers: Bool
     let tags: Set<String>
     let identity: String?
-
-    fileprivate func isChanged(by other: String) -> Bool {
-        other == url || isFoundByOthers && other.withoutQuery == url.withoutQuery
-    }
 }
 
 extension CacheSelection {
@@ -66,7 +77,7 @@ extension CacheSelection {
         case .keys(let keys, _): keys.contains(subject.key)
         case .tag(let tag): subject.tags.contains(tag)
         case .identity(let identity): identity == subject.identity
-        case .url(let url): subject.isChanged(by: url)
+        case .url(let url): url == subject.url
         case .urlPrefix(let prefix): subject.url.hasPrefix(prefix)
         case .host(let host): URLHost.of(subject.url).map { $0 == host } ?? false
         case .storedBefore, .expired: false

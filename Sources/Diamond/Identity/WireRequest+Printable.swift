@@ -16,6 +16,8 @@ extension WireRequest {
     /// - Parameter rules: the engine's.
     func isFoundByOthers(_ rules: KeyRules) -> Bool {
         guard !self.rules.isEmpty || identity != nil && !rules.own.secrets.isEmpty else { return false }
+        // Those who ask with what it would leave out find it, too.
+        if !self.rules.ignoring.isEmpty { return true }
         let all = rules.adding(self)
         return items.items.contains { item in
             if rules.isIgnored(parameter: item.name.span) { return false }

@@ -61,7 +61,7 @@ extension Pipeline {
         if let cache {
             cache.markStale(urls: urls)
         } else {
-            for url in urls { revoked.add(.url(url), isErasure: false) }
+            for url in urls { revoked.addChange(of: url) }
         }
         guard let key = ownKey(passage.wire) else { return }
         if let cache { cache.outdate(key) } else { revoked.add(.key(key), isErasure: false) }

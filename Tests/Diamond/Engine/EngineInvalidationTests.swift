@@ -256,6 +256,22 @@ import Testing
         #expect(try await engine.send(asked).source == .network)
     }
 
+    @Test func `what was stored without a parameter that it ignores is asked for again whatever that is`() async throws
+    {
+        let engine = engine()
+        func request(_ path: String) -> Request {
+            var request = Request("http://h\(path)")
+            request.rules.ignoring = ["_"]
+            return request
+        }
+        _ = try await engine.send(request("/x"))
+        #expect(try await engine.send(request("/x?_=1")).source == .cache)
+        _ = try await engine.send(Request("http://h/x?_=2", method: .put))
+        await engine.cache?.flush()
+        engine.cache?.memory.removeAll()
+        #expect(try await engine.send(request("/x?_=1")).source == .network)
+    }
+
     @Test(arguments: [nil, AESGCMSeal.first])
     func `what a URL has read from disk leaves every memory with what differs in its query`(
         seal: AESGCMSeal?
@@ -276,7 +292,10 @@ import Testing
         for cache in caches { #expect(cache.find(entry.key, request: entry.request) == nil) }
     }
 
-    @Test func `what another URL brings is asked for again, also where it was on its way`() async throws {
+    @Test(arguments: [false, true])
+    func `what another URL brings is asked for again, also where it was on its way, unless only a URL was meant`(
+        isChange: Bool
+    ) async throws {
         let gate = Gate()
         let transport = StubTransport { request throws(TransportError) in
             guard request.method == .get else { return .stub() }
@@ -286,10 +305,14 @@ import Testing
         let engine = temporary.engine(transport)
         let connection = engine.enqueue(other("/x?t=5"))
         await untilTrue { transport.requests.count == 1 }
-        _ = try await engine.send(Request("http://h/x", method: .put))
+        if isChange {
+            _ = try await engine.send(Request("http://h/x", method: .put))
+        } else {
+            _ = try await engine.cache?.purge(.url("http://h/x"))
+        }
         gate.open()
         _ = try await connection.response
-        #expect(try await engine.send(other("/x?t=5")).source == .network)
+        #expect(try await engine.send(other("/x?t=5")).source == (isChange ? .network : .cache))
     }
 
     @Test(arguments: ["cities", "towns", nil])
