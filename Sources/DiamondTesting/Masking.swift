@@ -21,10 +21,15 @@ enum Masking {
         switch field.name {
         case .setCookie: cookie(field.value)
         case .location, .contentLocation: location(field.value)
-        // Challenges ask for a credential, and have none.
-        case .wwwAuthenticate, .proxyAuthenticate: items(field.value)
+        case .wwwAuthenticate, .proxyAuthenticate: challenges(field.value)
         default: SecretNames.contains(header: field.name.rawName) ? mask : items(field.value)
         }
+    }
+
+    /// Challenges ask for a credential, and have none, but for schemes whose tokens go to and fro.
+    private static func challenges(_ value: String) -> String {
+        let token = /\b(Negotiate|NTLM|Kerberos)\s+[^\s,]+/.ignoresCase().matchingSemantics(.unicodeScalar)
+        return items(value).replacing(token) { "\($0.output.1) \(mask)" }
     }
 
     // By scalars, as all that follows: as a character, a sign is none where a mark follows that combines with it.

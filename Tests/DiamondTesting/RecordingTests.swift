@@ -129,6 +129,7 @@ import Testing
             headers: [
                 .setCookie: "sid=s3cret; Path=/; HttpOnly", .wwwAuthenticate: "Bearer realm=\"a\"",
                 Self.link: "</?page=2&token=s3cret>; rel=next",
+                .proxyAuthenticate: "negotiate s3cret, Basic realm=\"b\"",
             ],
             body: #"{"token": {"of": ["a", true], "n": null}, "id": 1, "url": "h?a=b&key=1#c", "q": "\/"}"#)
         let recorder = RecordingTransport(stub)
@@ -138,6 +139,7 @@ import Testing
             exchange.headers == [
                 "Set-Cookie: sid=•••; Path=/; HttpOnly", "WWW-Authenticate: Bearer realm=\"a\"",
                 "Link: </?page=2&token=•••>; rel=next",
+                "Proxy-Authenticate: negotiate •••, Basic realm=\"b\"",
             ])
         let body = #"{"token": {"of": ["•••", true], "n": null}, "id": 1, "url": "h?a=b&key=•••#c", "q": "\/"}"#
         #expect(exchange.body == .text(body))

@@ -140,7 +140,13 @@ extension RequestURL {
         // A scheme and two slashes begin what can be parsed.
         let start = (bytes.firstIndex(of: UInt8(ascii: "/")) ?? bytes.startIndex) + 2
         let authority = bytes[start...].prefix { !Parser.endsAuthority($0) }
-        return masked(bytes, from: start, host: authority.lastIndex(of: UInt8(ascii: "@")), to: endOfPath(bytes))
+        let (at, colon) = (UInt8(ascii: "@"), UInt8(ascii: ":"))
+        // A port with an `@` behind it may be a password that begins with digits, and breaks off where a path could begin.
+        let hasUserInfo = authority.contains(at)
+        guard hasUserInfo || !authority.contains(colon) || !bytes[authority.endIndex...].contains(at) else {
+            return masked(malformed: bytes)
+        }
+        return masked(bytes, from: start, host: authority.lastIndex(of: at), to: endOfPath(bytes))
     }
 
     /// The same of a text that is no URL: what stands before the last `@` is taken for user info, wherever that is.
