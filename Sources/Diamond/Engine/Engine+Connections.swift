@@ -102,18 +102,26 @@ extension Engine {
     }
 
     /// Cancels the connections of this engine that ask for what has this key (``key(of:)``), by their requests as they were
-    /// given: what dependencies bring does not count. Where their keys are not known yet, the credential provider is asked.
+    /// given: what dependencies bring does not count. Where their keys are not known yet, the credential provider is asked;
+    /// where the calling task is canceled meanwhile, they stay.
     ///
     /// - Returns: how many there were.
     @discardableResult
     @concurrent
     public func cancel(_ key: RequestKey) async -> Int {
-        var count = 0
-        for connection in members.all {
-            guard let own = try? await self.key(of: connection.request), own == key else { continue }
-            connection.cancel()
-            count += 1
+        let known = members.all.map { ($0, pipeline.knownKey(of: $0.request)) }
+        let own = known.filter { $0.1 == key }.map(\.0)
+        for connection in own { connection.cancel() }
+        // Each by itself: one whose provider takes long keeps none of the others.
+        return await withTaskGroup(of: Bool.self) { group in
+            for (connection, own) in known where own == nil {
+                group.addTask { [self] in
+                    guard let own = try? await self.key(of: connection.request), own == key else { return false }
+                    connection.cancel()
+                    return true
+                }
+            }
+            return await group.reduce(own.count) { $0 + ($1 ? 1 : 0) }
         }
-        return count
     }
 }

@@ -19,8 +19,8 @@ final class Flight: Sendable {
     /// What its wait is counted in.
     private let scope: ActivityScope?
     private let course: Course
-    /// Called when nobody can join any more, and again perhaps.
-    private let whenOver: @Sendable () -> Void
+    /// Called when nobody can join any more, and again perhaps; told whether it has landed.
+    private let whenOver: @Sendable (_ hasLanded: Bool) -> Void
 
     init(
         at place: FlightPlace,
@@ -30,7 +30,7 @@ final class Flight: Sendable {
         revocations: Int = 0,
         in scope: ActivityScope? = nil,
         course: @escaping Course,
-        whenOver: @escaping @Sendable () -> Void
+        whenOver: @escaping @Sendable (_ hasLanded: Bool) -> Void
     ) {
         self.place = place
         self.lanes = lanes
@@ -109,7 +109,7 @@ final class Flight: Sendable {
         // It is canceled where it is made.
         case .new, .starting, .landed: break
         }
-        whenOver()
+        whenOver(true)
     }
 
     /// Comes to its end soon, and tells those who are aboard.
@@ -182,7 +182,7 @@ final class Flight: Sendable {
     /// Flies on for the first passenger alone.
     private func dismissOthers() {
         let others = state.withLock { $0.takeOthers() }
-        whenOver()
+        whenOver(false)
         for passenger in others { passenger.tell(.failure(.unshared)) }
     }
 
@@ -194,7 +194,7 @@ final class Flight: Sendable {
             return (Array(state.passengers.values), state.begin ?? 0)
         }
         guard let (passengers, begin) = landed else { return }
-        whenOver()
+        whenOver(true)
         for passenger in passengers {
             passenger.tell(self.outcome(outcome, forOneSince: passenger.since ?? begin, begin))
         }

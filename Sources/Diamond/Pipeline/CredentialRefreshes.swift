@@ -41,8 +41,16 @@ final class CredentialRefreshes: Sendable {
     /// What ``refresh(_:since:)`` wants to know of the time when the secrets were filled in.
     var count: Int { state.withLock { $0.count } }
 
-    /// Whether a request is sent by what makes its own secrets, and would wait for itself.
-    static func isMaking(_ wire: WireRequest) -> Bool { !making.isEmpty && !making.isDisjoint(with: wire.secrets) }
+    /// Whether a request is sent by what makes its own secrets, and would wait for itself. What that has only begun may
+    /// outlive it, and waits as everybody does.
+    func isMaking(_ wire: WireRequest) -> Bool {
+        let own = Self.making.isEmpty ? [] : Self.making.intersection(wire.secrets)
+        guard !own.isEmpty else { return false }
+        let now = clock.uptime()
+        return state.withLock { state in
+            own.contains { secret in state.records.withValue(of: secret, at: now) { $0.run != nil } }
+        }
+    }
 
     /// Whether each of a request's secrets is newer already, is being made, or may be made.
     func allows(_ wire: WireRequest, since count: Int) -> Bool {
@@ -74,7 +82,7 @@ final class CredentialRefreshes: Sendable {
     /// Those that are under way for its secrets, and one for the rest.
     private func runs(for wire: WireRequest, since count: Int) -> Set<Run> {
         let now = clock.uptime()
-        return state.withLock { state in
+        let (runs, isClosed) = state.withLock { state -> (Set<Run>, Bool) in
             var (runs, due) = (Set<Run>(), Set<Secret>())
             for secret in wire.secrets {
                 state.records.withValue(of: secret, at: now) { record in
@@ -87,8 +95,11 @@ final class CredentialRefreshes: Sendable {
                 }
             }
             if !due.isEmpty { runs.insert(begin(due, for: wire.identity, &state, at: now)) }
-            return runs
+            return (runs, state.isClosed)
         }
+        // Behind the lock: what they call may be the app's.
+        if isClosed { for run in runs { run.cancel() } }
+        return runs
     }
 
     private func begin(_ due: Set<Secret>, for identity: String?, _ state: inout State, at now: Int64) -> Run {
@@ -113,7 +124,6 @@ final class CredentialRefreshes: Sendable {
         }
         for secret in due { state.records.withValue(of: secret, at: now) { $0.run = run } }
         state.running[number] = run
-        if state.isClosed { run.cancel() }
         return run
     }
 

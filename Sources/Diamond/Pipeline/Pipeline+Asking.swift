@@ -149,7 +149,7 @@ extension Pipeline {
     func dated(_ question: Question) -> Question {
         guard let credentialRefreshes, question.passage.hasNamedSecrets else { return question }
         return question.dated(
-            credentialRefreshes.count, isOfRefresh: CredentialRefreshes.isMaking(question.passage.wire))
+            credentialRefreshes.count, isOfRefresh: credentialRefreshes.isMaking(question.passage.wire))
     }
 
     func request(for question: Question) async throws(ConnectionError) -> TransportRequest {

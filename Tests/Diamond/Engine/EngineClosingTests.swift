@@ -65,6 +65,12 @@ import Testing
     /// Looks at an answer until it is canceled.
     private struct Examiner: Interceptor {
         let entered = Gate()
+        /// Whether the answer is for the one alone who has asked.
+        let isPersonal: Bool
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            if isPersonal { request.headers[.authorization] = "token" }
+        }
 
         func validate(_ response: Response) async throws {
             entered.open()
@@ -73,8 +79,9 @@ import Testing
         }
     }
 
-    @Test func `cancels code of the app that looks at a shared answer`() async throws {
-        let examiner = Examiner()
+    @Test(arguments: [false, true])
+    func `cancels code of the app that looks at an answer that was to be shared`(isPersonal: Bool) async throws {
+        let examiner = Examiner(isPersonal: isPersonal)
         var configuration = Engine.Configuration(testing: StubTransport(), clock: clock)
         configuration.interceptors = [examiner]
         let engine = Engine(configuration)

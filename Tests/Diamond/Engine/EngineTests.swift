@@ -369,6 +369,33 @@ import Testing
         await engine.close()
     }
 
+    @Test func `cancels by key also where a provider says nothing of another request`() async throws {
+        /// Knows nobody, and takes its time for one request.
+        struct Slow: CredentialProvider {
+            let gate: Gate
+
+            func secret(_ name: String, for identity: String?) async throws -> String? { nil }
+
+            func identity(for request: Request) async throws -> String? {
+                if request.url.hasSuffix("slow") { await gate.wait() }
+                return nil
+            }
+        }
+        let gate = Gate()
+        var configuration = Engine.Configuration(testing: StubTransport.silent())
+        configuration.credentials = Slow(gate: gate)
+        let engine = Engine(configuration)
+        let slow = engine.enqueue(Request("http://h/slow"))
+        let connection = engine.enqueue(Request("http://h/a"))
+        let key = try await engine.key(of: connection.request)
+        let canceling = Task { await engine.cancel(key) }
+        await untilTrue { connection.isFinished }
+        #expect(!slow.isFinished)
+        gate.open()
+        #expect(await canceling.value == 1)
+        await engine.close()
+    }
+
     @Test func `refuses a malformed request with the place and the remedy`() async {
         let engine = temporary.engine(StubTransport(), clock: clock)
         let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/%zz")) }

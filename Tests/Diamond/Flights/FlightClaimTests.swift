@@ -55,7 +55,8 @@ import Testing
         let claim = claim()
         #expect(claim.enter(place, .normal, lanes) == true)
         let flight = Flight(
-            at: place, lanes, by: clock, course: { _, _ throws(ConnectionError) in throw .cancelled }, whenOver: {})
+            at: place, lanes, by: clock, course: { _, _ throws(ConnectionError) in throw .cancelled },
+            whenOver: { _ in })
         #expect(claim.board(flight, for: RequestKey(of: [1]), .normal) == nil)
         #expect(claim.takeOutcome(for: nil) == nil)
         #expect(!claim.drop(lanes))

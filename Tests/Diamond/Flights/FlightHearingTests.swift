@@ -23,7 +23,7 @@ import Testing
                 report.tell(hear)
                 await gate.wait()
                 throw .cancelled
-            }, whenOver: {})
+            }, whenOver: { _ in })
         #expect(flight.board(.normal, tell: { _ in }) == 1)
         return (flight, await report.value { { _ in } })
     }

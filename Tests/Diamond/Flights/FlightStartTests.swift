@@ -16,7 +16,7 @@ import Testing
         let (endings, outcome) = (Guarded(0), Guarded<Flight.Outcome?>(nil))
         let flight = Flight(
             at: place, lanes, by: clock, course: { _, _ throws(ConnectionError) in throw .cancelled },
-            whenOver: { endings.withLock { $0 += 1 } })
+            whenOver: { _ in endings.withLock { $0 += 1 } })
         #expect(flight.board(.normal, isAtOnce: true, tell: { told in outcome.withLock { $0 = told } }) == 1)
         #expect(outcome.withLock { $0 } != nil && endings.withLock { $0 } == 1)
         #expect(lanes.running == 0)
@@ -32,7 +32,7 @@ import Testing
                 await mayGoOn.wait()
                 wasCanceled.tell(Task.isCancelled)
                 throw .cancelled
-            }, whenOver: {})
+            }, whenOver: { _ in })
         current.withLock { $0 = flight }
         #expect(flight.board(.normal, isAtOnce: true, tell: { _ in }) == 1)
         mayGoOn.open()

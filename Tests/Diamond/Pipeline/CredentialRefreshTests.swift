@@ -211,6 +211,49 @@ import Testing
         }
     }
 
+    @Test func `is made anew for what making it has only begun, as for everybody`() async throws {
+        /// Asks for more when it makes its first token, and does not wait for it.
+        struct Prefetching: RefreshableCredentialProvider {
+            let engine: Guarded<Engine?>
+            let request: Request
+            let number = Guarded(1)
+            let begun = Guarded<Connection?>(nil)
+
+            func secret(_ name: String, for identity: String?) async throws -> String? { "t\(number.withLock { $0 })" }
+            func identity(for request: Request) async throws -> String? { "user" }
+
+            func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
+                let home = try #require(engine.withLock { $0 })
+                if number.withLock({ $0 }) == 1 {
+                    let connection = home.enqueue(request)
+                    begun.withLock { $0 = connection }
+                }
+                number.withLock { $0 += 1 }
+            }
+        }
+        let (box, taken) = (Guarded<Engine?>(nil), Guarded(2))
+        defer { box.withLock { $0 = nil } }
+        var later = request(2)
+        later.lane = "later"
+        let provider = Prefetching(engine: box, request: later)
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = StubTransport { request throws(TransportError) in
+            let isTaken = request.headers[.authorization]?.hasSuffix("t\(taken.withLock { $0 })") == true
+            return .stub(status: isTaken ? 200 : 401)
+        }
+        configuration.credentials = provider
+        configuration.clock = TestClock()
+        let engine = Engine(configuration)
+        box.withLock { $0 = engine }
+        engine.lanes.pause("later")
+        #expect(try await engine.send(request(1)).status == .ok)
+        let connection = try #require(provider.begun.withLock { $0 })
+        taken.withLock { $0 = 3 }
+        engine.lanes.resume("later")
+        #expect(try await connection.response.status == .ok)
+        #expect(provider.number.withLock { $0 } == 3)
+    }
+
     @Test func `is not waited for by one that is made with it, and it with that`() async throws {
         /// Makes each of two secrets with the other.
         struct Circular: RefreshableCredentialProvider {

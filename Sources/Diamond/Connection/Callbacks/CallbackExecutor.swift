@@ -10,7 +10,7 @@ public struct CallbackExecutor: Sendable {
     /// An executor of your own.
     ///
     /// - Parameter hand: has to see to it that what it is given is called, once, and after it has returned. Called on any
-    ///   thread; be short.
+    ///   thread; be short: the connection is not finished before.
     public init(_ hand: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.hand = hand
     }
