@@ -8,14 +8,4 @@ extension HTTPFields {
         sent.joinCookies()
         return sent.filter { $0.name != .contentLength && $0.name != .transferEncoding }
     }
-
-    /// Puts all cookies in one field. `HTTPFields` divides them for HTTP/2; HTTP/1.1 knows one field only (RFC 6265
-    /// section 5.4, RFC 9113 section 8.2.3), and what joins repeated fields puts commas between them.
-    mutating func joinCookies() {
-        guard let first = firstIndex(where: { $0.name == .cookie }) else { return }
-        let others = indices[(first + 1)...].filter { self[$0].name == .cookie }
-        guard !others.isEmpty else { return }
-        self[first].value = ([first] + others).map { self[$0].value }.joined(separator: "; ")
-        for index in others.reversed() { remove(at: index) }
-    }
 }

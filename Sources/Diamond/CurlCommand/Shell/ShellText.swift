@@ -27,7 +27,7 @@ struct ShellText: Hashable {
     /// The word in quotes: double ones where they suffice, else each text in single ones, in which a shell acts on
     /// nothing.
     var quoted: String {
-        guard hasVariables else { return Self.singleQuoted(bytes) }
+        guard hasVariables else { return String(decoding: bytes, as: UTF8.self).shellWord }
         guard bytes.allSatisfy(Self.isPlain) else { return pieces.map(\.quoted).joined() }
         let parts = pieces.indices.map { pieces[$0].unquoted(isLast: $0 == pieces.count - 1) }
         return "\"" + parts.joined() + "\""
@@ -42,21 +42,10 @@ struct ShellText: Hashable {
         pieces.flatMap { if case .text(let bytes) = $0 { bytes } else { [] as [UInt8] } }
     }
 
-    /// By bytes: a quote with a combining mark behind it is one `Character`, which is no quote.
-    private static func singleQuoted(_ text: [UInt8]) -> String {
-        let parts = text.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
-        return "'" + parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: #"'\''"#) + "'"
-    }
-
     /// What means nothing in double quotes, neither to a POSIX shell nor at the prompt of bash or zsh.
     private static func isPlain(_ byte: UInt8) -> Bool {
         PercentEncoding.isUnreserved(byte) || " :/?#[]@&()*+,;=%".utf8.contains(byte)
     }
-}
-
-extension String {
-    /// As one word for a POSIX shell, in single quotes.
-    package var shellWord: String { ShellText(utf8).quoted }
 }
 
 extension ShellText.Piece {

@@ -28,7 +28,7 @@ extension ReplayQueue {
 
     /// That of the newest job there is; what is added later has a higher one. 0 where there is none.
     package func lastID() throws(ReplayError) -> ReplayJob.ID {
-        try read { (connection) throws(SQLiteError) in try connection.integer("SELECT ifnull(max(id), 0) FROM job") }
+        try read { (connection) throws(SQLiteError) in try ReplayTable.lastID(on: connection) }
     }
 
     /// How many jobs are meant.

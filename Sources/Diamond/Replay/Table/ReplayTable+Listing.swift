@@ -60,6 +60,10 @@ extension ReplayTable {
         return failures
     }
 
+    static func lastID(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayJob.ID {
+        try connection.integer("SELECT ifnull(max(id), 0) FROM job")
+    }
+
     /// The heads of lines, with how many stand in each.
     ///
     /// - Parameter areBlocked: whether only those whose head is held, dead or in review.
