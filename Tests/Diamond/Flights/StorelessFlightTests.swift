@@ -20,9 +20,10 @@ import Testing
 
     private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
 
-    /// Whoever is aboard knows how far the exchange is.
+    /// Whoever is aboard knows how far the exchange is, a moment before the server has heard of it.
     private func aboard(_ connections: [Connection]) async {
         await untilTrue { connections.allSatisfy { $0.core.withLock { $0.meter != nil } } }
+        await untilTrue { !airport.flying.isEmpty }
     }
 
     @Test func `serves all who ask the same at the same time, and nobody later`() async throws {
