@@ -7,10 +7,12 @@ import CDiamondSQLite
 final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let path: String
-    private var statements = SQLiteStatementCache()
+    // Unchecked: every value that is bound looks at them, and what is used by one thread at a time, and calls nobody back,
+    // has no overlap for the runtime to find.
+    @exclusivity(unchecked) private var statements = SQLiteStatementCache()
     /// How many statements are in use.
-    private var uses = 0
-    private var bindings = SQLiteBindings()
+    @exclusivity(unchecked) private var uses = 0
+    @exclusivity(unchecked) private var bindings = SQLiteBindings()
     /// Length of the write-ahead log in pages after this handle's last commit.
     private(set) var logLength: Int32 = 0
 

@@ -9,5 +9,12 @@ extension CacheEntry {
 
 extension String {
     /// Of a URL, what stands before its query.
-    var withoutQuery: String { utf8.firstIndex(of: UInt8(ascii: "?")).map { String(self[..<$0]) } ?? self }
+    var withoutQuery: String {
+        // Over its bytes in one piece: character by character it takes as long as all else of a store in memory.
+        var whole = self
+        let path = whole.withUTF8 { bytes in
+            bytes.firstIndex(of: UInt8(ascii: "?")).map { String(decoding: bytes[..<$0], as: UTF8.self) }
+        }
+        return path ?? self
+    }
 }

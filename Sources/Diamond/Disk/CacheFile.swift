@@ -55,6 +55,9 @@ final class CacheFile: Sendable {
     /// What seals the rows; `nil` for a store in clear.
     var sealing: Sealing? { seal == nil ? nil : state.withLock { $0.sealing } }
 
+    /// Whether bodies and headers are written as they came, neither compressed nor sealed.
+    var isInClear: Bool { !compresses && seal == nil }
+
     /// Counts up when the file is another one than before.
     var generation: Int { state.withLock { $0.generation } }
 

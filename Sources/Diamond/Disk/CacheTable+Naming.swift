@@ -1,3 +1,4 @@
+import Crypto
 import DiamondSQLite
 
 /// What a row is found by, as it is written.
@@ -14,7 +15,7 @@ extension CacheTable {
             WHERE key_prefix = ? AND variant = 0 AND is_partial = ?
             """
         )
-        try row.entry.key.bind(to: statement, at: 1)
+        try statement.bind(row.entry.key, at: 1)
         try statement.bind(row.entry.url, at: 2)
         try statement.bind(row.entry.identity, at: 3)
         try statement.bind(row.entry.key.prefix, at: 4)
@@ -35,12 +36,18 @@ extension CacheTable {
     }
 }
 
-extension RequestKey {
-    /// Without memory of its own, as ``bytes`` would take.
-    func bind(to statement: borrowing SQLiteStatement, at index: Int32) throws(SQLiteError) {
-        let bound = withUnsafeBytes { bytes in
-            Result { () throws(SQLiteError) in try statement.bind(bytes: bytes, at: index) }
-        }
-        try bound.get()
+extension SQLiteStatement {
+    /// Binds a key without memory of its own, as ``RequestKey/bytes`` would take.
+    func bind(_ key: RequestKey, at index: Int32) throws(SQLiteError) {
+        try key.withUnsafeBytes { bytes in result(of: bytes, at: index) }.get()
+    }
+
+    func bind(_ digest: Checksum.Digest, at index: Int32) throws(SQLiteError) {
+        try digest.withUnsafeBytes { bytes in result(of: bytes, at: index) }.get()
+    }
+
+    // Those who lend the bytes say nothing of what they throw.
+    private func result(of bytes: UnsafeRawBufferPointer, at index: Int32) -> Result<Void, SQLiteError> {
+        Result { () throws(SQLiteError) in try bind(bytes: bytes, at: index) }
     }
 }

@@ -38,12 +38,13 @@ extension CacheTable {
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
         // In two statements, though one could do both: because of the trigger that an update fires, SQLite would keep a
         // copy of every page that it touches, in pieces of 1 KiB, to undo it alone. That is a fifth of the time.
-        try run(connection.statement(insertion), row, isPartial: isPartial)
+        let checksum = row.checksum
+        try run(connection.statement(insertion), row, checksum, isPartial: isPartial)
         if connection.changes > 0 { return (connection.lastInsertedID, true) }
-        try run(connection.statement(replacement), row, isPartial: isPartial)
+        try run(connection.statement(replacement), row, checksum, isPartial: isPartial)
         if connection.changes == 0 {
             try rename(row, isPartial: isPartial, on: connection)
-            try run(connection.statement(replacement), row, isPartial: isPartial)
+            try run(connection.statement(replacement), row, checksum, isPartial: isPartial)
         }
         return (try id(of: row.entry.key, isPartial: isPartial, on: connection), false)
     }
@@ -67,19 +68,19 @@ extension CacheTable {
     private static func run(
         _ statement: borrowing SQLiteStatement,
         _ row: CacheRow,
+        _ checksum: Int64,
         isPartial: Bool
     ) throws(SQLiteError) {
-        let entry = row.entry
-        try statement.bind(entry.key.prefix, at: 1)
-        try entry.key.bind(to: statement, at: 2)
-        try bind(entry.request, isSealed: row.seal != nil, to: statement, at: 3)
-        try statement.bind(entry.url, at: 4)
-        try statement.bind(entry.method, at: 5)
-        try statement.bind(entry.identity, at: 6)
-        try bind(entry.stored, to: statement, from: 7)
+        try statement.bind(row.entry.key.prefix, at: 1)
+        try statement.bind(row.entry.key, at: 2)
+        try bind(row.entry.request, isSealed: row.seal != nil, to: statement, at: 3)
+        try statement.bind(row.entry.url, at: 4)
+        try statement.bind(row.entry.method, at: 5)
+        try statement.bind(row.entry.identity, at: 6)
+        try bind(row.entry.stored, to: statement, from: 7)
         try statement.bind(row.bodySize, at: 14)
         try statement.bind(row.digest, at: 15)
-        try statement.bind(row.checksum, at: 16)
+        try statement.bind(checksum, at: 16)
         try statement.bind(row.seal, at: 17)
         try statement.bind(Int64(isPartial ? 1 : 0), at: 18)
         try statement.run()
@@ -129,10 +130,17 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement("INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)")
-        for (number, chunk) in row.chunks.enumerated() {
-            try statement.bind(id << chunkBits + Int64(number), at: 1)
-            try statement.bind(row.chunks.count > 1 ? row.checksums[number] : nil, at: 2)
-            try statement.run(lending: chunk, at: 3)
+        switch row.body {
+        case .none: break
+        case .one(let bytes):
+            try statement.bind(id << chunkBits, at: 1)
+            try statement.run(lending: bytes, at: 3)
+        case .several(let rows):
+            for (number, chunk) in rows.enumerated() {
+                try statement.bind(id << chunkBits + Int64(number), at: 1)
+                try statement.bind(chunk.checksum, at: 2)
+                try statement.run(lending: chunk.bytes, at: 3)
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+import Crypto
 import DiamondSQLite
 import Foundation
 
@@ -83,9 +84,9 @@ enum CacheTable {
         _ key: RequestKey,
         _ request: [UInt8]
     ) -> Bool {
-        let digest = row.data(10)
-        let checksum = Checksum.row(
-            key: key, request: request, stored: stored, bodySize: row.int64(9), digest: digest)
+        let checksum = row.withBytes(10) { digest in
+            Checksum.row(key: key, request: request, stored: stored, bodySize: row.int64(9), digest: digest)
+        }
         return checksum == row.int64(11)
     }
 
@@ -96,31 +97,28 @@ enum CacheTable {
         of rows: borrowing SQLiteStatement,
         _ keepsBody: Bool
     ) throws(SQLiteError) -> Finding {
-        let digest = rows.data(10)
         var stored = stored
         stored.body = rows.data(14)
         var count = stored.body.count
-        let isWhole = count >= size
-        let checksums =
-            isWhole
-            ? [Checksum.digest(of: stored.body)]
-            : try chunks(of: rows, into: &stored.body, keepsBody ? size : nil, &count)
+        let isSound =
+            count >= size
+            ? isEqual(rows, 10, Checksum.digest(of: stored.body))
+            : try takeChunks(of: rows, into: &stored.body, keepsBody ? size : nil, &count)
         guard count == size else { return .damaged(reason: "its body is incomplete") }
-        guard let checksums, Checksum.digest(ofChunks: checksums) == digest else {
-            return .damaged(reason: "its body's checksum is wrong")
-        }
+        guard isSound else { return .damaged(reason: "its body's checksum is wrong") }
         return .entry(stored, isVisited: isVisited)
     }
 
     /// Appends the chunks behind the first one, or, without a size, only counts their bytes.
     ///
-    /// - Returns: the checksums of all, or `nil` where one is wrong.
-    private static func chunks(
+    /// - Returns: whether the checksums of all are right, and that of the whole.
+    private static func takeChunks(
         of rows: borrowing SQLiteStatement,
         into body: inout Data,
         _ size: Int?,
         _ count: inout Int
-    ) throws(SQLiteError) -> [Data]? {
+    ) throws(SQLiteError) -> Bool {
+        let digest = rows.data(10)
         if let size { body.reserveCapacity(size) }
         var checksums = [Checksum.digest(of: body)]
         var isSound = isEqual(rows, 13, checksums[0])
@@ -133,11 +131,11 @@ enum CacheTable {
                 if size != nil { body.append(contentsOf: bytes) }
             }
         }
-        return isSound ? checksums : nil
+        return isSound && Checksum.digest(ofChunks: checksums) == digest
     }
 
-    private static func isEqual(_ row: borrowing SQLiteStatement, _ column: Int32, _ bytes: Data) -> Bool {
-        row.withBytes(column) { left in bytes.withUnsafeBytes { isEqual(left, $0) } }
+    private static func isEqual(_ row: borrowing SQLiteStatement, _ column: Int32, _ digest: Checksum.Digest) -> Bool {
+        row.withBytes(column) { left in digest.withUnsafeBytes { isEqual(left, $0) } }
     }
 }
 

@@ -3,12 +3,23 @@ import Foundation
 
 /// What guards a row and a body against everything that can happen to a file: SHA-256.
 enum Checksum {
-    /// 32 bytes.
-    static func digest(of bytes: some DataProtocol) -> Data { SHA256.hash(data: bytes).withUnsafeBytes { Data($0) } }
+    /// 32 bytes, without memory of their own: every row has one.
+    typealias Digest = SHA256.Digest
+
+    static func digest(of bytes: Data) -> Digest { bytes.withUnsafeBytes { digest(of: $0) } }
+
+    static func digest(of bytes: UnsafeRawBufferPointer) -> Digest {
+        var hash = SHA256()
+        hash.update(bufferPointer: bytes)
+        return hash.finalize()
+    }
 
     /// Of a body in chunks, from those of the chunks; one alone stands for itself.
-    static func digest(ofChunks digests: [Data]) -> Data {
-        digests.count == 1 ? digests[0] : digest(of: Data(digests.joined()))
+    static func digest(ofChunks digests: [Digest]) -> Digest {
+        if digests.count == 1 { return digests[0] }
+        var hash = SHA256()
+        for digest in digests { digest.withUnsafeBytes { hash.update(bufferPointer: $0) } }
+        return hash.finalize()
     }
 
     /// Those that the server's words make, and what tells how the body is to be read; the app sets the others in many rows
@@ -16,7 +27,13 @@ enum Checksum {
     static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate, .compressed]
 
     /// 64 bits over everything of an entry that a hit reads, the body's digest included.
-    static func row(key: RequestKey, request: [UInt8], stored: StoredResponse, bodySize: Int64, digest: Data) -> Int64 {
+    static func row(
+        key: RequestKey,
+        request: [UInt8],
+        stored: StoredResponse,
+        bodySize: Int64,
+        digest: some ContiguousBytes
+    ) -> Int64 {
         var hash = SHA256()
         key.withUnsafeBytes { hash.update(bufferPointer: $0) }
         request.withUnsafeBytes { hash.update(bufferPointer: $0) }

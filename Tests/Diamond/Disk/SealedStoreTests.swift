@@ -473,14 +473,18 @@ extension TemporaryStore {
         }
     }
 
-    private func sumBody(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data {
+    private func sumBody(
+        of id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Checksum.Digest {
         let rows = try connection.statement(composed: "SELECT id, bytes FROM body WHERE id >> 20 = \(id) ORDER BY id")
-        var (digests, size): ([Data], Int) = ([], 0)
+        var (digests, size): ([Checksum.Digest], Int) = ([], 0)
         while try rows.step() {
-            digests.append(Checksum.digest(of: rows.data(1)))
+            let digest = Checksum.digest(of: rows.data(1))
+            digests.append(digest)
             size += rows.data(1).count
             let chunk = try connection.statement(composed: "UPDATE body SET checksum = ? WHERE id = ?")
-            try chunk.bind(digests.last, at: 1)
+            try chunk.bind(digest, at: 1)
             try chunk.bind(rows.int64(0), at: 2)
             try chunk.run()
         }
@@ -494,7 +498,7 @@ extension TemporaryStore {
 
     private func sumRow(
         _ id: Int64,
-        _ digest: Data,
+        _ digest: Checksum.Digest,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let row = try connection.statement(

@@ -38,7 +38,7 @@ extension CacheTable {
     /// Writes a chunk: a new one, or the last one with more in it.
     static func putChunk(
         _ bytes: Data,
-        _ checksum: Data,
+        _ checksum: Checksum.Digest,
         _ number: Int,
         of id: Int64,
         on connection: borrowing SQLiteConnection

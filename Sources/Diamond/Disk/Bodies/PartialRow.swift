@@ -92,7 +92,7 @@ extension CacheFile {
             let bytes = try stored(chunk, of: row)
             let checksum = Checksum.digest(of: bytes)
             try CacheTable.putChunk(bytes, checksum, row.digest.count, of: row.id, on: connection)
-            row.digest.add(checksum)
+            row.digest.add(Data(checksum))
             row.bodySize += Int64(bytes.count)
         }
     }

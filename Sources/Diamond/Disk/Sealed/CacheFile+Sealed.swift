@@ -22,7 +22,10 @@ extension CacheSealError {
 /// Rows as the file keeps them: sealed where it has a seal.
 extension CacheFile {
     func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        try CacheTable.store(row(of: entry, CacheTable.chunks(of: entry.stored.body)), on: connection)
+        guard isInClear else {
+            return _ = try CacheTable.store(row(of: entry, CacheTable.chunks(of: entry.stored.body)), on: connection)
+        }
+        try CacheTable.store(entry, on: connection)
     }
 
     /// - Returns: whether what was confirmed is there still.

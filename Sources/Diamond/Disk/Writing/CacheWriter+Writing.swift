@@ -114,8 +114,8 @@ extension CacheWriter {
     }
 
     private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
-        let (capacity, facts) = (eviction.capacity, self.facts(facts, with: group))
-        let asItCame = !file.compresses && file.sealing == nil
+        let (capacity, asItCame) = (eviction.capacity, file.isInClear)
+        let facts = self.facts(facts, with: group)
         let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
             var gone: [RequestKey] = []
             for change in group where try write(change, on: connection) { gone.append(change.key) }

@@ -139,7 +139,9 @@ extension PendingChanges {
         written += group.count
         for change in group {
             cost -= change.cost
-            if let number = latest[change.key]?.number, number <= written { latest[change.key] = nil }
+            if let index = latest.index(forKey: change.key), latest.values[index].number <= written {
+                latest.remove(at: index)
+            }
         }
     }
 }
