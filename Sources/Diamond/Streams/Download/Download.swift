@@ -1,12 +1,12 @@
 public import Foundation
 public import HTTPTypes
 
-/// A body that is in a file, whole, and the head it came with.
+/// A body that is where it was to go, whole, and the head it came with.
 public struct Download: Sendable {
     let head: Response
-    /// Where it was asked for.
-    public let file: URL
-    /// Bytes of the file.
+    /// The file that has it, where it was asked for; `nil` where a ``DownloadSink`` has taken it.
+    public let file: URL?
+    /// Bytes of the body.
     public let size: Int
 
     /// The server's, one of 2xx.
@@ -18,8 +18,8 @@ public struct Download: Sendable {
     /// The exchanges that it took, in order, with the reasons; empty where the first was all.
     public var attempts: [Attempt] { head.attempts }
 
-    /// - Parameter response: its body is in the file.
-    init(_ response: Response, in file: URL, size: Int) {
+    /// - Parameter response: its body is there.
+    init(_ response: Response, in file: URL?, size: Int) {
         (head, self.file, self.size) = (response.head, file, size)
     }
 }

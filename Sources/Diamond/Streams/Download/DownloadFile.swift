@@ -4,7 +4,7 @@ import Foundation
 /// The file that a body goes into, under a name of its own until it is whole.
 ///
 /// What blocks runs on a queue: a slow disk holds up the wire, and nobody's thread.
-final class DownloadFile: BodySink {
+final class DownloadFile: DownloadTarget {
     typealias Write = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
 
     private struct State {
@@ -15,7 +15,7 @@ final class DownloadFile: BodySink {
 
     let url: URL
     let limit: Int
-    private let progress: (@Sendable (TransferProgress) -> Void)?
+    let progress: (@Sendable (TransferProgress) -> Void)?
     private let write: Write
     /// What is known of the answer that is in it, where a connection is to go on with that.
     let box = PartialBox()
@@ -45,14 +45,12 @@ final class DownloadFile: BodySink {
         try open()
     }
 
+    var file: URL? { url }
     var size: Int { state.withLock { $0.size } }
 
     // MARK: The exchange's side
 
     var isComplete: Bool { state.withLock { $0.isComplete } }
-    /// What is in it can be thrown away.
-    var isCommitted: Bool { false }
-    var isContinuable: Bool { true }
 
     /// - Throws: `cannotWrite`.
     func open() throws(ConnectionError) {
@@ -83,12 +81,6 @@ final class DownloadFile: BodySink {
     }
 
     func complete() { state.withLock { $0.isComplete = true } }
-
-    func hear(_ event: ExchangeEvent) {
-        guard let progress, case .began(let meter) = event else { return }
-        // It keeps who listens.
-        meter.listen { [weak meter] in if let meter { progress(meter.progress) } }
-    }
 
     // MARK: Its end
 

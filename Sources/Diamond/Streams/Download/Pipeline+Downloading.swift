@@ -1,39 +1,50 @@
 import HTTPTypes
 
-/// Bodies that go into files.
+/// Bodies that go into files, or to sinks of the app.
 extension Pipeline {
-    /// Returns when the whole body is in the file, and the file has its name. Else there is none.
+    /// Returns when the whole body is where it goes, and a file has its name. Else there is none.
     ///
-    /// - Parameter asker: a connection, which may go on with what is in the file, and throws it away itself; or nobody in
+    /// - Parameter asker: a connection, which may go on with what is there, and throws it away itself; or nobody in
     ///   particular.
     func download(
         _ request: Request,
-        into file: DownloadFile,
+        into target: any DownloadTarget,
         for asker: Asker = Asker()
     ) async throws(ConnectionError) -> Download {
         do throws(ConnectionError) {
-            let response = try await pour(continuable(request), into: file, for: asker)
-            do throws(ConnectionError) { try await publish(response, in: file, for: asker) } catch {
+            let response = try await pour(continuable(request), into: target, for: asker)
+            do throws(ConnectionError) { try await publish(response, in: target, for: asker) } catch {
                 throw await told(error, asker)
             }
-            return Download(response, in: file.url, size: file.size)
+            return Download(response, in: target.file, size: target.size)
         } catch {
-            if asker.claim == nil { file.discard() }
+            if asker.claim == nil { target.discard() }
             throw error
         }
     }
 
     private func publish(
         _ response: Response,
-        in file: DownloadFile,
+        in target: any DownloadTarget,
         for asker: Asker
     ) async throws(ConnectionError) {
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
-        if !file.isComplete { try await file.take(response) }
+        if !target.isComplete { try await take(response, in: target) }
         try await accept(response.head, asker)
         // Given up here, it would be whole, and sent for again.
         guard asker.claim?.concludes() != false else { throw .cancelled }
-        try await file.publish()
+        try await target.publish()
+    }
+
+    /// What has become a success where an interceptor has looked at it, and is here whole.
+    private func take(_ response: Response, in target: any DownloadTarget) async throws(ConnectionError) {
+        do throws(TransportError) {
+            guard response.body.count <= target.limit else { throw TransportError(bodyLargerThan: target.limit) }
+            try await target.begin(response.head)
+            try await target.append(response.body)
+        } catch {
+            throw ConnectionError(error)
+        }
     }
 
     /// Lets the one who asks say what is wrong before anything is there.
@@ -49,17 +60,5 @@ extension Pipeline {
         policy.window = nil
         request.retry = policy
         return request
-    }
-}
-
-extension DownloadFile {
-    /// What the cache has, where nothing else is wanted.
-    fileprivate func take(_ response: Response) async throws(ConnectionError) {
-        do throws(TransportError) {
-            try await begin(response)
-            try await append(response.body)
-        } catch {
-            throw ConnectionError(error)
-        }
     }
 }
