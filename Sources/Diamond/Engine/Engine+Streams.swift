@@ -96,4 +96,37 @@ extension Engine {
     ) async throws(ConnectionError) -> Download {
         try await pipeline.download(request, into: try DownloadFile(file, limit: limit, progress: progress))
     }
+
+    /// Sends a request, and hands the body of its answer to a sink piece by piece, each when the one before was taken.
+    ///
+    /// ```swift
+    /// let checksum = Checksum()
+    /// try await engine.download(request, to: checksum)
+    /// print(await checksum.value)
+    /// ```
+    ///
+    /// It goes the way of a download into a file: where the transfer breaks, the next attempt goes on behind what was
+    /// taken if the answer has a length and a strong validator, and begins anew if not, which ``DownloadSink/begin(_:)``
+    /// tells. What is stored goes into the sink as ``Request/cache`` says; what comes over the wire is not stored.
+    ///
+    /// - Parameters:
+    ///   - request: a GET without conditions or ranges of its own, where a broken transfer is to be gone on with.
+    ///   - sink: for this download alone, as long as that takes.
+    ///   - limit: bytes at most; none by default.
+    ///   - progress: called for every piece that comes over the wire, on the thread of the transfer; be short.
+    /// - Throws: ``ConnectionError``: `cannotWrite` where the sink throws, its error as the cause; `badStatus` for a status
+    ///   other than 2xx, with the response; `cancelled` with the calling task, and `noEngine` where the engine is closed:
+    ///   both at once, whatever the sink is about.
+    @concurrent
+    @discardableResult
+    public func download(
+        _ request: Request,
+        to sink: some DownloadSink,
+        limit: Int = .max,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(ConnectionError) -> Download {
+        let waits = pipeline.wire.repetitions.waits
+        let feed = DownloadFeed(sink, limit: limit, progress: progress, among: waits)
+        return try await pipeline.download(request, into: feed)
+    }
 }

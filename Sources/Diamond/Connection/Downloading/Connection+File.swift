@@ -11,11 +11,11 @@ extension Connection {
     /// let download = try await connection.download
     /// ```
     ///
-    /// It is a connection as any other, and does what ``Engine/download(_:to:limit:progress:)`` says: the file appears whole,
-    /// in place of what has its name, or not at all, and of a transfer that is paused or breaks the rest is asked for. Its
-    /// ``response`` has no body. A status other than 2xx is the error `badStatus`, with the response; a file that cannot be
-    /// written is `cannotWrite`, before anything is sent where that is known. A cancel that comes when the file is about to
-    /// get its name may find it there.
+    /// It is a connection as any other, and does what ``Engine/download(_:to:limit:progress:)-(_,URL,_,_)`` says: the file
+    /// appears whole, in place of what has its name, or not at all, and of a transfer that is paused or breaks the rest
+    /// is asked for. Its ``response`` has no body. A status other than 2xx is the error `badStatus`, with the response; a
+    /// file that cannot be written is `cannotWrite`, before anything is sent where that is known. A cancel that comes
+    /// when the file is about to get its name may find it there.
     ///
     /// What was received goes with the connection: one made of a snapshot, or by another process, begins anew. It is not
     /// kept to be sent later, whatever ``Request/replay`` says.

@@ -42,7 +42,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         /// The ``TransportSettings`` ask for what the transport cannot do, or name what is not there.
         public static let badSettings = Code(description: "badSettings")
         /// The file of a download cannot be written: no room, no permission, no such directory; ``ConnectionError/cause`` is
-        /// a `POSIXError`.
+        /// a `POSIXError`. Or its ``DownloadSink`` does not take the body; the cause is what that has thrown.
         public static let cannotWrite = Code(description: "cannotWrite")
         /// The request could not be sent now, and is kept to be sent later: ``ConnectionError/jobID`` names the job,
         /// ``ConnectionError/cause`` says what was wrong.
