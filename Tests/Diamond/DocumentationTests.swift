@@ -1,3 +1,4 @@
+import Crypto
 import Diamond
 import DiamondTestSupport
 import DiamondTesting
@@ -437,6 +438,20 @@ import UnixSignals
             engine.enqueue(download)
             print(try await download.download.size)
         }
+    }
+
+    private func sink(of engine: Engine) async throws {
+        actor Checksum: DownloadSink {
+            private var hash = SHA256()
+            var value: SHA256Digest { hash.finalize() }
+
+            func begin(_ head: Response) { hash = SHA256() }
+            func write(_ piece: Data) { hash.update(data: piece) }
+        }
+
+        let checksum = Checksum()
+        try await engine.download(Request("https://api.example.com/cities.zip"), to: checksum)
+        print(await checksum.value)
     }
 
     private func events(of engine: Engine) async throws {

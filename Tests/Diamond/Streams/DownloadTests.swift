@@ -29,13 +29,35 @@ import Testing
             headers: ["Content-Range: \(range)", "ETag: \"a\"", "Content-Length: \(body.count)"], body: body)
     }
 
+    /// Where a body goes.
+    enum Place: CaseIterable { case file, sink }
+
+    /// - Returns: the download, and what it has brought.
+    private func fetch(
+        _ request: Request,
+        to place: Place,
+        by engine: Engine,
+        limit: Int = .max
+    ) async throws(ConnectionError) -> (download: Download, body: Data?) {
+        switch place {
+        case .file:
+            let download = try await engine.download(request, to: file, limit: limit)
+            return (download, try? Data(contentsOf: file))
+        case .sink:
+            let basin = Basin()
+            let download = try await engine.download(request, to: basin, limit: limit)
+            return (download, basin.body)
+        }
+    }
+
     private func failure(
         _ engine: Engine,
         _ request: Request,
+        to place: Place = .file,
         limit: Int = .max
     ) async -> ConnectionError? {
         do throws(ConnectionError) {
-            _ = try await engine.download(request, to: file, limit: limit)
+            _ = try await fetch(request, to: place, by: engine, limit: limit)
             return nil
         } catch { return error }
     }
@@ -138,7 +160,7 @@ import Testing
 
     private static let whole = Answer(headers: ["Content-Length: 10"], body: "0123456789")
 
-    @Test(arguments: [
+    private static let courses: [[Answer]] = [
         [old, rest("bytes 5-9/10", "56789")],
         [old, Answer(status: 503, headers: ["Content-Length: 0"]), rest("bytes 5-9/10", "56789")],
         // The whole instead, with less and with more than is here.
@@ -153,23 +175,26 @@ import Testing
         [old, Answer(status: 416, headers: ["Content-Length: 0"]), whole],
         // Nothing to go on by.
         [Answer(headers: ["Content-Length: 10"], body: "xxxxx"), whole],
-    ]) func `is whole in the end, whatever the server makes of the rest`(answers: [Answer]) async throws {
+    ]
+
+    @Test(arguments: Place.allCases, courses)
+    func `is whole in the end, whatever the server makes of the rest`(place: Place, answers: [Answer]) async throws {
         let server = try ScriptedServer(answers)
         let engine = engine()
-        let download = try await engine.download(Request(server.url), to: file)
-        #expect(try String(contentsOf: file, encoding: .utf8) == "0123456789" && download.size == 10)
-        #expect(server.count == answers.count && folder.names == ["cities.zip"])
+        let (download, body) = try await fetch(Request(server.url), to: place, by: engine)
+        #expect(body == Data("0123456789".utf8) && download.size == 10)
+        #expect(server.count == answers.count && folder.names == (place == .file ? ["cities.zip"] : []))
         await engine.close()
     }
 
-    @Test func `is gone on with however long it has taken`() async throws {
+    @Test(arguments: Place.allCases) func `is gone on with however long it has taken`(place: Place) async throws {
         let clock = TestClock()
         let server = try ScriptedServer([Self.old, Self.rest("bytes 5-9/10", "56789")])
         let engine = engine {
             $0.clock = clock
             $0.interceptors = [Hours(clock: clock)]
         }
-        #expect(try await engine.download(Request(server.url), to: file).size == 10)
+        #expect(try await fetch(Request(server.url), to: place, by: engine).download.size == 10)
         await engine.close()
     }
 
@@ -234,10 +259,10 @@ import Testing
         await engine.close()
     }
 
-    @Test func `is no error's answer`() async throws {
+    @Test(arguments: Place.allCases) func `is no error's answer`(place: Place) async throws {
         let server = try ScriptedServer([Answer(status: 404, headers: ["Content-Length: 2"], body: "no")])
         let engine = engine()
-        let error = await failure(engine, Request(server.url))
+        let error = await failure(engine, Request(server.url), to: place)
         #expect(error?.code == .badStatus && error?.response?.text == "no" && folder.names.isEmpty)
         await engine.close()
     }
@@ -245,6 +270,22 @@ import Testing
     /// Leaves a mark on every error that it is shown.
     private struct Marking: Interceptor {
         func transform(_ error: inout ConnectionError) async { error.message = "\(error.code) marked" }
+    }
+
+    /// Makes a success of every answer that it is shown.
+    private struct Forgiving: Interceptor {
+        func transform(_ response: inout Response) async throws { response.status = .ok }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `is what an interceptor makes a success of, within what the caller allows`(place: Place) async throws {
+        let engine = engine {
+            ($0.transport, $0.interceptors) = (StubTransport(status: 404), [Forgiving()])
+        }
+        let (download, body) = try await fetch(Request("http://h/"), to: place, by: engine, limit: 4)
+        #expect(body == Data("body".utf8) && download.status == .ok && download.size == 4)
+        #expect(await failure(engine, Request("http://h/"), to: place, limit: 3)?.code == .bodyTooLarge)
+        await engine.close()
     }
 
     @Test(arguments: [
@@ -261,16 +302,19 @@ import Testing
         await engine.close()
     }
 
-    @Test(arguments: [
+    private static let fiveBytes = [
         Answer(headers: ["Content-Length: 5"], body: "01234"),
         Answer(headers: ["Transfer-Encoding: chunked"], body: "5\r\n01234\r\n0\r\n\r\n"),
         Answer(headers: ["Content-Length: 5", "ETag: \"a\""], body: "01234"),
-    ]) func `is no larger than the caller allows`(answer: Answer) async throws {
+    ]
+
+    @Test(arguments: Place.allCases, fiveBytes)
+    func `is no larger than the caller allows`(place: Place, answer: Answer) async throws {
         let server = try ScriptedServer([answer])
         let engine = engine { $0.bodyLimit = 1 }
-        #expect(await failure(engine, Request(server.url), limit: 4)?.code == .bodyTooLarge)
+        #expect(await failure(engine, Request(server.url), to: place, limit: 4)?.code == .bodyTooLarge)
         #expect(folder.names.isEmpty && server.count == 1)
-        #expect(await failure(engine, Request(server.url), limit: 5) == nil)
+        #expect(await failure(engine, Request(server.url), to: place, limit: 5) == nil)
         await engine.close()
     }
 

@@ -11,7 +11,12 @@ import Testing
     typealias Answer = ScriptedServer.Answer
 
     /// How a body that is not collected is asked for.
-    enum Way: CaseIterable { case stream, sharing, download }
+    enum Way: CaseIterable {
+        case stream, sharing, download, sink
+
+        /// Whether an error's answer is returned, and not thrown.
+        var isStream: Bool { self == .stream || self == .sharing }
+    }
 
     /// What came of it.
     private struct Outcome {
@@ -44,18 +49,25 @@ import Testing
         _ way: Way,
         limit: Int = .max
     ) async throws -> Outcome {
-        guard way == .download else {
+        switch way {
+        case .stream, .sharing:
             let response = try await engine.stream(request, limit: limit, sharing: way == .sharing)
             var body = Data()
             for try await piece in response.bytes { body += piece }
             return Outcome(
                 status: response.status.code, source: response.source, text: String(decoding: body, as: UTF8.self))
+        case .download:
+            let file = temporary.directory.appending(path: "download")
+            let download = try await engine.download(request, to: file, limit: limit)
+            let text = try String(contentsOf: file, encoding: .utf8)
+            #expect(download.size == text.utf8.count)
+            return Outcome(status: download.status.code, source: nil, text: text)
+        case .sink:
+            let basin = Basin()
+            let download = try await engine.download(request, to: basin, limit: limit)
+            #expect(download.size == basin.body.count && basin.calls == ["begin 200", "write", "finish"])
+            return Outcome(status: download.status.code, source: basin.head?.source, text: basin.text)
         }
-        let file = temporary.directory.appending(path: "download")
-        let download = try await engine.download(request, to: file, limit: limit)
-        let text = try String(contentsOf: file, encoding: .utf8)
-        #expect(download.size == text.utf8.count)
-        return Outcome(status: download.status.code, source: nil, text: text)
     }
 
     /// An engine that has sent a request once, and has its answer where it is said to be.
@@ -148,10 +160,10 @@ import Testing
         let request = Request(server.url, cache: .cacheOnly)
         do {
             let outcome = try await ask(engine, request, way)
-            #expect(way != .download && outcome.status == 504 && outcome.source == .generated)
+            #expect(way.isStream && outcome.status == 504 && outcome.source == .generated)
         } catch {
             let error = try #require(error as? ConnectionError)
-            #expect(way == .download && error.code == .badStatus && error.response?.status == .gatewayTimeout)
+            #expect(!way.isStream && error.code == .badStatus && error.response?.status == .gatewayTimeout)
         }
         #expect(server.count == 0)
         await engine.close()

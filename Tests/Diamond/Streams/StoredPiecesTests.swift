@@ -313,4 +313,19 @@ import Testing
         #expect(dropped.withLock { $0 }.isEmpty)
         await engine.close()
     }
+
+    @Test func `is begun anew in a sink where its entry goes`() async throws {
+        let server = try ScriptedServer([Self.first, Self.second])
+        let engine = try await engine(having: Request(server.url))
+        let (temporary, calls) = (temporary, Guarded(0))
+        let basin = Basin { _ in
+            calls.withLock { $0 += 1 }
+            // While the third chunk is taken.
+            if calls.withLock({ $0 }) == 4 { try temporary.execute("DELETE FROM entry") }
+        }
+        #expect(try await engine.download(Request(server.url), to: basin).size == 6)
+        #expect(basin.text == "second" && basin.head?.source == .network)
+        #expect(basin.calls == ["begin 200", "write", "begin 200", "write", "finish"])
+        await engine.close()
+    }
 }

@@ -48,5 +48,25 @@ import Testing
         #expect(growth.bytes < 40 << 20, "grew by \(growth.bytes >> 20) MiB")
         await engine.close()
     }
+
+    /// Keeps nothing.
+    private actor Drain: DownloadSink {
+        private(set) var (received, growth) = (0, Growth())
+
+        func begin(_ head: Response) { received = 0 }
+        func write(_ piece: Data) {
+            received += piece.count
+            growth.look()
+        }
+    }
+
+    @Test(arguments: ["", "?chunked=1"]) func `goes into a sink at flat memory`(query: String) async throws {
+        let (server, engine, drain) = (try await SampleServer.shared, engine(.curl), Drain())
+        try await engine.download(Request(server.url("wire/bytes/\(Self.count)\(query)")), to: drain)
+        let (received, growth) = (await drain.received, await drain.growth)
+        #expect(received == Self.count)
+        #expect(growth.bytes < 40 << 20, "grew by \(growth.bytes >> 20) MiB")
+        await engine.close()
+    }
 }
 #endif

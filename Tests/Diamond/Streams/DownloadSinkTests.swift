@@ -1,0 +1,180 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `A sink` {
+    typealias Answer = ScriptedServer.Answer
+
+    private static let calls = ["begin 200", "write", "finish"]
+
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
+        var configuration = Engine.Configuration(store: nil)
+        configuration.draw = { 0 }
+        configuration.clock = TestClock()
+        change(&configuration)
+        return Engine(configuration)
+    }
+
+    // MARK: What it is told
+
+    @Test(arguments: TransportKind.allCases)
+    func `takes a body from its begin to its end, one piece after another`(kind: TransportKind) async throws {
+        let server = try await SampleServer.shared
+        let engine = engine { $0.transport = kind.make() }
+        let (basin, received) = (Basin(), Guarded<Int64>(0))
+        let request = Request(server.url("wire/bytes/3000000"))
+        let download = try await engine.download(request, to: basin) { progress in
+            received.withLock { $0 = progress.received }
+        }
+        #expect(basin.calls == Self.calls && basin.body == Pattern.bytes(count: 3_000_000))
+        #expect(basin.head?.url == request.url && basin.head?.headers[.eTag] == download.headers[.eTag])
+        #expect(download.size == 3_000_000 && download.file == nil && download.headers[.eTag] != nil)
+        #expect(received.withLock { $0 } == 3_000_000)
+        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        await engine.close()
+    }
+
+    @Test func `is told of a body that is empty`() async throws {
+        let engine = engine { $0.transport = StubTransport(status: 204, body: "") }
+        let basin = Basin()
+        #expect(try await engine.download(Request("http://h/"), to: basin).size == 0)
+        #expect(basin.calls == ["begin 204", "finish"])
+        await engine.close()
+    }
+
+    private static let old = Answer(headers: ["Content-Length: 10", "ETag: \"a\""], body: "01234")
+    private static let new = Answer(headers: ["Content-Length: 3", "ETag: \"b\""], body: "new")
+    private static let rest = Answer(
+        status: 206, headers: ["Content-Range: bytes 5-9/10", "ETag: \"a\"", "Content-Length: 5"], body: "56789")
+    private static let busy = Answer(status: 503, headers: ["Content-Length: 0"])
+
+    private static let unknown = Answer(headers: ["Content-Length: 10"], body: "01234")
+
+    private static let transfers: [(answers: [Answer], calls: [String], text: String)] = [
+        ([old, rest], calls, "0123456789"),
+        ([old, busy, rest], calls, "0123456789"),
+        // Another by now.
+        ([old, new], ["begin 200", "write"] + calls, "new"),
+        // Nothing to go on by.
+        ([unknown, new], ["begin 200", "write"] + calls, "new"),
+    ]
+
+    @Test(arguments: transfers)
+    func `goes on behind what it has, or begins anew`(
+        answers: [Answer], calls: [String], text: String
+    ) async throws {
+        let server = try ScriptedServer(answers)
+        let engine = engine()
+        let basin = Basin()
+        let download = try await engine.download(Request(server.url), to: basin)
+        #expect(basin.calls == calls && basin.text == text && download.size == text.utf8.count)
+        #expect(download.status == .ok && server.count == answers.count)
+        await engine.close()
+    }
+
+    private struct Provider: RefreshableCredentialProvider {
+        func identity(for request: Request) async throws -> String? { "anna" }
+        func secret(_ name: String, for identity: String?) async throws -> String? { "t" }
+        func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {}
+    }
+
+    @Test func `hears nothing of what only leads to its answer`() async throws {
+        let steps = Guarded<[TransportResponse]>([
+            .stub(status: 302, headers: [.location: "/there"]), .stub(status: 401), .stub(status: 503), .stub(),
+        ])
+        let transport = StubTransport { _ throws(TransportError) in steps.withLock { $0.removeFirst() } }
+        let engine = engine {
+            ($0.transport, $0.credentials) = (transport, Provider())
+            $0.retry = RetryPolicy(attempts: 5)
+        }
+        let basin = Basin()
+        var request = Request("http://h/")
+        request.credentials = [.bearer(.secret("token"))]
+        _ = try await engine.download(request, to: basin)
+        #expect(basin.calls == Self.calls && basin.text == "body" && basin.head?.url == "http://h/there")
+        #expect(transport.requests.count == 4)
+        await engine.close()
+    }
+
+    @Test func `gets nothing of an error, nor of what is too large by its own word`() async throws {
+        let (missing, large) = (StubTransport(status: 404, body: "no"), StubTransport(headers: [.contentLength: "4"]))
+        for (transport, code) in [(missing, ConnectionError.Code.badStatus), (large, .bodyTooLarge)] {
+            let engine = engine { $0.transport = transport }
+            let basin = Basin()
+            await #expect {
+                _ = try await engine.download(Request("http://h/"), to: basin, limit: 3)
+            } throws: {
+                ($0 as? ConnectionError)?.code == code
+            }
+            #expect(basin.calls.isEmpty && transport.requests.count == 1)
+            await engine.close()
+        }
+    }
+
+    // MARK: What it throws
+
+    private struct Refusal: Error, CustomStringConvertible {
+        let description = "the disk is full"
+    }
+
+    @Test(arguments: calls)
+    func `ends the download with what it throws, and nothing is sent again`(call: String) async throws {
+        let transport = StubTransport(headers: [.contentLength: "4", .eTag: "\"a\""])
+        let engine = engine { $0.transport = transport }
+        let basin = Basin { if $0 == call { throw Refusal() } }
+        await #expect { _ = try await engine.download(Request("http://h/"), to: basin) } throws: { error in
+            let error = error as? ConnectionError
+            return error?.code == .cannotWrite && error?.cause is Refusal
+                && error?.message.contains("the disk is full") == true
+        }
+        #expect(transport.requests.count == 1 && basin.calls.last == call)
+        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle)
+        await engine.close()
+    }
+
+    @Test func `cancels the download where it throws a cancellation`() async throws {
+        let engine = engine { $0.transport = StubTransport() }
+        let basin = Basin { if $0 == "write" { throw CancellationError() } }
+        await #expect { _ = try await engine.download(Request("http://h/"), to: basin) } throws: {
+            ($0 as? ConnectionError)?.code == .cancelled
+        }
+        await engine.close()
+    }
+
+    // MARK: What does not return
+
+    @Test(arguments: calls, [false, true])
+    func `is not waited for where its download is canceled, or its engine closed`(
+        call: String, isClosed: Bool
+    ) async throws {
+        let (gate, isEntered, isCanceled) = (Gate(), Guarded(false), Guarded(false))
+        let basin = Basin { now in
+            guard now == call else { return }
+            isEntered.withLock { $0 = true }
+            // Which cancellation does not open.
+            await withTaskCancellationHandler {
+                await gate.wait()
+            } onCancel: {
+                isCanceled.withLock { $0 = true }
+            }
+        }
+        let reservoir = Reservoir()
+        let engine = engine { $0.transport = reservoir.transport }
+        let download = Task { try await engine.download(Request("http://h/"), to: basin) }
+        await untilTrue { isEntered.withLock { $0 } }
+        if isClosed { await engine.close() } else { download.cancel() }
+        await #expect { _ = try await download.value } throws: {
+            ($0 as? ConnectionError)?.code == (isClosed ? .noEngine : .cancelled)
+        }
+        await untilTrue { isCanceled.withLock { $0 } }
+        #expect(engine.lanes.running == 0 && engine.activity.snapshot.isIdle && reservoir.ranges.count == 1)
+        gate.open()
+        #expect(basin.calls.last == call)
+        if !isClosed { await engine.close() }
+    }
+}
