@@ -1,5 +1,6 @@
 import DiamondSQLite
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import Diamond
