@@ -22,6 +22,12 @@ final class TransferMeter: Sendable {
     /// - Parameter listener: called on the thread of the transfer, for every piece; be short.
     func listen(_ listener: @escaping Listener) { state.withLock { $0.listeners.append(listener) } }
 
+    /// - Parameter progress: called as a listener is, with what is measured.
+    func tell(_ progress: @escaping @Sendable (TransferProgress) -> Void) {
+        // It keeps who listens.
+        listen { [weak self] in if let self { progress(self.progress) } }
+    }
+
     // MARK: What happens
 
     /// The request, whose body counts as it is pulled.

@@ -21,8 +21,6 @@ extension DownloadTarget {
     var isContinuable: Bool { true }
 
     func hear(_ event: ExchangeEvent) {
-        guard let progress, case .began(let meter) = event else { return }
-        // It keeps who listens.
-        meter.listen { [weak meter] in if let meter { progress(meter.progress) } }
+        if let progress, case .began(let meter) = event { meter.tell(progress) }
     }
 }
