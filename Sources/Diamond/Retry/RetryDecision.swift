@@ -31,14 +31,14 @@ extension RetrySituation {
 
     fileprivate var refresh: RetryDecision {
         guard request.canRefreshCredential, !history.hasRefreshed else { return .giveUp(.unauthorized) }
-        let obstacle = circuitOpen ?? outOfTime(after: .zero)
+        let obstacle = bodyConsumed ?? circuitOpen ?? outOfTime(after: .zero)
         return obstacle.map { .giveUp($0) } ?? .refreshCredential
     }
 
     fileprivate func repetition(_ reason: RetryReason, isFree: Bool) -> RetryDecision {
         let delay = delay(for: reason)
         let obstacle =
-            attemptsUsed(isFree) ?? circuitOpen ?? budgetEmpty(isFree) ?? tooLong(delay)
+            attemptsUsed(isFree) ?? bodyConsumed ?? circuitOpen ?? budgetEmpty(isFree) ?? tooLong(delay)
             ?? outOfTime(after: delay.total)
         if let obstacle { return .giveUp(obstacle) }
         return .retry(after: delay.total, isFree: isFree, reason: delay.pushBack.map { .retryAfter($0) } ?? reason)
@@ -59,6 +59,8 @@ extension RetrySituation {
     }
 
     // MARK: What stands against it
+
+    private var bodyConsumed: RetryReason? { isBodyConsumed ? .bodyConsumed : nil }
 
     private var circuitOpen: RetryReason? { isCircuitOpen ? .circuitOpen : nil }
 

@@ -13,6 +13,8 @@ extension RetryReason {
         .restarted, "what was received before cannot be gone on with: the whole is asked for")
     static let hedged = RetryReason(.hedged, "another attempt beside it counts")
     static let committed = RetryReason(.committed, "bytes of the answer are with the caller already")
+    static let bodyConsumed = RetryReason(
+        .bodyConsumed, "the body could be read only once: give a source that makes it anew to send it again")
     static let circuitOpen = RetryReason(.circuitOpen, "most requests to this origin failed lately: try again later")
     static let unauthorized = RetryReason(.unauthorized, "401, and there is no newer credential: sign in again")
     static let budgetEmpty = RetryReason(

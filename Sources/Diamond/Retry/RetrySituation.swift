@@ -16,6 +16,8 @@ struct RetrySituation: Sendable {
     var outcome: Outcome
     /// Whether bytes of the answer have reached the caller, who cannot give them back.
     var isCommitted = false
+    /// Whether the request's body could be read only once, and was.
+    var isBodyConsumed = false
     /// Since the first attempt began.
     var elapsed = Duration.zero
     /// Milliseconds since 1970; only for answers without a `Date`.
@@ -28,7 +30,8 @@ struct RetrySituation: Sendable {
     var draw: Double
 }
 
-/// What of a request counts for sending it again. Its body does not: each kind can be made as often as is needed.
+/// What of a request counts for sending it again. Its body does not: each kind can be made as often as is needed, but
+/// for a source that can be read only once.
 struct RetryableRequest: Hashable, Sendable {
     var method: HTTPRequest.Method
     /// draft-ietf-httpapi-idempotency-key-header: the server acts once for one key.

@@ -226,12 +226,22 @@ import Testing
         RetryRow(.get, .status(503, after: "60"), .end(.attemptsUsed)) { $0.policy = .never },
     ]
 
-    /// Bytes that are with the caller, and time that is up.
+    /// Bytes that are with the caller, a body that was read and can be only once, and time that is up.
     static let limits: [RetryRow] = [
         RetryRow(.get, .midway(.truncatedBody), .end(.committed)) { $0.isCommitted = true },
         RetryRow(.get, .midway(.connectionLost), .end(.committed)) { $0.isCommitted = true },
         RetryRow(.get, .status(503, after: "1"), .end(.committed)) { $0.isCommitted = true },
         RetryRow(.get, .unsent(.cannotConnect), .end(.committed)) { $0.isCommitted = true },
+        RetryRow(.put, .status(503), .end(.bodyConsumed)) { $0.isBodyConsumed = true },
+        RetryRow(.put, .sent(.connectionLost), .end(.bodyConsumed)) { $0.isBodyConsumed = true },
+        RetryRow(.post, .unsent(.cannotConnect), .end(.bodyConsumed)) { $0.isBodyConsumed = true },
+        RetryRow(.post, .status(421), .end(.bodyConsumed)) { $0.isBodyConsumed = true },
+        RetryRow(.post, .status(401), .end(.bodyConsumed)) {
+            ($0.request.canRefreshCredential, $0.isBodyConsumed) = (true, true)
+        },
+        RetryRow(.post, .status(401), .end(.unauthorized)) { $0.isBodyConsumed = true },
+        RetryRow(.put, .status(404), .end(.final)) { $0.isBodyConsumed = true },
+        RetryRow(.put, .status(503), .end(.attemptsUsed)) { ($0.isBodyConsumed, $0.policy) = (true, .never) },
         RetryRow(.get, .status(503), .again(25, .status)) { $0.elapsed = .milliseconds(29_974) },
         RetryRow(.get, .status(503), .end(.outOfTime)) { $0.elapsed = .milliseconds(29_975) },
         RetryRow(.get, .status(503), .end(.outOfTime)) { $0.elapsed = .seconds(60) },

@@ -45,6 +45,8 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         public static let notIdempotent = Code(description: "notIdempotent")
         /// Bytes of the answer are with the caller.
         public static let committed = Code(description: "committed")
+        /// The body of the request could be read only once, and was.
+        public static let bodyConsumed = Code(description: "bodyConsumed")
         /// ``RetryPolicy/attempts`` are used up.
         public static let attemptsUsed = Code(description: "attemptsUsed")
         /// Too many requests to this origin were sent again lately.
