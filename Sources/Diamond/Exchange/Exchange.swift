@@ -189,6 +189,7 @@ struct Exchange: Sendable {
             history: history,
             outcome: outcome,
             isCommitted: order.pouring?.sink.isCommitted ?? false,
+            isBodyConsumed: order.upload?.isConsumed ?? false,
             elapsed: elapsed,
             now: wire.now(),
             hasBudget: repetitions.canWithdraw(from: order.origin),

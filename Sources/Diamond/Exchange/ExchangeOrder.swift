@@ -25,6 +25,8 @@ final class ExchangeOrder: Sendable {
     let keeper: (any PartialKeeping)?
     /// Where the body of a successful answer goes piece by piece; `nil` where it is collected.
     let pouring: Pouring?
+    /// Where the body of the request comes from; `nil` where the request has it, or there is none.
+    let upload: Upload?
     /// Asked before anything leaves; `nil` where nobody has to be.
     let gate: SendGate?
     /// Asked before it is sent again: where it may not be, its run is given up. `nil` where nobody has to be.
@@ -44,13 +46,15 @@ final class ExchangeOrder: Sendable {
         isContinuable: Bool,
         keeper: (any PartialKeeping)?,
         pouring: Pouring?,
+        upload: Upload? = nil,
         gate: SendGate? = nil,
         mayRepeat: (@Sendable () -> Bool)? = nil
     ) {
         (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
         (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)
         (self.identity, self.rules, self.isForeign, self.isContinuable) = (identity, rules, isForeign, isContinuable)
-        (self.keeper, self.pouring, self.gate, self.mayRepeat) = (keeper, pouring, gate, mayRepeat)
+        (self.keeper, self.pouring, self.upload) = (keeper, pouring, upload)
+        (self.gate, self.mayRepeat) = (gate, mayRepeat)
     }
 
     /// How its request gets newer credentials.

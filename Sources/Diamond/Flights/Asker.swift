@@ -1,15 +1,17 @@
 /// Who asks for a response: how urgently, and whether as a task that waits or as a connection that is run again.
 struct Asker: Sendable {
     private struct Content: Sendable {
-        var standingPriority = FlightPriority.normal
         var claim: FlightClaim?
         var acceptance: Acceptance?
         var sink: (any BodySink)?
+        var upload: Upload?
         var gate: SendGate?
-        var resolvedAt: Int?
         var ticket: ReplayTicket?
-        var request: ActivityInterval.ID?
+        var resolvedAt: Int?
+        // Beside what ends with a byte: the smaller ones take no words of their own.
+        var standingPriority = FlightPriority.normal
         let isInFlight: Bool
+        var request: ActivityInterval.ID?
     }
 
     private var content: CopyOnWrite<Content>
@@ -27,7 +29,7 @@ struct Asker: Sendable {
     ) {
         content = CopyOnWrite(
             Content(
-                claim: claim, acceptance: acceptance, ticket: ticket, request: request, isInFlight: Hook.isInFlight))
+                claim: claim, acceptance: acceptance, ticket: ticket, isInFlight: Hook.isInFlight, request: request))
     }
 
     /// That of the connection at the time; else that of a task, and of what goes on behind an answer.
@@ -38,6 +40,8 @@ struct Asker: Sendable {
     var acceptance: Acceptance? { content.value.acceptance }
     /// Where the body of a success goes; `nil` where it is collected.
     var sink: (any BodySink)? { content.value.sink }
+    /// Where the body of the request comes from; `nil` where the request has it, or there is none.
+    var upload: Upload? { content.value.upload }
     /// Asked before anything leaves; what has one was resolved before, and shares no exchange. `nil` for all but what is kept
     /// to be sent later.
     var gate: SendGate? { content.value.gate }
@@ -53,6 +57,9 @@ struct Asker: Sendable {
     /// The same, the body of a success to go elsewhere.
     func pouring(into sink: any BodySink) -> Asker { changed { $0.sink = sink } }
 
+    /// The same, the body of the request to come from elsewhere; from nowhere with `nil`.
+    func uploading(_ upload: Upload?) -> Asker { changed { $0.upload = upload } }
+
     /// The same, asked before anything leaves.
     func behind(_ gate: SendGate) -> Asker { changed { $0.gate = gate } }
 
@@ -65,6 +72,12 @@ struct Asker: Sendable {
             ($0.standingPriority, $0.claim, $0.sink) = (priority, nil, nil)
             $0.acceptance = $0.acceptance?.withoutTrace
         }
+    }
+
+    func hear(_ event: ExchangeEvent) {
+        claim?.hear(event)
+        sink?.hear(event)
+        upload?.hear(event)
     }
 
     private func changed(_ change: (inout Content) -> Void) -> Asker {

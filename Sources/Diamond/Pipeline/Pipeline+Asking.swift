@@ -100,13 +100,10 @@ extension Pipeline {
     /// Asks for nobody else, in the task of the one who asks, when there is a place on the wire.
     func alone(_ question: Question, _ request: TransportRequest) async throws(ConnectionError) -> Response {
         var seat = try await seat(for: question.passage)
-        let (claim, sink) = (question.passage.asker.claim, question.passage.asker.sink)
-        try sink?.open()
+        let asker = question.passage.asker
+        try asker.sink?.open()
         countMiss(question)
-        let hear: Flight.Hear = { event in
-            claim?.hear(event)
-            sink?.hear(event)
-        }
+        let hear: Flight.Hear = { event in asker.hear(event) }
         guard isOutOfDate(question, seat) else { return try await fly(question, request, &seat, hear) }
         return try await flyAnew(dated(question), &seat, hear)
     }

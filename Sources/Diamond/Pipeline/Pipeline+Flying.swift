@@ -120,6 +120,7 @@ extension Pipeline {
             isContinuable: passage.isContinuable && passage.asker.sink?.isContinuable ?? true,
             keeper: keeper,
             pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) },
+            upload: passage.asker.upload,
             gate: passage.asker.gate,
             mayRepeat: mayRepeat(passage)
         )

@@ -54,7 +54,7 @@ extension Pipeline {
     }
 
     func isFollowed(_ response: Response, _ passage: Passage) -> Bool {
-        Redirect.isFollowed(response, from: passage.wire, redirectLimit)
+        Redirect.isFollowed(response, from: passage.wire, redirectLimit) && passage.canFollow(response)
     }
 
     /// What the one who asks has against a response; looked at once for all questions to it. What goes into a sink is looked

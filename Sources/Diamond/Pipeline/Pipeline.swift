@@ -139,13 +139,15 @@ final class Pipeline: Sendable {
             let message = "\(next) was redirected more than \(redirectLimit) times: \(advice)"
             throw ConnectionError(.badResponse, message)
         }
-        return try Passage(next, behind: passage, since: response.ownBegin, rules: environment.rules)
-            .considering(wire.cookies, at: wire.date)
+        let hasBody = !Redirect.dropsBody(response.status.code, passage.wire.method)
+        return try Passage(
+            next, behind: passage, withBody: hasBody, since: response.ownBegin, rules: environment.rules
+        ).considering(wire.cookies, at: wire.date)
     }
 
     /// What a response leads to, with all that the request says beside.
     private func redirect(of request: Request, _ response: Response, _ passage: Passage) -> Request? {
-        guard redirectLimit > 0, response.status.kind == .redirection else { return nil }
+        guard redirectLimit > 0, response.status.kind == .redirection, passage.canFollow(response) else { return nil }
         let next = Redirect.next(
             after: passage.wire,
             rules: environment.rules,

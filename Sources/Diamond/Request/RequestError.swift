@@ -15,7 +15,8 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The text is JSON, but two readers could read it differently (RFC 7493): a name twice, a lone surrogate,
         /// a number that no double holds.
         public static let ambiguousJSON = Code(description: "ambiguousJSON")
-        /// The JSON is not a request: a key is missing, unknown, or of the wrong type.
+        /// The JSON is not a request: a key is missing, unknown, or of the wrong type. Or the request has a body of its
+        /// own beside that of an upload, or one that was read and can be only once.
         public static let malformedRequest = Code(description: "malformedRequest")
         /// A file of the body cannot be read, or has changed since it was looked at.
         public static let unreadableFile = Code(description: "unreadableFile")

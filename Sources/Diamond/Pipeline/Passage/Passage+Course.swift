@@ -6,7 +6,10 @@ extension Passage {
     /// Sets out on somebody's behalf.
     mutating func setOut(for asker: Asker) {
         if let claim = asker.claim { epoch = claim.epoch }
-        change { ($0.asker, $0.parent) = (asker, asker.request) }
+        change {
+            ($0.asker, $0.parent) = (asker, asker.request)
+            if asker.upload != nil { $0.marks.insert(.nobodys) }
+        }
     }
 
     /// What it belongs to has begun.
@@ -40,6 +43,11 @@ extension Passage {
         var passage = self
         passage.change { $0.marks.insert(.nobodys) }
         return passage
+    }
+
+    /// Whether a redirect can be followed: not where it repeats a body that could be read only once, and was.
+    func canFollow(_ response: Response) -> Bool {
+        asker.upload?.isConsumed != true || Redirect.dropsBody(response.status.code, wire.method)
     }
 
     /// Whether what it has waited for is not its answer, and it asks again: for itself where that was for another alone, and,

@@ -22,6 +22,7 @@ extension Passage {
             if let tag = headers[.eTag] { request.headers[.ifNoneMatch] = tag }
             if let date = headers[.lastModified] { request.headers[.ifModifiedSince] = date }
         }
+        if let upload = asker.upload { request.body = upload.body }
         do throws(RequestError) {
             if let body = wire.body { try request.carry(body, wire.encoding, files) }
         } catch {

@@ -39,22 +39,27 @@ struct Passage: Sendable {
 
     /// The next hop, where a redirect leads.
     ///
-    /// - Parameter begin: when the time of the request began, where that was with the last one.
+    /// - Parameters:
+    ///   - hasBody: whether the body of the last one, where it had one, goes along.
+    ///   - begin: when the time of the request began, where that was with the last one.
     init(
         _ request: borrowing Request,
         behind last: Passage,
+        withBody hasBody: Bool,
         since begin: Int64?,
         rules: KeyRules
     ) throws(ConnectionError) {
         try self.init(request, rules: rules, at: last.epoch)
         let isOtherOrigin = wire.url.origin != last.wire.url.origin
         let isStripped = isOtherOrigin && last.wire.hasCredentials(rules)
+        let asker = hasBody || last.asker.upload == nil ? last.asker : last.asker.uploading(nil)
         change {
             $0.marks = last.marks.intersection(.ofAllHops).union(.redirected)
             if isOtherOrigin { $0.marks.insert(.foreign) }
             if isStripped { $0.marks.insert(.stripped) }
             $0.begin = last.begin ?? last.timeUp.value?.ownBegin ?? begin
-            ($0.parent, $0.asker) = (last.parent, last.asker)
+            if asker.upload != nil { $0.marks.insert(.nobodys) }
+            ($0.parent, $0.asker) = (last.parent, asker)
         }
     }
 
@@ -95,7 +100,7 @@ struct Passage: Sendable {
     }
     /// Whether ranges are defined for the request, and none of the caller's own is in it, nor a condition: what was
     /// received of its answer can then be gone on with (RFC 9110 section 14.2).
-    var isContinuable: Bool { content.isContinuable }
+    var isContinuable: Bool { content.isContinuable && asker.upload == nil }
     /// The files that its identity tells of, as they were then; empty where it tells of none.
     var files: [FileLook] { content.files }
 

@@ -2,7 +2,7 @@
 struct PassageMarks: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// Nobody knows whose its answer is.
+    /// Nobody knows whose its answer is, or to what: of a body that is made while it is sent, no key tells.
     static let nobodys = PassageMarks(rawValue: 1)
     /// A redirect has led away from the origin that was asked.
     static let foreign = PassageMarks(rawValue: 2)

@@ -24,7 +24,7 @@ enum Redirect {
         next.identity = request.identity
         let isSameOrigin = url.origin == request.url.origin
         if isSameOrigin { next.credentials = request.headerCredentials }
-        if becomesGet(response.status.code, request.method) {
+        if dropsBody(response.status.code, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil
             for name in Set(next.headers.map(\.name)) where name.isOfBody || name.isIdempotencyKey {
@@ -60,7 +60,8 @@ enum Redirect {
         return base.flatMap { URL(string: location, relativeTo: $0)?.absoluteString }
     }
 
-    private static func becomesGet(_ status: Int, _ method: HTTPRequest.Method) -> Bool {
+    /// Whether it is followed by a GET or HEAD, without the body.
+    static func dropsBody(_ status: Int, _ method: HTTPRequest.Method) -> Bool {
         status == 303 || (method == .post && (status == 301 || status == 302))
     }
 }
