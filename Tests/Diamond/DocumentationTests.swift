@@ -29,6 +29,7 @@ import UnixSignals
         "Sources/Diamond/Documentation.docc/WatchingActivity.md",
         "Sources/Diamond/Documentation.docc/TestingYourApp.md",
         "Sources/Diamond/Documentation.docc/StreamingResponses.md",
+        "Sources/Diamond/Documentation.docc/Uploading.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -403,6 +404,35 @@ import UnixSignals
         let replayer = ReplayingTransport(try Recording(contentsOf: file))
         let again = try await Engine(.init(testing: replayer)).send(Request("https://api.example.com/cities"))
         print(response.body == again.body, replayer.unused.isEmpty)
+    }
+
+    private struct Archive {
+        let size: Int64 = 0
+
+        func pieces() -> AsyncStream<Data> { AsyncStream { $0.finish() } }
+    }
+
+    private func uploading(_ engine: Engine, _ archive: Archive) async throws {
+        do {
+            let photo = RequestBody.file(URL(filePath: "photo.jpg"), contentType: "image/jpeg")
+            let response = try await engine.send(Request("https://api.example.com/photos", method: .post, body: photo))
+            print(response.status)
+        }
+        let backup = UploadSource(length: archive.size) { archive.pieces() }  // anew for every attempt
+        let request = Request("https://api.example.com/files", method: .put, headers: [.contentType: "application/zip"])
+        let response = try await engine.upload(request, from: backup) { progress in
+            print(progress.sent, "of", progress.expectedToSend ?? -1)
+        }
+        print(response.status)
+
+        let (recording, microphone) = AsyncStream<Data>.makeStream()
+        do {
+            let source = UploadSource(once: recording)
+            let request = Request("https://api.example.com/memos", method: .post)
+            let response = try await engine.upload(request, from: source)
+            print(response.status)
+        }
+        microphone.finish()
     }
 
     private func streaming(_ engine: Engine) async throws {
