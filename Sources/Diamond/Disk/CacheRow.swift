@@ -1,67 +1,87 @@
+import DiamondSQLite
 import Foundation
 
 /// An entry as the tables hold it: in clear, or sealed.
 struct CacheRow {
-    /// The rows of a body, as they are written. Most have one, which takes no memory for itself.
-    enum Body {
+    /// Texts and bytes in the form that is written; the body is beside it.
+    var entry: CacheEntry
+    /// The name of the key that sealed it; `nil` in clear.
+    let seal: String?
+    let body: BodyRows
+
+    init(_ entry: CacheEntry, seal: String?, chunks: [Data]) {
+        (self.entry, self.seal, body) = (entry, seal, BodyRows(chunks: chunks))
+    }
+
+    var checksum: Int64 { entry.checksum(of: body) }
+}
+
+/// The rows of a body, as they are written.
+struct BodyRows {
+    /// Most bodies have one, which takes no memory for itself.
+    private enum Content {
         case none
         case one(Data)
         case several([(bytes: Data, checksum: Checksum.Digest)])
     }
 
-    /// Texts and bytes in the form that is written; the body is beside it.
-    var entry: CacheEntry
-    /// The name of the key that sealed it; `nil` in clear.
-    let seal: String?
-    let body: Body
-    /// Of the whole body, as it is written.
+    private let content: Content
+    /// Of the whole.
     let digest: Checksum.Digest
 
     /// In clear, as it came.
-    init(_ entry: CacheEntry) {
-        let body = entry.stored.body
-        guard body.count > CacheTable.chunkSize else {
-            self.init(entry, seal: nil, body: body.isEmpty ? .none : .one(body), digest: Checksum.digest(of: body))
+    init(_ body: Data) {
+        guard body.count <= CacheTable.chunkSize else {
+            self.init(chunks: CacheTable.chunks(of: body))
             return
         }
-        self.init(entry, seal: nil, chunks: CacheTable.chunks(of: body))
+        self.init(content: body.isEmpty ? .none : .one(body), digest: Checksum.digest(of: body))
     }
 
-    init(_ entry: CacheEntry, seal: String?, chunks: [Data]) {
-        switch chunks.count {
-        case 0: self.init(entry, seal: seal, body: .none, digest: Checksum.digest(of: Data()))
-        case 1: self.init(entry, seal: seal, body: .one(chunks[0]), digest: Checksum.digest(of: chunks[0]))
-        default:
-            let rows = chunks.map { (bytes: $0, checksum: Checksum.digest(of: $0)) }
-            self.init(
-                entry, seal: seal, body: .several(rows), digest: Checksum.digest(ofChunks: rows.map(\.checksum)))
+    init(chunks: [Data]) {
+        guard chunks.count > 1 else {
+            let content = chunks.first.map(Content.one) ?? .none
+            self.init(content: content, digest: Checksum.digest(of: chunks.first ?? Data()))
+            return
         }
+        let rows = chunks.map { (bytes: $0, checksum: Checksum.digest(of: $0)) }
+        self.init(content: .several(rows), digest: Checksum.digest(ofChunks: rows.map(\.checksum)))
     }
 
-    private init(_ entry: CacheEntry, seal: String?, body: Body, digest: Checksum.Digest) {
-        (self.entry, self.seal, self.body, self.digest) = (entry, seal, body, digest)
-    }
+    private init(content: Content, digest: Checksum.Digest) { (self.content, self.digest) = (content, digest) }
 
-    /// Of the rows of the body.
     var checksums: [Checksum.Digest] {
-        switch body {
+        switch content {
         case .none: []
         case .one: [digest]
         case .several(let rows): rows.map(\.checksum)
         }
     }
 
-    /// Bytes of the body, as they are written.
-    var bodySize: Int64 {
-        switch body {
+    /// Bytes of all.
+    var size: Int64 {
+        switch content {
         case .none: 0
         case .one(let bytes): Int64(bytes.count)
         case .several(let rows): Int64(rows.reduce(0) { $0 + $1.bytes.count })
         }
     }
 
-    var checksum: Int64 {
-        Checksum.row(
-            key: entry.key, request: entry.request, stored: entry.stored, bodySize: bodySize, digest: digest)
+    /// - Parameter body: told a row's number, and a checksum of its own where it is not the only one.
+    func forEach(
+        _ body: (_ number: Int, _ bytes: Data, Checksum.Digest?) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+        switch content {
+        case .none: break
+        case .one(let bytes): try body(0, bytes, nil)
+        case .several(let rows): for (number, row) in rows.enumerated() { try body(number, row.bytes, row.checksum) }
+        }
+    }
+}
+
+extension CacheEntry {
+    /// That of its row with a body.
+    func checksum(of body: BodyRows) -> Int64 {
+        Checksum.row(key: key, request: request, stored: stored, bodySize: body.size, digest: body.digest)
     }
 }

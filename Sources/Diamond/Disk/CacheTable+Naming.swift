@@ -5,7 +5,7 @@ import DiamondSQLite
 extension CacheTable {
     /// The row of another request with the same prefix, or one that was sealed otherwise, takes the name of this one.
     static func rename(
-        _ row: CacheRow,
+        _ entry: CacheEntry,
         isPartial: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
@@ -15,10 +15,10 @@ extension CacheTable {
             WHERE key_prefix = ? AND variant = 0 AND is_partial = ?
             """
         )
-        try statement.bind(row.entry.key, at: 1)
-        try statement.bind(row.entry.url, at: 2)
-        try statement.bind(row.entry.identity, at: 3)
-        try statement.bind(row.entry.key.prefix, at: 4)
+        try statement.bind(entry.key, at: 1)
+        try statement.bind(entry.url, at: 2)
+        try statement.bind(entry.identity, at: 3)
+        try statement.bind(entry.key.prefix, at: 4)
         try statement.bind(Int64(isPartial ? 1 : 0), at: 5)
         try statement.run()
     }

@@ -3,24 +3,35 @@ import Foundation
 
 /// Writing what a request was answered.
 extension CacheTable {
+    /// In clear, as it came.
     static func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        try store(CacheRow(entry), on: connection)
+        _ = try store(entry, BodyRows(entry.stored.body), on: connection)
     }
 
     /// - Returns: the row's id.
-    @discardableResult
     static func store(
         _ row: CacheRow,
         isPartial: Bool = false,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Int64 {
-        let (id, isNew) = try upsert(row, isPartial: isPartial, on: connection)
+        try store(row.entry, row.body, seal: row.seal, isPartial: isPartial, on: connection)
+    }
+
+    // Side by side: to put them into a row would copy the entry.
+    private static func store(
+        _ entry: CacheEntry,
+        _ body: BodyRows,
+        seal: String? = nil,
+        isPartial: Bool = false,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Int64 {
+        let (id, isNew) = try upsert(entry, body, seal: seal, isPartial: isPartial, on: connection)
         if !isNew {
             try deleteBody(of: id, on: connection)
             try deleteTags(of: id, on: connection)
         }
-        try insertBody(row, of: id, on: connection)
-        for tag in row.entry.names { try insertTag(tag, of: id, on: connection) }
+        try insertBody(body, of: id, on: connection)
+        for tag in entry.names { try insertTag(tag, of: id, on: connection) }
         return id
     }
 
@@ -32,21 +43,33 @@ extension CacheTable {
 
     /// - Returns: the row's id, and whether the row is new.
     private static func upsert(
-        _ row: CacheRow,
+        _ entry: CacheEntry,
+        _ body: BodyRows,
+        seal: String?,
         isPartial: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
         // In two statements, though one could do both: because of the trigger that an update fires, SQLite would keep a
         // copy of every page that it touches, in pieces of 1 KiB, to undo it alone. That is a fifth of the time.
-        let checksum = row.checksum
-        try run(connection.statement(insertion), row, checksum, isPartial: isPartial)
-        if connection.changes > 0 { return (connection.lastInsertedID, true) }
-        try run(connection.statement(replacement), row, checksum, isPartial: isPartial)
-        if connection.changes == 0 {
-            try rename(row, isPartial: isPartial, on: connection)
-            try run(connection.statement(replacement), row, checksum, isPartial: isPartial)
+        let checksum = entry.checksum(of: body)
+        func run(_ sql: StaticString, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+            let statement = try connection.statement(sql)
+            try bind(entry, body, to: statement)
+            // No text.
+            if seal != nil { try statement.bind(Data(entry.request), at: 3) }
+            try statement.bind(checksum, at: 16)
+            try statement.bind(seal, at: 17)
+            try statement.bind(Int64(isPartial ? 1 : 0), at: 18)
+            try statement.run()
         }
-        return (try id(of: row.entry.key, isPartial: isPartial, on: connection), false)
+        try run(insertion, on: connection)
+        if connection.changes > 0 { return (connection.lastInsertedID, true) }
+        try run(replacement, on: connection)
+        if connection.changes == 0 {
+            try rename(entry, isPartial: isPartial, on: connection)
+            try run(replacement, on: connection)
+        }
+        return (try id(of: entry.key, isPartial: isPartial, on: connection), false)
     }
 
     private static let insertion: StaticString = """
@@ -65,35 +88,21 @@ extension CacheTable {
         WHERE key_prefix = ?1 AND variant = 0 AND is_partial = ?18 AND key = ?2 AND url = ?4 AND identity IS ?6
         """
 
-    private static func run(
-        _ statement: borrowing SQLiteStatement,
-        _ row: CacheRow,
-        _ checksum: Int64,
-        isPartial: Bool
-    ) throws(SQLiteError) {
-        try statement.bind(row.entry.key.prefix, at: 1)
-        try statement.bind(row.entry.key, at: 2)
-        try bind(row.entry.request, isSealed: row.seal != nil, to: statement, at: 3)
-        try statement.bind(row.entry.url, at: 4)
-        try statement.bind(row.entry.method, at: 5)
-        try statement.bind(row.entry.identity, at: 6)
-        try bind(row.entry.stored, to: statement, from: 7)
-        try statement.bind(row.bodySize, at: 14)
-        try statement.bind(row.digest, at: 15)
-        try statement.bind(checksum, at: 16)
-        try statement.bind(row.seal, at: 17)
-        try statement.bind(Int64(isPartial ? 1 : 0), at: 18)
-        try statement.run()
-    }
-
+    /// Binds all of an entry but what is the row's.
     private static func bind(
-        _ request: [UInt8],
-        isSealed: Bool,
-        to statement: borrowing SQLiteStatement,
-        at index: Int32
+        _ entry: CacheEntry,
+        _ body: BodyRows,
+        to statement: borrowing SQLiteStatement
     ) throws(SQLiteError) {
-        if isSealed { return try statement.bind(Data(request), at: index) }
-        try statement.bind(utf8: request, at: index)
+        try statement.bind(entry.key.prefix, at: 1)
+        try statement.bind(entry.key, at: 2)
+        try statement.bind(utf8: entry.request, at: 3)
+        try statement.bind(entry.url, at: 4)
+        try statement.bind(entry.method, at: 5)
+        try statement.bind(entry.identity, at: 6)
+        try bind(entry.stored, to: statement, from: 7)
+        try statement.bind(body.size, at: 14)
+        try statement.bind(body.digest, at: 15)
     }
 
     private static func checksum(of entry: CacheEntry, _ size: Int64, _ digest: Data) -> Int64 {
@@ -125,22 +134,15 @@ extension CacheTable {
     }
 
     private static func insertBody(
-        _ row: CacheRow,
+        _ body: BodyRows,
         of id: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         let statement = try connection.statement("INSERT INTO body (id, checksum, bytes) VALUES (?, ?, ?)")
-        switch row.body {
-        case .none: break
-        case .one(let bytes):
-            try statement.bind(id << chunkBits, at: 1)
+        try body.forEach { (number, bytes, checksum) throws(SQLiteError) in
+            try statement.bind(id << chunkBits + Int64(number), at: 1)
+            if let checksum { try statement.bind(checksum, at: 2) }
             try statement.run(lending: bytes, at: 3)
-        case .several(let rows):
-            for (number, chunk) in rows.enumerated() {
-                try statement.bind(id << chunkBits + Int64(number), at: 1)
-                try statement.bind(chunk.checksum, at: 2)
-                try statement.run(lending: chunk.bytes, at: 3)
-            }
         }
     }
 

@@ -36,7 +36,7 @@ extension CacheFile {
         known.stored = entry.stored
         return PartialRow(
             id: id, entry: known, seal: row.seal, isCompressed: row.entry.stored.flags.contains(.compressed),
-            bodySize: row.bodySize, digest: BodyDigest(row.checksums), checksum: row.checksum)
+            bodySize: row.body.size, digest: BodyDigest(row.body.checksums), checksum: row.checksum)
     }
 
     /// Adds chunks behind those that are there.

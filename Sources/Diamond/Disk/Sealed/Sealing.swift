@@ -54,7 +54,7 @@ struct Sealing: Sendable {
         sealed.stored.body = Data()
         var row = CacheRow(sealed, seal: seal.keyID, chunks: chunks)
         row.entry.stored.headerBlock = try headers(
-            of: entry.stored, entry.key, bodySize: row.bodySize, digest: Data(row.digest))
+            of: entry.stored, entry.key, bodySize: row.body.size, digest: Data(row.body.digest))
         return row
     }
 

@@ -1,9 +1,9 @@
 /// One change of the disk tier.
 ///
-/// What it does is in a box, because it waits in an array and a dictionary at once, and is moved in them; what it is looked
-/// at for there is beside it, because to take it out of an entry copies the entry.
-struct CacheChange: Sendable {
-    indirect enum Action: Sendable {
+/// A class, because it waits in an array and a dictionary at once, and is moved in them; what it is looked at for there is
+/// beside what it does, because to take it out of an entry copies the entry.
+final class CacheChange: Sendable {
+    enum Action: Sendable {
         case store(CacheEntry)
         case confirm(CacheEntry, replacing: StoredResponse)
         /// With whether it was erased for every process, or is only not kept in the file.
