@@ -51,14 +51,11 @@ extension CacheTable {
     ) throws(SQLiteError) -> (id: Int64, isNew: Bool) {
         // In two statements, though one could do both: because of the trigger that an update fires, SQLite would keep a
         // copy of every page that it touches, in pieces of 1 KiB, to undo it alone. That is a fifth of the time.
-        let checksum = entry.checksum(of: body)
+        let checksum = entry.checksum(bodySize: body.size, digest: body.digest)
         func run(_ sql: StaticString, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
             let statement = try connection.statement(sql)
-            try bind(entry, body, to: statement)
-            // No text.
-            if seal != nil { try statement.bind(Data(entry.request), at: 3) }
+            try bind(entry, body, seal: seal, to: statement)
             try statement.bind(checksum, at: 16)
-            try statement.bind(seal, at: 17)
             try statement.bind(Int64(isPartial ? 1 : 0), at: 18)
             try statement.run()
         }
@@ -88,26 +85,28 @@ extension CacheTable {
         WHERE key_prefix = ?1 AND variant = 0 AND is_partial = ?18 AND key = ?2 AND url = ?4 AND identity IS ?6
         """
 
-    /// Binds all of an entry but what is the row's.
+    /// Binds all that an entry says.
     private static func bind(
         _ entry: CacheEntry,
         _ body: BodyRows,
+        seal: String?,
         to statement: borrowing SQLiteStatement
     ) throws(SQLiteError) {
         try statement.bind(entry.key.prefix, at: 1)
         try statement.bind(entry.key, at: 2)
-        try statement.bind(utf8: entry.request, at: 3)
+        // Sealed it is no text.
+        if seal == nil {
+            try statement.bind(utf8: entry.request, at: 3)
+        } else {
+            try statement.bind(Data(entry.request), at: 3)
+        }
         try statement.bind(entry.url, at: 4)
         try statement.bind(entry.method, at: 5)
         try statement.bind(entry.identity, at: 6)
         try bind(entry.stored, to: statement, from: 7)
         try statement.bind(body.size, at: 14)
         try statement.bind(body.digest, at: 15)
-    }
-
-    private static func checksum(of entry: CacheEntry, _ size: Int64, _ digest: Data) -> Int64 {
-        Checksum.row(
-            key: entry.key, request: entry.request, stored: entry.stored, bodySize: size, digest: digest)
+        try statement.bind(seal, at: 17)
     }
 
     /// Binds status, headers, times, flags and duration to seven places in the order of the columns: all of a response but
@@ -158,7 +157,8 @@ extension CacheTable {
         guard let row = try confirmed(entry, old, on: connection) else { return false }
         var entry = entry
         entry.stored.flags.formUnion(row.flags.intersection(.compressed))
-        try update(row.id, to: entry.stored, checksum: checksum(of: entry, row.size, row.digest), on: connection)
+        let checksum = entry.checksum(bodySize: row.size, digest: row.digest)
+        try update(row.id, to: entry.stored, checksum: checksum, on: connection)
         return true
     }
 

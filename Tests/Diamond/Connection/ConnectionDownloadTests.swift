@@ -14,13 +14,7 @@ import Testing
     private let temporary = TemporaryStore()
     private var file: URL { folder.url.appending(path: "cities.zip") }
 
-    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
-        var configuration = Engine.Configuration(store: nil)
-        configuration.draw = { 0 }
-        configuration.clock = TestClock()
-        change(&configuration)
-        return Engine(configuration)
-    }
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine { .timeless(change) }
 
     /// Pauses when as many transfers stand still.
     private func pause(_ connection: Connection, _ reservoir: Reservoir, behind count: Int = 1) async {

@@ -12,13 +12,7 @@ import Testing
 
     private static let calls = ["begin 200", "write", "finish"]
 
-    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
-        var configuration = Engine.Configuration(store: nil)
-        configuration.draw = { 0 }
-        configuration.clock = TestClock()
-        change(&configuration)
-        return Engine(configuration)
-    }
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine { .timeless(change) }
 
     // MARK: What it is told
 

@@ -13,13 +13,7 @@ import Testing
     private let folder = TemporaryFolder()
     private var file: URL { folder.url.appending(path: "cities.zip") }
 
-    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine {
-        var configuration = Engine.Configuration(store: nil)
-        configuration.draw = { 0 }
-        configuration.clock = TestClock()
-        change(&configuration)
-        return Engine(configuration)
-    }
+    private func engine(_ change: (inout Engine.Configuration) -> Void = { _ in }) -> Engine { .timeless(change) }
 
     private static let old = Answer(headers: ["Content-Length: 10", "ETag: \"a\""], body: "01234")
 
