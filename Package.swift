@@ -205,6 +205,7 @@ let package = Package(
             name: "DiamondTestingTests",
             dependencies: [
                 "Diamond",
+                "DiamondTestSupport",
                 "DiamondTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],

@@ -1,4 +1,5 @@
 import Diamond
+import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import HTTPTypes
@@ -197,11 +198,11 @@ import Testing
     }
 }
 
-@Suite struct `A silent transport` {
+@Suite(.timeLimit(.minutes(5))) struct `A silent transport` {
     @Test func `ends an exchange when it is canceled`() async throws {
         let transport = StubTransport.silent()
         let task = Task { try await transport.send(TransportRequest(url: "http://h/")) }
-        while transport.requests.isEmpty { await Task.yield() }
+        await untilTrue { !transport.requests.isEmpty }
         task.cancel()
         let error = await #expect(throws: TransportError.self) { try await task.value }
         #expect(error?.code == .cancelled)

@@ -83,7 +83,7 @@ package final class FaultDisk: @unchecked Sendable {
     }
 
     /// Returns when all files are closed. Never holds its thread: what closes them may need it.
-    package func closed() async { while !isClosed { await Task.yield() } }
+    package func closed() async { await untilTrue { isClosed } }
 
     package var isClosed: Bool { fault_disk_is_closed(disk) }
 }

@@ -90,9 +90,9 @@ import Testing
     /// Returns when a part of the answer is in the store.
     private func untilStored() async {
         var cache: Cache?
-        while (try? cache?.totals().partials) != 1 {
+        await untilTrue {
             cache = cache ?? (try? Cache(cachectl.temporary.store, create: false))
-            await Task.yield()
+            return (try? cache?.totals().partials) == 1
         }
     }
 }

@@ -1,5 +1,6 @@
 #if canImport(Darwin)
 import DiamondSQLite
+import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import Testing

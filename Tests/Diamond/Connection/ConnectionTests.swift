@@ -177,8 +177,3 @@ import Testing
         }
     }
 }
-
-/// Yields until the condition holds; the suite's time limit ends it when it never does.
-func untilTrue(_ condition: @Sendable () -> Bool) async {
-    while !condition(), !Task.isCancelled { await Task.yield() }
-}

@@ -145,10 +145,7 @@ import Testing
             cache.count(.cache, of: entry.stored, under: entry.key)
             clock.advance(by: 1)
         }
-        while try temporary.rows("access") == 0 {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
+        try await untilTrue { try temporary.rows("access") > 0 }
         #expect(try accesses(cache).count == AccessLog.mostWaiting)
     }
 

@@ -45,6 +45,7 @@ import Testing
 
     @Test func `gets none where its answer comes before`() async throws {
         let connection = engine().enqueue(Self.request)
+        await flying(1)
         await untilTrue { [clock] in clock.sleeping == [.seconds(1)] }
         airport.landAll()
         #expect(try await connection.response.attempts.isEmpty)

@@ -180,7 +180,7 @@ import Testing
         #expect(ProcessUsage.threads(named: name).count == 1)
         if isClosed { await transport?.close() }
         transport = nil
-        while !ProcessUsage.threads(named: name).isEmpty { await Task.yield() }
+        await untilTrue { ProcessUsage.threads(named: name).isEmpty }
     }
     #endif
 }

@@ -166,7 +166,7 @@ import Testing
         let replayer = replayer(other) { _ in .success }
         let run = Task { await replayer.run() }
         // It has looked, and waits for somebody to ring.
-        while time.sleeping.isEmpty { await Task.yield() }
+        await untilTrue { !time.sleeping.isEmpty }
         #expect(try queue.job(1)?.state == .ready)
         try await queue.release(.queue)
         await untilTrue { [time] in
@@ -290,7 +290,7 @@ import Testing
         time.advance(by: .seconds(4))
         for _ in 0..<100 { await Task.yield() }
         #expect(replayer.running.withLock { $0 } == 1)
-        while replayer.running.withLock({ $0 }) > 0 {
+        while replayer.running.withLock({ $0 }) > 0, !Task.isCancelled {
             time.advance(by: .seconds(1))
             await untilTrue { [time] in
                 replayer.running.withLock { $0 } == 0 || time.sleeping.contains { $0 <= .seconds(5) }

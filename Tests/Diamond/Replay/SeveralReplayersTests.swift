@@ -143,7 +143,7 @@ import Testing
         let id = try #require(try await queue.enqueue(request))
 
         let (stopped, output) = try worker(fault: "\(point.rawValue):1", stops: true)
-        while !stopped.isStopped { await Task.yield() }
+        await untilTrue { stopped.isStopped }
         #expect(try queue.job(id)?.state == .running)
         // A minute later.
         try queue.database.write { (connection) throws(SQLiteError) in
@@ -157,7 +157,7 @@ import Testing
         request.body = .json(["text": .string("\(run)/o1/1")])
         let next = try #require(try await queue.enqueue(request))
         stopped.kill(SIGCONT)
-        while try queue.job(next)?.state != .done { await Task.yield() }
+        try await untilTrue { try queue.job(next)?.state == .done }
         stopped.kill()
         _ = await output.readAll()
         #expect(await stopped.ended() == .killed(by: SIGKILL))

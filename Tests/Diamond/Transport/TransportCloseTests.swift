@@ -83,7 +83,7 @@ import Testing
         #expect(!own.isEmpty)
         if isClosed { await transport?.close() }
         transport = nil
-        while !ProcessUsage.threads(named: "diamond.curl").isDisjoint(with: own) { await Task.yield() }
+        await untilTrue { ProcessUsage.threads(named: "diamond.curl").isDisjoint(with: own) }
     }
 }
 #endif

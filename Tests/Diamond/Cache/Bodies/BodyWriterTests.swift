@@ -104,7 +104,7 @@ import Testing
         try await writer.append(entry.stored.body)
         try await writer.abandon(keepingPartial: false)
         // What the first has left is erased behind its back.
-        while try store.temporary.rows("entry") > 0 { await Task.yield() }
+        try await untilTrue { try store.temporary.rows("entry") == 0 }
         #expect(try store.temporary.rows("body") == 0)
     }
 
