@@ -7,8 +7,8 @@ import Testing
 
 /// One after the other: two at once take turns at SQLite's one lock of its memory, and leave others no thread.
 @Suite(.serialized) struct ReplaySimulationTests {
-    /// Many that are short: a million steps in all, and ten millions in the long form.
-    static let (seeds, steps) = (Effort.rounds(10, soaking: 100), 5_000)
+    /// Many that are short: 300,000 steps in all, and ten millions in the long form.
+    static let (seeds, steps) = (Effort.rounds(3, soaking: 100), 5_000)
 
     @Test(arguments: 0..<20)
     func `nothing is lost, done twice or out of order, whatever fails`(_ part: Int) async throws {

@@ -97,7 +97,7 @@ import Testing
 
     @Test(arguments: FaultDisk.Fault.survivable, [false, true])
     func `are never wrong, and can be gone on with`(fault: FaultDisk.Fault, lasting: Bool) async throws {
-        for call in try await calls(fault, oneIn: 90) {
+        for call in try await calls(fault, oneIn: 270) {
             var life = Life()
             life.disk.fail(fault, atCall: call, lasting: lasting)
             try await life.run()
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func `are never wrong after the power went`(keepsSome: Bool) async throws {
-        for call in try await calls(.powerLoss, oneIn: 90) {
+        for call in try await calls(.powerLoss, oneIn: 270) {
             var life = Life()
             life.disk.fail(.powerLoss, atCall: call)
             try await life.run()

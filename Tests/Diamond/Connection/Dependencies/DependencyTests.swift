@@ -48,7 +48,7 @@ import Testing
     {
         let engine = engine()
         let last = try await { () async throws -> Weak in
-            let connections = connections(Effort.rounds(20_000, soaking: 100_000), of: engine)
+            let connections = connections(Effort.rounds(10_000, soaking: 100_000), of: engine)
             let pairs = zip(connections, connections.dropFirst()).map { ($0, $1) }
             for (one, next) in isReversed ? pairs.reversed() : pairs { next.addDependency(one) }
             for connection in connections.reversed() { engine.enqueue(connection) }
