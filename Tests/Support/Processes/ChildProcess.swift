@@ -1,4 +1,5 @@
 import CSpawn
+import DiamondSQLite
 package import Foundation
 
 /// A process of its own, started by `posix_spawn`.
@@ -21,7 +22,8 @@ package final class ChildProcess: Sendable {
     package struct Failure: Error, CustomStringConvertible { package let description: String }
 
     private let identifier: pid_t
-    private let ending: Task<Ending, Never>
+    private let status = Guarded<Int32>(0)
+    private let hasEnded = Gate()
 
     /// Starts it. The child has no files but these three; the ends of pipes that are its own are closed here.
     ///
@@ -45,7 +47,7 @@ package final class ChildProcess: Sendable {
         input.closeChild(writes: false)
         output.closeChild(writes: true)
         errors.closeChild(writes: true)
-        ending = Task.detached { await Self.ending(of: identifier) }
+        waitForEnd()
     }
 
     package func kill(_ signal: Int32 = SIGKILL) { _ = Foundation.kill(identifier, signal) }
@@ -58,7 +60,12 @@ package final class ChildProcess: Sendable {
     }
 
     /// Returns when it has ended, however often it is asked.
-    package func ended() async -> Ending { await ending.value }
+    package func ended() async -> Ending {
+        await hasEnded.wait()
+        let status = status.withLock { $0 }
+        let signal = status & 0x7F
+        return signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: signal)
+    }
 
     /// What it writes until it ends, which has to be well.
     package static func output(
@@ -90,17 +97,16 @@ package final class ChildProcess: Sendable {
         return identifier
     }
 
-    // Waiting blocks: not on a thread of the cooperative pool.
-    private static func ending(of identifier: pid_t) async -> Ending {
-        await withCheckedContinuation { continuation in
-            let thread = Thread {
-                var status: Int32 = 0
-                while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
-                let signal = status & 0x7F
-                continuation.resume(returning: signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: signal))
-            }
-            thread.start()
+    // Waiting blocks: not on a thread of the cooperative pool. At once: as long as a child that has ended is not waited for,
+    // the thread of Swift Testing that waits for exit tests does not come to rest.
+    private func waitForEnd() {
+        let thread = Thread { [identifier, status, hasEnded] in
+            var end: Int32 = 0
+            while waitpid(identifier, &end, 0) < 0, errno == EINTR {}
+            status.withLock { [end] in $0 = end }
+            hasEnded.open()
         }
+        thread.start()
     }
 }
 

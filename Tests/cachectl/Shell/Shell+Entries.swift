@@ -7,12 +7,19 @@ import Foundation
 extension Shell {
     /// Puts entries into the store without a server, as a program would; each a second older than the one before.
     func store(_ entries: [StoredEntry]) async throws {
+        weak let file = try await write(entries)
+        // What has it open keeps others from changing what it is.
+        await untilTrue { file == nil }
+    }
+
+    private func write(_ entries: [StoredEntry]) async throws -> CacheFile {
         let cache = try Cache(temporary.store, memoryCapacity: 0, diskCapacity: .max)
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         for (index, entry) in entries.enumerated() {
             cache.store(try entry.cacheEntry(storedAt: now - Int64(index) * 1000, cache.rules))
         }
         await cache.flush()
+        return cache.file
     }
 
     func object(_ arguments: String...) async throws -> [String: Any]? {
