@@ -10,27 +10,35 @@ extension Benchmark {
                 "processor time of a request through the engine with the policy noStore, \(width) at a time, to the bare transport",
             unit: "x transport",
             target: .atMost(1.3),
-            measure: { try await Nginx.with { try await EngineSends.ratio(width, $0.url) } }
+            measuring: { try await Nginx.with { try await EngineSends.measurement(width, $0.url) } }
         )
     }
 }
 
 private enum EngineSends {
-    static func ratio(_ width: Int, _ url: String) async throws -> Double {
+    static func measurement(_ width: Int, _ url: String) async throws -> Benchmark.Measurement {
         let count = 6400
         var configuration = Engine.Configuration(store: nil)
         // The transport alone has no limit either.
         configuration.originWidth = width
         let engine = Engine(configuration)
         let transport = CurlTransport()
+        let peer = { try await Load.run(count, width: width) { try await transport.fetch(url) } }
         let race = Race(
             ours: { try await Load.run(count, width: width) { try await engine.fetch(url) } },
-            peer: { try await Load.run(count, width: width) { try await transport.fetch(url) } }
+            peer: peer
         )
-        let ratio = try await race.ratio(of: \.processor)
+        let floor = Race(
+            ours: { try await Load.run(count, width: width) { try await transport.fetchApart(url) } },
+            peer: peer
+        )
+        let measurement = Benchmark.Measurement(
+            value: try await race.ratio(of: \.processor),
+            notes: [Benchmark.note(floor: try await floor.ratio(of: \.processor))]
+        )
         await transport.close()
         await engine.close()
-        return ratio
+        return measurement
     }
 }
 
