@@ -36,7 +36,9 @@ public struct UploadSource: Sendable {
     /// the request would have been, the caller gets the answer or the error that there is, be it a 401, a 503 or a
     /// redirect.
     ///
-    /// - Parameter length: bytes in all; not known when nothing is said.
+    /// - Parameters:
+    ///   - pieces: the body, in pieces of any size.
+    ///   - length: bytes in all; not known when nothing is said.
     public init<Pieces: AsyncSequence & Sendable>(
         once pieces: Pieces,
         length: Int64? = nil
