@@ -50,7 +50,7 @@ struct CurlHead {
     // Also beside `identity`, by which RFC 2616 said that there is none: libcurl 7.88, among others, passes over
     // the length then, and waits for the close of the connection, and whatever has come by then is the whole to it.
     var isContradictory: Bool {
-        guard isHTTP1 else { return false }
+        guard isHTTP1, !isPlain else { return false }
         var (codings, lengths) = ([String](), [String]())
         for field in fields {
             if field.name == .contentLength { lengths += Self.elements(of: field) }
@@ -61,6 +61,19 @@ struct CurlHead {
         // One that is said again is one.
         let said = Set(lengths.map(Self.length))
         return said.count > 1 || said.contains(nil)
+    }
+
+    /// Whether there is one length at most, and no coding. Looked at first and without any copies: it is so of almost every
+    /// head, and to take the lists apart takes longer than the rest of it.
+    private var isPlain: Bool {
+        var length: String?
+        for field in fields {
+            guard field.name != .transferEncoding else { return false }
+            guard field.name == .contentLength else { continue }
+            guard length == nil else { return false }
+            length = field.value
+        }
+        return length.map { Self.length($0) != nil } ?? true
     }
 
     private static func elements(of field: HTTPField) -> [String] {
