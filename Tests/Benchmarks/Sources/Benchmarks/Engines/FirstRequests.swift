@@ -31,7 +31,7 @@ private enum FirstRequests {
     static func measurement(_ width: Int, _ url: String, in directory: URL) async throws -> Benchmark.Measurement {
         let engine = engine(width, Store(directory: directory.appendingPathComponent("ours")))
         let transport = CurlTransport()
-        // As many for ours, and for both sides of the second race.
+        // For one side of the first race, and both of the second.
         let peer = try CCache(directory.appendingPathComponent("theirs"), 3 * count * (rounds + 1))
         defer { peer.close() }
         let (ours, theirs) = (NewURLs(url), NewURLs(url))
