@@ -182,7 +182,9 @@ let package = Package(
         .testTarget(
             name: "DiamondTests",
             dependencies: [
+                "CDiamondSQLite",
                 "Diamond",
+                "DiamondSQLite",
                 "DiamondSchema",
                 "DiamondTestSupport",
                 "DiamondTesting",

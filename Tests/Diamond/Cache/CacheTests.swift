@@ -1,4 +1,4 @@
-import DiamondSQLite
+import CDiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -6,6 +6,7 @@ import HTTPTypes
 import Testing
 
 @testable import Diamond
+@testable import DiamondSQLite
 
 @Suite struct `The cache on disk` {
     let temporary = TemporaryStore()
@@ -458,6 +459,23 @@ import Testing
         #expect(plan.contains { $0.hasPrefix("SEARCH entry USING COVERING INDEX entry_by_age") }, "\(plan)")
     }
 
+    // Ten times a second, while requests are made.
+    @Test func `looks for what others have changed and left without a walk through the entries`() async throws {
+        let cache = try open()
+        for number in 0..<20 { cache.store(try entry("\(number)")) }
+        await cache.flush()
+        let steps = try temporary.scanned { (connection) throws(SQLiteError) in
+            #expect(try CacheTable.changes(after: 0, on: connection).newest == 0)
+            #expect(try !CacheTable.arePartials(on: connection))
+            #expect(try CacheTable.partialCount(on: connection) == 0)
+        }
+        #expect(steps == 0)
+        let walk = try temporary.scanned { (connection) throws(SQLiteError) in
+            _ = try connection.integer("SELECT sum(length(headers)) FROM entry")
+        }
+        #expect(walk >= 19)
+    }
+
     @Test func `finds by one range of rows, without sorting and without a scan`() throws {
         _ = try open()
         let plan = try temporary.plan(
@@ -504,6 +522,21 @@ extension TemporaryStore {
             var plan: [String] = []
             while try rows.step() { plan.append(rows.text(3)) }
             return plan
+        }
+    }
+
+    /// How many rows the statements of `work` have walked through because no index helped them.
+    func scanned(
+        _ work: (borrowing SQLiteConnection) throws(SQLiteError) -> Void
+    ) throws -> Int32 {
+        try database().read { (connection) throws(SQLiteError) in
+            try work(connection)
+            var (steps, statement) = (Int32(0), sqlite3_next_stmt(connection.handle.pointer, nil))
+            while let current = statement {
+                steps += sqlite3_stmt_status(current, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0)
+                statement = sqlite3_next_stmt(connection.handle.pointer, current)
+            }
+            return steps
         }
     }
 }
