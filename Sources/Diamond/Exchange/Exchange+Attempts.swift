@@ -31,18 +31,52 @@ extension Exchange {
     ) async throws(ConnectionError) -> Launch {
         // Before its cookies are read: a session that ends from now on is not begun again by the answer.
         let removals = wire.cookies?.removals
-        var outgoing = outgoing(behind: incomplete)
-        var spent = Duration.zero
-        if !wire.interceptors.isEmpty { (outgoing, spent) = try await adapted(outgoing, number) }
+        let outgoing = outgoing(behind: incomplete)
+        guard wire.interceptors.isEmpty, order.gate == nil else {
+            return try await launchAside(number, outgoing, behind: incomplete, keeper, isBeside: isBeside, removals)
+        }
+        return try launch(number, outgoing, spent: .zero, behind: incomplete, keeper, removals)
+    }
+
+    /// Where code of the app or a gate has a say.
+    // Not inlined: what few need would lie in the frames of all.
+    @inline(never)
+    private func launchAside(
+        _ number: Int,
+        _ outgoing: ExchangeOrder.Outgoing,
+        behind incomplete: Boxed<IncompleteArrival>,
+        _ keeper: (any PartialKeeping)?,
+        isBeside: Bool,
+        _ removals: Int?
+    ) async throws(ConnectionError) -> Launch {
+        let (adapted, spent) =
+            wire.interceptors.isEmpty ? (outgoing, .zero) : try await adapted(outgoing, number)
         // What has blocked its thread comes back late: nothing is to leave.
         let isLate = spent > .zero && order.policy.attemptLimit(elapsed: elapsed, after: spent) == .zero
         guard !isLate else { throw ConnectionError(outOfTime: history.mayHaveArrived) }
+        let launch = try launch(number, adapted, spent: spent, behind: incomplete, keeper, removals)
+        guard let gate = order.gate else { return launch }
+        // Last: what it lets pass counts as sent.
+        try await pass(gate, isBeside: isBeside, with: launch.transfer.admission)
+        return Launch(number: number, transfer: launch.transfer, limit: limit(after: spent))
+    }
+
+    @inline(never)
+    private func launch(
+        _ number: Int,
+        _ outgoing: ExchangeOrder.Outgoing,
+        spent: Duration,
+        behind incomplete: Boxed<IncompleteArrival>,
+        _ keeper: (any PartialKeeping)?,
+        _ removals: Int?
+    ) throws(ConnectionError) -> Launch {
         if outgoing.isPersonal { order.hear(.personal) }
         let transfer = try transfer(outgoing, behind: incomplete, keeper, removals)
-        // Last: what it lets pass counts as sent.
-        if let gate = order.gate { try await pass(gate, isBeside: isBeside, with: transfer.admission) }
-        let rest = order.policy.attemptLimit(elapsed: elapsed, after: spent)
-        return Launch(number: number, transfer: transfer, limit: rest.map { .init(rest: $0, spent: spent) })
+        return Launch(number: number, transfer: transfer, limit: limit(after: spent))
+    }
+
+    private func limit(after spent: Duration) -> ExchangeAttempt.Limit? {
+        order.policy.attemptLimit(elapsed: elapsed, after: spent).map { .init(rest: $0, spent: spent) }
     }
 
     private func pass(

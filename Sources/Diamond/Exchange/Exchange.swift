@@ -72,12 +72,17 @@ struct Exchange: Sendable {
         } onCancel: {
             keeper.leave()
         }
-        if let incomplete = incomplete.value {
-            // Whoever waits for the disk needs no place on the wire.
-            seat.leave()
-            await keeper.keep(incomplete, for: request)
-        }
+        if case .some = incomplete { await keep(by: keeper, &seat) }
         return try tell(outcome)
+    }
+
+    // Not inlined: what few need would lie in the frames of all.
+    @inline(never)
+    private func keep(by keeper: any PartialKeeping, _ seat: inout Seat) async {
+        guard let incomplete = incomplete.value else { return }
+        // Whoever waits for the disk needs no place on the wire.
+        seat.leave()
+        await keeper.keep(incomplete, for: request)
     }
 
     private mutating func pursued(_ seat: inout Seat) async -> Result<Arrival, ConnectionError> {
@@ -93,9 +98,18 @@ struct Exchange: Sendable {
     }
 
     private mutating func pursue(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
-        var attempt = try await attempt(seat)
+        let attempt = try await attempt(seat)
+        return attempt.isGood ? try finish(attempt) : try await goOn(after: attempt, &seat)
+    }
+
+    // Nor this: most first attempts are good.
+    @inline(never)
+    private mutating func goOn(
+        after first: ExchangeAttempt,
+        _ seat: inout Seat
+    ) async throws(ConnectionError) -> Arrival {
+        var attempt = first
         while true {
-            guard !attempt.isGood else { return try finish(attempt) }
             let decision = decision(after: attempt)
             switch decision {
             case .giveUp(let reason): return try finish(attempt, reason)
@@ -116,6 +130,7 @@ struct Exchange: Sendable {
                 guard error.code == .circuitOpen else { throw error }
                 return try finish(attempt, insteadOfNext: .circuitOpen)
             }
+            guard !attempt.isGood else { return try finish(attempt) }
         }
     }
 

@@ -6,17 +6,23 @@ import HTTPTypes
 ///
 /// The headers are those that are sent, credentials and validators among them: a request that asks without conditions
 /// shares none with one that has them, nor one user with another.
-struct FlightKey: Hashable, Sendable {
+///
+/// A class, because it is handed on more often than compared, and compared with itself most often.
+final class FlightKey: Hashable, Sendable {
+    private struct Terms: Equatable, Sendable {
+        let method: HTTPRequest.Method
+        let url: String
+        let headers: HTTPFields
+        let body: Data?
+        let timeout: Duration?
+        let retry: RetryPolicy
+        let bodyLimit: Int?
+        let lane: Lane
+        let tags: Set<String>
+    }
+
     let key: RequestKey
-    private let method: HTTPRequest.Method
-    private let url: String
-    private let headers: HTTPFields
-    private let body: Data?
-    private let timeout: Duration?
-    private let retry: RetryPolicy
-    private let bodyLimit: Int?
-    private let lane: Lane
-    private let tags: Set<String>
+    private let terms: Terms
 
     /// `nil` where the request is sent for nobody else: its body is made piece by piece.
     init?(
@@ -27,14 +33,20 @@ struct FlightKey: Hashable, Sendable {
         lane: Lane,
         tags: Set<String>
     ) {
+        let body: Data?
         switch request.body {
         case .none: body = nil
         case .bytes(let data): body = data
         case .stream: return nil
         }
-        self.bodyLimit = bodyLimit
-        (self.key, self.retry, self.lane, self.tags) = (key, retry, lane, tags)
-        (method, url, headers, timeout) = (request.method, request.url, request.headers, request.timeout)
+        self.key = key
+        terms = Terms(
+            method: request.method, url: request.url, headers: request.headers, body: body, timeout: request.timeout,
+            retry: retry, bodyLimit: bodyLimit, lane: lane, tags: tags)
+    }
+
+    static func == (one: FlightKey, other: FlightKey) -> Bool {
+        one === other || one.key == other.key && one.terms == other.terms
     }
 
     // The rest is hardly ever another where this is the same.

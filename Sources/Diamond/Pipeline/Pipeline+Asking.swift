@@ -151,11 +151,16 @@ extension Pipeline {
 
     func request(for question: Question) async throws(ConnectionError) -> TransportRequest {
         let passage = question.passage
-        let left = try timeLeft(of: passage)
-        guard passage.hasNamedSecrets else {
-            return try passage.transportRequest(passage.wire, validators: question.validators)
-        }
-        let wire = try await environment.fill(passage.wire, within: left)
+        guard !passage.hasNamedSecrets else { return try await filledRequest(for: question) }
+        _ = try rest(of: passage)
+        return try passage.transportRequest(passage.wire, validators: question.validators)
+    }
+
+    // Not inlined: what few need would lie in the frames of all.
+    @inline(never)
+    private func filledRequest(for question: Question) async throws(ConnectionError) -> TransportRequest {
+        let passage = question.passage
+        let wire = try await environment.fill(passage.wire, within: timeLeft(of: passage))
         return try passage.transportRequest(wire, validators: question.validators)
     }
 }

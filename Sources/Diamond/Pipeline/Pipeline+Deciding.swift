@@ -168,6 +168,8 @@ extension Pipeline {
         }
     }
 
+    // Not inlined, as with what is stale.
+    @inline(never)
     private func load(
         _ passage: inout Passage,
         _ token: inout ActivityToken?

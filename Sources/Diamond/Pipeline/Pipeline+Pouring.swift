@@ -28,6 +28,8 @@ extension Pipeline {
     /// Serves what is stored, its body as that of a server: a success into the sink, where there is one.
     ///
     /// - Throws: `unread` where the body cannot be read and nobody has seen its beginning.
+    // Not inlined: what few answers need would lie in the frames of all.
+    @inline(never)
     func hand(
         _ stored: StoredAnswer,
         from source: Response.Source,
@@ -40,7 +42,7 @@ extension Pipeline {
         return try await pour(stored.response, reader, into: sink, from: source, passage, after: attempts)
     }
 
-    // Not inlined: what few answers need would lie in the frames of all.
+    // Nor this.
     @inline(never)
     private func pour(
         _ stored: StoredResponse,

@@ -14,18 +14,58 @@ extension Pipeline {
         since asked: Int,
         _ keeper: PartialKeeper?
     ) async throws(ConnectionError) -> Response {
+        // Most are looked at by no code of the app, and came in one piece: they wait for nobody.
+        guard wire.interceptors.isEmpty, question.passage.asker.acceptance == nil, keeper?.hasBegun != true else {
+            return try await keepAside(arrival, question, since: asked, keeper)
+        }
+        return keepAtOnce(arrival, question, since: asked, keeper)
+    }
+
+    // Not inlined: what it has on its stack would lie in the frames of all who wait.
+    @inline(never)
+    private func keepAtOnce(
+        _ arrival: Arrival,
+        _ question: Question,
+        since asked: Int,
+        _ keeper: PartialKeeper?
+    ) -> Response {
+        invalidateOwn(after: arrival, question.passage)
+        if isForCache(arrival, question), let entry = entry(of: arrival, question, since: asked) {
+            keeper?.end()
+            store(entry, question, since: asked)
+        }
+        return response(from: arrival, question.passage)
+    }
+
+    // Nor this: few need it.
+    @inline(never)
+    private func keepAside(
+        _ arrival: Arrival,
+        _ question: Question,
+        since asked: Int,
+        _ keeper: PartialKeeper?
+    ) async throws(ConnectionError) -> Response {
         let (passage, response) = (question.passage, response(from: arrival, question.passage))
-        if passage.identity == nil, !passage.wire.method.isSafe { invalidate(after: arrival, passage) }
+        invalidateOwn(after: arrival, passage)
         // A redirect that is followed is not the answer.
         if !wire.interceptors.isEmpty, !isFollowed(response, passage) { try await validate(response, passage, keeper) }
-        guard cache != nil, passage.identity != nil, !isWorse(arrival, than: question.stored?.response)
-        else { return response }
-        if passage.asker.acceptance != nil, await !isOfUse(response, passage) {
+        guard isForCache(arrival, question) else { return response }
+        guard await isOfUse(response, passage), let entry = entry(of: arrival, question, since: asked) else {
             await keeper?.discard()
-        } else {
-            await store(arrival, question, since: asked, keeper)
+            return response
         }
+        let isWritten = await keeper?.finish(as: entry.stored) ?? false
+        store(entry, question, since: asked, isWritten: isWritten)
         return response
+    }
+
+    /// Of what nobody else gets, the answer alone tells what has changed.
+    private func invalidateOwn(after arrival: Arrival, _ passage: Passage) {
+        if passage.identity == nil, !passage.wire.method.isSafe { invalidate(after: arrival, passage) }
+    }
+
+    private func isForCache(_ arrival: Arrival, _ question: Question) -> Bool {
+        cache != nil && question.passage.identity != nil && !isWorse(arrival, than: question.stored?.response)
     }
 
     private func validate(
@@ -70,6 +110,7 @@ extension Pipeline {
     /// Whether it may be stored. That a status is an error for a typed call says nothing against keeping it: the rules of
     /// HTTP do.
     private func isOfUse(_ response: Response, _ passage: Passage) async -> Bool {
+        guard passage.asker.acceptance != nil else { return true }
         let refusal =
             wire.interceptors.isEmpty
             ? await self.refusal(of: response, passage)
@@ -107,23 +148,22 @@ extension Pipeline {
         }
     }
 
-    private func store(_ arrival: Arrival, _ question: Question, since asked: Int, _ keeper: PartialKeeper?) async {
+    /// What an answer is stored as; `nil` where it may not be.
+    private func entry(of arrival: Arrival, _ question: Question, since asked: Int) -> CacheEntry? {
         let (passage, decision) = (question.passage, decision(on: arrival, question.passage))
         guard !arrival.isPersonal, !isErased(passage, since: asked),
             !isOvertaken(passage, question.stored?.response, since: asked), !isOlder(decision, question)
-        else {
-            await keeper?.discard()
-            return
-        }
+        else { return nil }
         guard let new = decision.stored.flatMap({ passage.entry($0) }) else {
             dropPredecessor(of: arrival, question)
-            await keeper?.discard()
-            return
+            return nil
         }
-        let entry = marked(new, passage, since: asked)
-        let isWritten = await keeper?.finish(as: entry.stored) ?? false
+        return marked(new, passage, since: asked)
+    }
+
+    private func store(_ entry: CacheEntry, _ question: Question, since asked: Int, isWritten: Bool = false) {
         if !isWritten { cache?.store(entry, replacing: question.stored != nil) }
-        checkAgain(entry, passage, since: asked)
+        checkAgain(entry, question.passage, since: asked)
     }
 
     /// What an answer has taken the place of goes with it where that may not be stored: it would be served as if nothing newer

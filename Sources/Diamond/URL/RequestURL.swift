@@ -53,8 +53,14 @@ package struct RequestURL: Hashable {
 
     /// The URL with `items` as its whole query.
     static func text(_ url: RequestURL, _ items: QueryItems) -> String {
-        let base = String(decoding: url.origin + url.path, as: UTF8.self)
-        return items.isEmpty ? base : base + "?" + String(decoding: items.bytes, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(url.pathEnd + 1 + items.bytes.count)
+        url.whole.withBytes { text.append($0, 0..<url.pathEnd) }
+        if !items.isEmpty {
+            text.append(UInt8(ascii: "?"))
+            text += items.bytes
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The query's own items, escapes in one form.

@@ -25,6 +25,9 @@ actor PartialKeeper: PartialKeeping {
         hold = place.hold()
     }
 
+    /// Whether there is something to be finished, or discarded.
+    nonisolated var hasBegun: Bool { hold.hasBegun }
+
     nonisolated func leave() { hold.leave() }
 
     /// Nothing is received any more: another exchange may be at it.
@@ -34,7 +37,14 @@ actor PartialKeeper: PartialKeeping {
 
     nonisolated func left(for request: TransportRequest) async -> Boxed<IncompleteArrival> {
         // Most find nothing, and need not come here for it.
-        guard await hold.settle(), place.mayHaveKept, let found = place.found(for: request).value else { return .none }
+        guard await hold.settle(), place.mayHaveKept else { return .none }
+        return await found(for: request)
+    }
+
+    // Not inlined: what few need would lie in the frames of all.
+    @inline(never)
+    private nonisolated func found(for request: TransportRequest) async -> Boxed<IncompleteArrival> {
+        guard let found = place.found(for: request).value else { return .none }
         return await take(found)
     }
 
