@@ -59,7 +59,7 @@ extension Pipeline {
         return response
     }
 
-    /// Of what nobody else gets, the answer alone tells what has changed.
+    /// What an unsafe request has changed is stale.
     private func invalidateOwn(after arrival: Arrival, _ passage: Passage) {
         if passage.identity == nil, !passage.wire.method.isSafe { invalidate(after: arrival, passage) }
     }
