@@ -58,6 +58,12 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// Whether a write would wait for no other process, as far as that can be said before: another may come in between.
+    package var mayWriteAtOnce: Bool {
+        let isFree = try? write(isPatient: false) { (connection) throws(SQLiteError) in true }
+        return isFree == true
+    }
+
     /// Runs `body` on a connection of its own that only reads, to a file as it is: nothing is made, refused or migrated.
     package static func look<Result>(
         at path: String,

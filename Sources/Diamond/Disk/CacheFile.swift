@@ -75,6 +75,9 @@ final class CacheFile: Sendable {
         try run { (database) throws(SQLiteError) in try database.write(body) }
     }
 
+    /// Whether a write would wait for no other process now.
+    var mayWriteAtOnce: Bool { database.mayWriteAtOnce }
+
     /// Gives back some pages that hold nothing.
     func vacuum(pages: Int) throws(CacheError) {
         try run { (database) throws(SQLiteError) in try database.vacuum(pages: pages) }

@@ -1,10 +1,11 @@
-import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
+import Dispatch
 import Foundation
 import Testing
 
 @testable import Diamond
+@testable import DiamondSQLite
 
 @Suite(.timeLimit(.minutes(5))) struct `Stores that wait for others to go to disk with them` {
     let temporary = TemporaryStore()
@@ -21,6 +22,27 @@ import Testing
         #expect(cache.find(entry.key, request: entry.request) == entry.stored)
         await cache.flush()
         #expect(try temporary.rows("entry") == 1)
+    }
+
+    // With one thread for all tasks: what waits on it holds up whoever is to make the way free.
+    @Test func `are waited for on no task's thread where another process writes`() async throws {
+        let (cache, entry) = (try open(), try CacheEntry.stub("last"))
+        let configuration = SQLiteConfiguration(applicationID: 0x4469_6143, migrations: [""])
+        try await Task(executorPreference: OneThread()) {
+            // After quick ones the next is written where it is asked for.
+            for number in 0..<8 {
+                cache.store(try .stub("\(number)"))
+                await cache.flush()
+            }
+            let other = try SQLiteDatabase.open(temporary.store.cachePath, configuration, readOnly: false)
+            try other.execute("BEGIN IMMEDIATE")
+            cache.store(entry)
+            async let isFlushed: Void = cache.flush()
+            await Task.yield()
+            try other.execute("ROLLBACK")
+            await isFlushed
+        }.value
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
     }
 
     @Test func `go by themselves when the time is over`() async throws {
@@ -249,5 +271,14 @@ import Testing
     ])
     func `are tried one by one only where another might be written`(code: SQLiteError.Code, isTried: Bool) {
         #expect(CacheError(SQLiteError(code, "", path: "")).mayBeOfOneChange == isTried)
+    }
+}
+
+private final class OneThread: TaskExecutor {
+    private let queue = DispatchQueue(label: "diamond.tests.one-thread")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -56,6 +56,8 @@ private enum Stores {
         return rest.prefix(count)
     }
 
+    // Off the main actor, whose thread a flush leaves to others.
+    @concurrent
     private static func store(_ entries: ArraySlice<CacheEntry>, group: Int, in cache: Cache) async {
         for entry in entries {
             cache.store(entry)
