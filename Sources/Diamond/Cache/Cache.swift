@@ -226,5 +226,8 @@ public final class Cache: Sendable {
     package func countMiss() { writer.count(in: CacheCounts.hour(of: now())) { $0.misses += 1 } }
 
     /// Returns when everything stored before is on disk, or has been reported as failed.
+    ///
+    /// Little, where the disk is quick and no other process writes, is written on the thread of the calling task, never on an
+    /// actor's; all else on a thread of its own.
     public func flush() async { await writer.flush() }
 }

@@ -10,6 +10,8 @@ import Synchronization
 final class CacheWriter: Sendable {
     /// Bytes that may wait. When the disk is slower than the network, what comes beyond is not stored.
     private static let backlog = 64 << 20
+    /// Bytes that a task's own thread may write.
+    private static let little = 64 << 10
 
     let file: CacheFile
     let eviction: Eviction
@@ -21,8 +23,7 @@ final class CacheWriter: Sendable {
     /// A forked child has none of the queue's threads: what it waits for there never comes.
     private let process = getpid()
     private let hasToldOfFork = Atomic(false)
-    /// How many flushes one behind the other were quick.
-    private let quickFlushes = Atomic(0)
+    private let quickFlushes = Guarded(QuickWrites())
 
     /// Told of what was confirmed and is no longer there, or not as it was.
     let whenGone: @Sendable (RequestKey) -> Void
@@ -101,7 +102,7 @@ final class CacheWriter: Sendable {
     /// Returns when everything added before is on disk, or has failed, and what was too much is evicted.
     ///
     /// Where little waits, the disk is quick and nobody else writes, it is written on the task's own thread, never an actor's:
-    /// to wake another one, and be woken by it, takes half as long as the write itself.
+    /// to wake another one, and be woken by it, takes a quarter of the time of the write itself.
     @concurrent
     func flush() async {
         guard !reportFork() else { return }
@@ -130,26 +131,12 @@ final class CacheWriter: Sendable {
 
     /// Whether the task's thread may wait for the disk: for little, which was quick of late.
     private var mayHoldThread: Bool {
-        guard Self.hasSeveralProcessors, Task.currentPriority >= .medium,
-            quickFlushes.load(ordering: .relaxed) >= Self.quickFlushes
-        else { return false }
-        return state.withLock { $0.cost <= Self.little }
+        quickFlushes.withLock { $0.mayHoldThread } && state.withLock { $0.cost <= Self.little }
     }
-
-    private static let hasSeveralProcessors = ProcessInfo.processInfo.activeProcessorCount > 1
-    /// A flush for which no thread need be woken, in nanoseconds.
-    private static let quick: UInt64 = 1_000_000
-    /// After so many one behind the other, the next is believed to be.
-    private static let quickFlushes = 4
-    /// Bytes that are little.
-    private static let little = 64 << 10
 
     private func timed<Result>(_ flush: () -> Result) -> Result {
         let start = DispatchTime.now().uptimeNanoseconds
-        defer {
-            let isQuick = DispatchTime.now().uptimeNanoseconds - start < Self.quick
-            if isQuick { quickFlushes.add(1, ordering: .relaxed) } else { quickFlushes.store(0, ordering: .relaxed) }
-        }
+        defer { quickFlushes.withLock { $0.note(since: start) } }
         return flush()
     }
 

@@ -22,14 +22,9 @@ final class ReplayWriter: Sendable {
     private struct State {
         var waiting: [Item] = []
         var isScheduled = false
-        /// How many commits one after the other were quick and of one, and nobody came meanwhile.
-        var singles = 0
+        /// Those of one, while nobody came.
+        var singles = QuickWrites()
     }
-
-    /// A commit for which no thread need be woken, in nanoseconds.
-    private static let quick: UInt64 = 1_000_000
-    /// After so many that came alone, the next is believed to.
-    private static let singles = 4
 
     /// Of one transaction.
     private static let groupLimit = 512
@@ -78,10 +73,6 @@ final class ReplayWriter: Sendable {
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value { try database.read(body) }
 
-    /// Where it is the only one, or waits for others itself, a thread of the tasks must not wait for the disk.
-    private static var mayHoldThread: Bool { hasSeveralProcessors && Task.currentPriority >= .medium }
-    private static let hasSeveralProcessors = ProcessInfo.processInfo.activeProcessorCount > 1
-
     private enum Turn { case wait, write, schedule }
 
     private func add(_ item: Item) -> Turn {
@@ -89,7 +80,7 @@ final class ReplayWriter: Sendable {
             state.waiting.append(item)
             guard !state.isScheduled else { return .wait }
             state.isScheduled = true
-            return state.singles >= Self.singles && Self.mayHoldThread ? .write : .schedule
+            return state.singles.mayHoldThread ? .write : .schedule
         }
     }
 
@@ -98,7 +89,7 @@ final class ReplayWriter: Sendable {
         if let group = nextGroup(), !write(group, isPatient: false) {
             state.withLock { state in
                 state.waiting = group + state.waiting
-                state.singles = 0
+                state.singles.reset()
             }
         }
         let isMore = state.withLock { state in
@@ -142,9 +133,8 @@ final class ReplayWriter: Sendable {
     private func commit(_ group: [Item], _ isPatient: Bool) throws(ReplayError) {
         let start = DispatchTime.now().uptimeNanoseconds
         defer {
-            let isQuick = DispatchTime.now().uptimeNanoseconds - start < Self.quick
             state.withLock { state in
-                state.singles = isQuick && group.count == 1 && state.waiting.isEmpty ? state.singles + 1 : 0
+                state.singles.note(since: start, isAlone: group.count == 1 && state.waiting.isEmpty)
             }
         }
         let transitions = try Self.commit(to: database, clock, isPatient: isPatient) {
