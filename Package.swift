@@ -154,7 +154,7 @@ let package = Package(
             ],
             path: "Tests/QueueHammer"
         ),
-        // Replaces getaddrinfo in the test process, for names whose look-up lasts.
+        // Replaces getaddrinfo in the test process, for names whose lookup lasts.
         .target(name: "CSlowResolver", path: "Tests/SlowResolver"),
         // A SQLite VFS whose calls fail when a test says so, and that forgets what was not synced.
         .target(name: "CFaultDisk", dependencies: ["CDiamondSQLite"], path: "Tests/FaultDisk"),

@@ -7,8 +7,9 @@ struct Cachectl: AsyncParsableCommand {
         commandName: "cachectl",
         abstract: "Sends requests through Diamond's cache, and shows and tends what the cache and the queue hold.",
         discussion: """
-            The store is the directory of --store, else of the variable DIAMOND_STORE, else Diamond in the platform's \
-            directory for caches. It may be in use by running programs.
+            The store is the directory of --store, or what the program --app keeps where it names none (by the identifier \
+            of its bundle, or the name of its executable), else the directory of the variable DIAMOND_STORE, else \
+            cachectl's own. It may be in use by running programs.
 
             The key of a sealed store is read from --key-file, a file that only its owner may read, or from the variable \
             DIAMOND_CACHE_KEY; its name, where it has one, is --key-id or DIAMOND_CACHE_KEY_ID. Without it, what is sealed \

@@ -24,7 +24,7 @@ import UnixSignals
         "Sources/Diamond/Documentation.docc/Replaying.md",
         "Sources/Diamond/Documentation.docc/ChoosingATransport.md",
         "Sources/Diamond/Documentation.docc/Intercepting.md",
-        "Sources/Diamond/Documentation.docc/KeepingAnswers.md",
+        "Sources/Diamond/Documentation.docc/CachingResponses.md",
         "Sources/Diamond/Documentation.docc/KeepingCookies.md", "Sources/Diamond/Documentation.docc/SigningIn.md",
         "Sources/Diamond/Documentation.docc/WatchingActivity.md",
         "Sources/Diamond/Documentation.docc/TestingYourApp.md",
@@ -59,14 +59,14 @@ import UnixSignals
             let items: [City]
         }
 
-        let engine = Engine()  // the cache is in the platform's directory for caches, as cachectl's
+        let engine = Engine()  // with a store of this program's own: `cachectl list --app NAME`
 
         var request = Request("http://127.0.0.1:8080/cities", parameters: ["country": "DE", "page": 1])
         request.cache = .automatic(maxAge: .seconds(60))  // where the server does not say how long
 
         let response = try await engine.send(request)
         print(response.source, try response.decode(Cities.self).items.map(\.name))
-        let cities = try await engine.send(request.decode(Cities.self))  // a status other than 2xx throws
+        let cities = try await engine.send(request.decoding(Cities.self))  // a status other than 2xx throws
         print(cities)
 
         request.parameters["page"] = 2  // a value: change it, send it again
@@ -74,6 +74,10 @@ import UnixSignals
         print(try await connection.response.source)
 
         try request.json().write(to: URL(filePath: "request.json"))  // and `cachectl send request.json`
+
+        var note = Request("http://127.0.0.1:8080/notes", method: .post, body: .json(["text": "milk"]))
+        note.replay = .durable  // on disk before its first attempt; where that fails, engine.replayer() sends it later
+        _ = try await engine.send(note)
         await engine.close()  // before the program ends: cancels what is under way, and brings the rest to the disk
     }
 
@@ -179,7 +183,9 @@ import UnixSignals
         try await cache?.invalidate(.tag("cities"))
         try await cache?.invalidate(.host("api.example.com"))
         try await cache?.invalidate(.stored(before: .now - 86_400))
+        try await engine.invalidate(Request("https://api.example.com/cities"))
         try await engine.purge(Request("https://api.example.com/me"))
+        print(try cache?.totals().diskBytes ?? 0, "bytes on disk")
         try await cache?.purge(where: { $0.bodySize > 1 << 20 })
 
         var request = Request("https://api.example.com/cities")
@@ -187,7 +193,7 @@ import UnixSignals
         request.tags = ["cities"]  // what to invalidate by
         let shown = try await engine.send(request)
         if shown.source == .stale {
-            await engine.settle()  // until the refreshes behind stale answers have ended
+            await engine.settle()  // until the refreshes behind stale responses have ended
             print(try await engine.send(request).source)  // cache, where the server could be reached
         }
     }
@@ -213,7 +219,7 @@ import UnixSignals
         func refreshSecrets(_ names: Set<String>, for identity: String?) async throws {
             guard identity == user, let tokens else { throw SignedOut() }
             let body = RequestBody.json(["refresh_token": .string(tokens.refresh)])
-            let call = Request("https://api.example.com/token", method: .post, body: body).decode(Tokens.self)
+            let call = Request("https://api.example.com/token", method: .post, body: body).decoding(Tokens.self)
             let fresh = try await login.send(call)
             guard identity == user else { throw SignedOut() }  // signed out meanwhile
             self.tokens = fresh
@@ -371,7 +377,7 @@ import UnixSignals
         struct Fault: Decodable { let code: Int }
 
         do throws(ConnectionError) {
-            let order = try await engine.send(Request("https://api.example.com/orders/7").decode(Order.self))
+            let order = try await engine.send(Request("https://api.example.com/orders/7").decoding(Order.self))
             print(order)
         } catch {
             print(error.problem?.detail ?? error.message)

@@ -44,7 +44,7 @@ func work(_ directory: String) async throws {
     let left = Guarded(Int(fault.last ?? "") ?? 0)
     let stops = ProcessInfo.processInfo.environment["DIAMOND_FAULT_STOPS"] != nil
     // It is killed often, and that is no fault of the jobs: enough of it would make one poison.
-    if fault.isEmpty { try await engine.queue().suspend(true) }
+    if fault.isEmpty { try await engine.queue().allowSuddenTermination(true) }
     let replayer = try engine.replayer(width: 4) { point in
         guard let name = fault.first, point.rawValue == name else { return }
         if left.withLock({

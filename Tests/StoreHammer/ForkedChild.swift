@@ -16,7 +16,7 @@ struct ForkedChild {
     /// because it waited.
     static func run(in directory: String) async throws -> Int32 {
         let child = try ForkedChild(directory)
-        // Nothing is under way when it forks, or a lock might be held for ever.
+        // Nothing is under way when it forks, or a lock might be held forever.
         await child.cache.flush()
         let identifier = spawn_fork()
         if identifier == 0 {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How long a test that could go on for ever goes on: a short form for every run, a long one for `scripts/soak`.
+/// How long a test that could go on forever goes on: a short form for every run, a long one for `scripts/soak`.
 package enum Effort {
     package static let isSoaking = ProcessInfo.processInfo.environment["DIAMOND_SOAK"] != nil
 

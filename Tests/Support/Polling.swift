@@ -2,7 +2,7 @@
 ///
 /// Looks often at first, and then after a moment each time: whoever does nothing but yield takes the processors from what
 /// he waits for. What a test is about never depends on how long that is. Yields before it looks: in a loop whose condition
-/// holds already it would keep its thread for ever, and with as many tests as there are processors all others from theirs.
+/// holds already it would keep its thread forever, and with as many tests as there are processors all others from theirs.
 package func untilTrue(_ condition: () throws -> Bool) async rethrows {
     await Task.yield()
     var looks = 0

@@ -1,3 +1,4 @@
+import Diamond
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -79,6 +80,23 @@ import Testing
         #expect(outcome.status == 4)
         #expect(outcome.errors.contains("there is no store in \(cachectl.temporary.directory.path)"))
         #expect(!FileManager.default.fileExists(atPath: cachectl.temporary.directory.path))
+    }
+
+    @Test func `finds what a program keeps where it names no store, apart from other programs'`() async throws {
+        var tool = BuiltTool("cachectl")
+        let home = cachectl.temporary.directory
+        tool.environment = [
+            "DIAMOND_STORE": "", "XDG_CACHE_HOME": home.path, "XDG_DATA_HOME": home.appending(path: "data").path,
+            "HOME": home.path,
+        ]
+        _ = try Cache(Store(directory: home.appending(path: "Diamond/shop")))
+        #expect(try await tool.run(["list", "--app", "shop"]).status == 0)
+        let other = try await tool.run(["list", "--app", "../shop"])
+        #expect(other.status == 4 && other.errors.contains("%2E.%2Fshop"))
+        #expect(try await tool.run(["list"]).errors.contains("Diamond/cachectl"))
+        for options in [["--app", ""], ["--app", "shop", "--store", home.path]] {
+            #expect(try await tool.run(["list"] + options).status == 64)
+        }
     }
 
     @Test func `ends with 1 for a key that is not there`() async throws {

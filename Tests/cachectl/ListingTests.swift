@@ -130,7 +130,7 @@ import Testing
         for _ in 0..<2 {
             try await count(
                 {
-                    $0.hits += 3; $0.misses += 1; $0.bytesServed += 1536; $0.timeSaved += 750
+                    $0.hits += 3; $0.misses += 1; $0.bytesServed += 1536; $0.millisecondsSaved += 750
                 }, daysAgo: 1)
         }
         try await count(

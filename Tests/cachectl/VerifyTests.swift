@@ -63,7 +63,7 @@ import Testing
     private static let damages: [(sql: String, kind: String, what: String)] = [
         ("UPDATE entry SET status = 404 WHERE id = 2", "entry", "its row's checksum is wrong"),
         ("UPDATE entry SET stored_at = 1 << 60 WHERE id = 2", "entry", "its row makes no sense"),
-        ("UPDATE entry SET key_prefix = 7 WHERE id = 2", "entry", "no look-up finds it: its index is another key's"),
+        ("UPDATE entry SET key_prefix = 7 WHERE id = 2", "entry", "no lookup finds it: its index is another key's"),
         ("DELETE FROM body WHERE id = (1 << 20) + 2", "entry", "its body is incomplete"),
         ("DELETE FROM body WHERE id = 2 << 20", "entry", "its body is incomplete"),
         ("UPDATE body SET bytes = CAST('smalL' AS BLOB) WHERE id = 2 << 20", "entry", "its body's checksum is wrong"),

@@ -50,8 +50,9 @@ extension Cache {
         return try file.read { (connection) throws(SQLiteError) in try CacheTable.seals(on: connection) }
     }
 
-    /// What the store holds now. Reads indexes, some tens of milliseconds for a million entries.
-    package func totals() throws(CacheError) -> CacheTotals {
+    /// What the store holds now, by all its processes; what is not on disk yet is among it after ``flush()``. Reads
+    /// indexes, some tens of milliseconds for a million entries.
+    public func totals() throws(CacheError) -> CacheTotals {
         var totals = try file.read { (connection) throws(SQLiteError) in try CacheTable.totals(on: connection) }
         totals.diskBytes = file.database.size
         return totals

@@ -12,7 +12,7 @@ extension Cache {
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
         revocations.add(selection, isErasure: true)
-        // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
+        // The memory tier last: a lookup beside this may still bring in what it has just read from disk.
         defer { forgetInMemory(selection) }
         let (file, eviction) = (file, eviction)
         return try await removingSetAside { () async throws(CacheError) in
@@ -158,12 +158,6 @@ extension Cache {
     @discardableResult
     public func purge(_ key: RequestKey) async throws(CacheError) -> Bool { try await purge(.key(key)) > 0 }
 
-    /// Erases what was stored on behalf of one identity, for every process of the store.
-    ///
-    /// - Returns: how many entries there were.
-    @discardableResult
-    public func forget(identity: String) async throws(CacheError) -> Int { try await purge(.identity(identity)) }
-
     /// How many entries a selection names.
     ///
     /// - Parameter onlyValid: whether those that are marked stale are left out: what ``invalidate(_:)`` would mark.
@@ -186,7 +180,14 @@ extension Cache {
 
     /// Spares an entry from eviction until it is unpinned or erased; `false` where there is none.
     @discardableResult
-    public func setPinned(_ isPinned: Bool, _ key: RequestKey) async throws(CacheError) -> Bool {
+    public func pin(_ key: RequestKey) async throws(CacheError) -> Bool { try await setPinned(true, key) }
+
+    /// Lets an entry be evicted again; `false` where there is none.
+    @discardableResult
+    public func unpin(_ key: RequestKey) async throws(CacheError) -> Bool { try await setPinned(false, key) }
+
+    @discardableResult
+    package func setPinned(_ isPinned: Bool, _ key: RequestKey) async throws(CacheError) -> Bool {
         let file = file
         return try await writer.alone { () throws(CacheError) in
             try file.write { (connection) throws(SQLiteError) in

@@ -4,9 +4,9 @@ import Foundation
 
 /// Stored responses: a memory tier over SQLite, keyed on the normalized request.
 ///
-/// Both tiers are bounded in bytes, and what was not used goes by SIEVE, on disk what is expired first. A look-up takes a
+/// Both tiers are bounded in bytes, and what was not used goes by SIEVE, on disk what is expired first. A lookup takes a
 /// microsecond in memory or, in the calling thread, some ten on disk; it never waits for a write. What cannot
-/// be read counts as a miss and is reported to the ``Activity``; a look-up throws nothing.
+/// be read counts as a miss and is reported to the ``Activity``; a lookup throws nothing.
 ///
 /// Several processes share one store: what one has written, the others find; what one has replaced or removed, the
 /// others notice within a tenth of a second.
@@ -204,7 +204,7 @@ public final class Cache: Sendable {
     }
 
     package func forget(_ key: RequestKey) {
-        // The memory tier last: a look-up beside this may still bring in what it has just read from disk.
+        // The memory tier last: a lookup beside this may still bring in what it has just read from disk.
         writer.add(.delete(key, everywhere: true))
         memory.remove(key)
     }
@@ -219,7 +219,7 @@ public final class Cache: Sendable {
             default: counts.hits += 1
             }
             counts.bytesServed += Int64(stored.bodySize)
-            if source != .revalidated { counts.timeSaved += stored.duration }
+            if source != .revalidated { counts.millisecondsSaved += stored.duration }
         }
     }
 

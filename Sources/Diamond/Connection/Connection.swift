@@ -221,7 +221,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     ///
     /// Operations that are no connections are asked for their `dependencies`, where no lock is held: here, and once more when
     /// a connection that depends on one is enqueued. A cycle that their own `addDependency` closes later, when all have been
-    /// enqueued, cannot be seen, and waits for ever.
+    /// enqueued, cannot be seen, and waits forever.
     public final override func addDependency(_ operation: Operation) { depend(on: operation) }
 
     /// Waits until the edge that is returned is ended.

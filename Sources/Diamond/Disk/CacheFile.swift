@@ -16,7 +16,7 @@ final class CacheFile: Sendable {
         var isAbandoned = false
     }
 
-    /// What a look-up may wait for another process.
+    /// What a lookup may wait for another process.
     static let moment: Duration = .milliseconds(100)
 
     let store: Store

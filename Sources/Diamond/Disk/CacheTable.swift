@@ -2,7 +2,7 @@ import Crypto
 import DiamondSQLite
 import Foundation
 
-/// All the SQL of the cache's tables: here what a look-up finds.
+/// All the SQL of the cache's tables: here what a lookup finds.
 enum CacheTable {
     /// Bytes of one row of `body`: from 128 KiB on, larger rows gain nothing and cost memory.
     static let chunkSize = 128 << 10
@@ -15,7 +15,7 @@ enum CacheTable {
     /// 2^20 chunks.
     static let largestBody = chunkSize << 20
 
-    /// What one look-up found.
+    /// What one lookup found.
     enum Finding {
         case nothing
         /// With whether it was used since eviction last came by.
@@ -140,7 +140,7 @@ enum CacheTable {
 }
 
 extension StoredResponse {
-    /// From columns 2 to 8 of a look-up, without the body; `nil` for values that nobody has written.
+    /// From columns 2 to 8 of a lookup, without the body; `nil` for values that nobody has written.
     init?(row: borrowing SQLiteStatement) {
         let isSensible = [4, 5, 6, 8].allSatisfy { CacheTable.times.contains(row.int64($0)) }
         guard (100...999).contains(row.int64(2)), isSensible else { return nil }

@@ -8,7 +8,7 @@ final class FileLock {
 
     private let descriptor: Int32
 
-    /// Waits for whoever has it, but not for ever: who has been stopped keeps it.
+    /// Waits for whoever has it, but not forever: who has been stopped keeps it.
     ///
     /// - Parameters:
     ///   - patience: how long at most, about; then that is the error `busy`.

@@ -7,7 +7,7 @@ public import Foundation
 public struct Store: Hashable, Sendable {
     /// Where the cache is. Made where it is missing, for its owner only.
     public var directory: URL
-    /// Where the queue is: ``directory``, but for the ``default`` store, because a system that wants room empties caches.
+    /// Where the queue is: ``directory``, but for a store of a name, because a system that wants room empties caches.
     public var replayDirectory: URL
     /// The SQLite VFS of its files, by name; `nil` is the default.
     package var vfs: String?
@@ -18,17 +18,34 @@ public struct Store: Hashable, Sendable {
     /// One directory for cache and queue. Not one that the system empties, where requests are to be kept.
     public init(directory: URL) { (self.directory, replayDirectory) = (directory, directory) }
 
-    /// `Diamond` in the platform's directory for caches: `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or
-    /// `~/.cache` on Linux; the queue in `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`.
+    /// The store of this program: ``init(named:)`` by the identifier of its bundle, or by its process's name where it has
+    /// none, as on Linux.
     public static var `default`: Store {
-        var store = Store(directory: userDirectory(.cachesDirectory))
-        store.replayDirectory = userDirectory(.applicationSupportDirectory)
-        return store
+        Store(named: Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
+    }
+
+    /// The store of a name, for programs of one user that share it: `Diamond/NAME` in the platform's directory for caches,
+    /// `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or `~/.cache` on Linux; the queue in
+    /// `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`.
+    ///
+    /// - Parameter name: what has no place in a file's name is percent-encoded.
+    public init(named name: String) {
+        let path = "Diamond/\(Self.fileName(name))"
+        directory = Self.userDirectory(.cachesDirectory).appending(path: path, directoryHint: .isDirectory)
+        replayDirectory = Self.userDirectory(.applicationSupportDirectory)
+            .appending(path: path, directoryHint: .isDirectory)
+    }
+
+    // One part of a path, and not a hidden one.
+    private static func fileName(_ name: String) -> String {
+        let plain = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "/:"))
+        let encoded = name.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+        if encoded.isEmpty { return "%" }
+        return encoded.hasPrefix(".") ? "%2E" + encoded.dropFirst() : encoded
     }
 
     private static func userDirectory(_ kind: FileManager.SearchPathDirectory) -> URL {
-        let directory = FileManager.default.urls(for: kind, in: .userDomainMask).first
-        return (directory ?? FileManager.default.temporaryDirectory).appendingPathComponent("Diamond")
+        FileManager.default.urls(for: kind, in: .userDomainMask).first ?? FileManager.default.temporaryDirectory
     }
 
     package var replayPath: String { Self.path("replay.sqlite", in: replayDirectory) }

@@ -11,7 +11,7 @@ extension Engine {
         public var seal: (any CacheSeal)?
         #if Compression
         /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib; `false`.
-        /// Only with the package's trait `Compression`. Reading takes either form. See <doc:KeepingAnswers> for the price.
+        /// Only with the package's trait `Compression`. Reading takes either form. See <doc:CachingResponses> for the price.
         public var compressesBodies = false
         #endif
         /// What puts bytes on the wire; `nil`, the default, for the platform's: libcurl on Linux with the trait `Curl`,

@@ -25,10 +25,10 @@ extension Engine {
         try output(of: call, from: try await response(to: request, acceptance, connection), acceptance)
     }
 
-    /// Its request; one that is kept has the call's name, so that who has asked for such calls gets the output later.
+    /// Its request; one that is kept has the call's kind, so that who has asked for such calls gets the output later.
     func request<Call: Endpoint>(of call: Call) -> Request {
         var request = call.request
-        if request.isKept, request.replay.kind == nil { request.replay.kind = ReplayedCalls.name(of: Call.self) }
+        if request.isKept, request.replay.kind == nil { request.replay.kind = Call.kind }
         return request
     }
 

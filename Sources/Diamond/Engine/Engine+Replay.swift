@@ -72,7 +72,7 @@ extension Engine {
     /// replayer of this engine has sent them.
     ///
     /// - Parameters:
-    ///   - type: known by its name; sending a call whose request is kept writes it down.
+    ///   - type: known by its ``Endpoint/kind``, which sending a call writes down where its request is kept.
     ///   - decoder: `nil` for the engine's.
     ///   - handle: is called when a job is done, dead or in review, after that is on disk: with the decoded output, or with
     ///     the error.
@@ -81,7 +81,7 @@ extension Engine {
         decoder: (any ResponseDecoder)? = nil,
         _ handle: @escaping @Sendable (ReplayJob.ID, Result<Call.Output, ConnectionError>) async -> Void
     ) {
-        calls.add(ReplayedCalls.name(of: type)) { [usual = self.decoder] id, response in
+        calls.add(Call.kind) { [usual = self.decoder] id, response in
             await handle(id, response.flatMap { $0.replayed(as: type, decoder ?? usual) })
         }
     }

@@ -123,17 +123,38 @@ public final class Engine: Sendable {
     }
 
     /// Erases what is stored for a request; `false` where there was nothing.
+    ///
+    /// - Throws: ``ConnectionError`` where the request cannot be sent, ``CacheError`` where the store cannot be written.
     @discardableResult
     @concurrent
     public func purge(_ request: Request) async throws -> Bool {
-        let key = try await key(of: request)
-        // What was canceled before may be about to write what it has.
-        await pipeline.holders.settle()
+        let key = try await revocable(request)
         guard let cache else {
             pipeline.revoked.add(.key(key), isErasure: true)
             return false
         }
         return try await cache.purge(key)
+    }
+
+    /// Marks what is stored for a request stale (``Cache/invalidate(_:)``); `false` where there was nothing that was not.
+    ///
+    /// - Throws: as ``purge(_:)``.
+    @discardableResult
+    @concurrent
+    public func invalidate(_ request: Request) async throws -> Bool {
+        let key = try await revocable(request)
+        guard let cache else {
+            pipeline.revoked.add(.key(key), isErasure: false)
+            return false
+        }
+        return try await cache.invalidate(.key(key)) > 0
+    }
+
+    private func revocable(_ request: Request) async throws(ConnectionError) -> RequestKey {
+        let key = try await key(of: request)
+        // What was canceled before may be about to write what it has.
+        await pipeline.holders.settle()
+        return key
     }
 
     /// Forgets what an identity has: its entries are erased, for every process of the store, and its cookies are. For a
@@ -148,7 +169,7 @@ public final class Engine: Sendable {
         pipeline.forget(identity)
         pipeline.wire.cookies?.removeAll(of: identity)
         await holdJobs(of: identity)
-        return try await cache?.forget(identity: identity) ?? 0
+        return try await cache?.purge(.identity(identity)) ?? 0
     }
 
     /// What is paused, and can be resumed only by whoever has the connection, is canceled, and what waits for one that nobody

@@ -1,26 +1,24 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// Who wants to know what becomes of calls that were kept, by the names of their types.
+/// Who wants to know what becomes of calls that were kept, by their kinds.
 final class ReplayedCalls: Sendable {
     typealias Handler = @Sendable (ReplayJob.ID, Result<Response, ConnectionError>) async -> Void
 
     private let handlers = Guarded<[String: Handler]>([:])
 
-    static func name(of type: Any.Type) -> String { String(describing: type) }
-
-    func add(_ name: String, _ handler: @escaping Handler) {
+    func add(_ kind: String, _ handler: @escaping Handler) {
         // The one in whose place it comes is freed where no lock is held: what it keeps is the app's.
-        _ = handlers.withLock { $0.updateValue(handler, forKey: name) }
+        _ = handlers.withLock { $0.updateValue(handler, forKey: kind) }
     }
 
     func tell(
-        _ name: String?,
+        _ kind: String?,
         _ id: ReplayJob.ID,
         _ state: ReplayState?,
         _ response: Result<Response, ConnectionError>
     ) async {
-        guard let state, state.isEnd, let name, let handler = handlers.withLock({ $0[name] }) else { return }
+        guard let state, state.isEnd, let kind, let handler = handlers.withLock({ $0[kind] }) else { return }
         await handler(id, response)
     }
 }

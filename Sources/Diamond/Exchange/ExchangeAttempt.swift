@@ -17,7 +17,7 @@ struct ExchangeAttempt: Sendable {
 
     /// Sends the request, and takes the whole response, or the rest of it.
     ///
-    /// - Parameter limit: how long it may take, where the body goes elsewhere until its head is here; `nil` for ever.
+    /// - Parameter limit: how long it may take, where the body goes elsewhere until its head is here; `nil` forever.
     init(_ transfer: Transfer, limit: Limit?) async {
         startedAt = Date(milliseconds: transfer.wire.now())
         let outcome = await Self.outcome(of: transfer, limit)

@@ -15,7 +15,7 @@ package struct StoredResponse: Sendable, Equatable {
         package static let invalidated = Flags(rawValue: 8)
         /// Not to be evicted.
         package static let pinned = Flags(rawValue: 16)
-        /// The chunks of its body are compressed: of rows alone, never of what a look-up gives.
+        /// The chunks of its body are compressed: of rows alone, never of what a lookup gives.
         package static let compressed = Flags(rawValue: 32)
     }
 

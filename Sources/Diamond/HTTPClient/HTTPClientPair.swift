@@ -72,7 +72,7 @@ final class HTTPClientPair: Sendable {
         }
     }
 
-    /// Waits until that is done, a second at most: async-http-client waits for a name look-up, which nothing can end.
+    /// Waits until that is done, a second at most: async-http-client waits for a name lookup, which nothing can end.
     func isShutDown() async {
         await withCheckedContinuation { waiter in
             DispatchQueue.global().async { [shutdown] in

@@ -17,7 +17,7 @@ public import AsyncHTTPClient
 /// - Nothing chooses the connection: ``TransportRequest/needsNewConnection`` is not kept.
 /// - A GOAWAY does not tell that a request was not looked at: it passes for a lost connection.
 /// - OPTIONS without a body says `Content-Length: 0`, and TRACE carries no body.
-/// - Look-ups of names wait for one another on one event loop: one that lasts holds up others, though no exchange whose
+/// - Lookups of names wait for one another on one event loop: one that lasts holds up others, though no exchange whose
 ///   connection stands.
 public final class HTTPClientTransport: Transport {
     let clients: HTTPClientPair
@@ -58,7 +58,7 @@ public final class HTTPClientTransport: Transport {
         return try outcome.get()
     }
 
-    /// Ends every exchange with `closed`. A client of its own is shut down, which takes a second at most: a name look-up
+    /// Ends every exchange with `closed`. A client of its own is shut down, which takes a second at most: a name lookup
     /// that lasts longer ends behind it.
     public func close() async {
         clients.shutDown(exchanges)

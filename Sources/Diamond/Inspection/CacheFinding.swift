@@ -8,7 +8,7 @@ package struct CacheFinding: Hashable, Sendable {
         case header
         /// An index, a trigger or a table that is missing, another one, or not of the schema.
         case schema
-        /// An entry: a look-up drops it.
+        /// An entry: a lookup drops it.
         case entry
         /// Rows of a body that no entry has.
         case body

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// Rows behind the end of a body: a look-up stops before them, and they take space.
+/// Rows behind the end of a body: a lookup stops before them, and they take space.
 extension CacheTable {
     /// How many there are of an entry.
     static func surplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {

@@ -13,7 +13,7 @@ extension CacheTable {
         var damage: String?
         /// Whether it is sealed, and was not opened.
         var isLocked = false
-        /// Rows behind the end of its body, which no look-up reads.
+        /// Rows behind the end of its body, which no lookup reads.
         var surplus = 0
     }
 
@@ -40,7 +40,7 @@ extension CacheTable {
         return ids
     }
 
-    /// Reads an entry as a look-up does, a chunk of its body at a time; `nil` where it has gone meanwhile.
+    /// Reads an entry as a lookup does, a chunk of its body at a time; `nil` where it has gone meanwhile.
     ///
     /// - Parameter sealing: opens what is sealed; `nil` where the key is not given, and only checksums can be held.
     static func inspect(
@@ -48,7 +48,7 @@ extension CacheTable {
         _ sealing: Sealing? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Inspected? {
-        // The first sixteen columns are those of a look-up.
+        // The first sixteen columns are those of a lookup.
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
@@ -68,7 +68,7 @@ extension CacheTable {
             return entry
         }
         guard key.prefix == statement.int64(17) else {
-            entry.damage = "no look-up finds it: its index is another key's"
+            entry.damage = "no lookup finds it: its index is another key's"
             return entry
         }
         let finding = try finding(inspecting: statement, key, isSealed ? sealing : nil)

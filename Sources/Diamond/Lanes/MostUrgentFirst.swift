@@ -1,5 +1,5 @@
 /// A queue that the most urgent leaves first, and among equals the first come; what waits for long becomes urgent
-/// (``FlightUrgency/ageing``). Its ends cost the same however long it is.
+/// (``FlightUrgency/aging``). Its ends cost the same however long it is.
 struct MostUrgentFirst<Element> {
     private typealias Line = FirstInFirstOut<(element: Element, urgency: FlightUrgency)>
 

@@ -6,7 +6,7 @@ import HTTPTypes
 ///
 /// The one place that acts on a ``CacheDecision``.
 extension Pipeline {
-    /// Looked up again where a flight has landed between the look-up and the question.
+    /// Looked up again where a flight has landed between the lookup and the question.
     func answer(
         _ passage: inout Passage,
         _ token: inout ActivityToken?

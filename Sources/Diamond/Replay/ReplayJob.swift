@@ -38,7 +38,7 @@ public struct ReplayJob: Hashable, Sendable, Identifiable {
     public var changedAt: Date
     /// It is not sent before.
     public var runAt: Date
-    /// It is not sent after; `nil` for ever.
+    /// It is not sent after; `nil` forever.
     public var expiresAt: Date?
     /// Those that count.
     public var attempts: Int

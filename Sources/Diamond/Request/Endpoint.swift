@@ -21,9 +21,19 @@ public protocol Endpoint: Codable, Hashable, Sendable {
 
     /// What decodes the body; `nil`, as by default, is the engine's.
     var decoder: (any ResponseDecoder)? { get }
+
+    /// What such calls are known by on disk where their requests are kept to be sent later: by default the name of the type
+    /// within its module, such as `Shop.Notes.Create`. A type that may be renamed, or moved, needs one of its own.
+    static var kind: String { get }
 }
 
 extension Endpoint {
+    /// The name of the type within its module.
+    public static var kind: String {
+        // Of a type that is private or local, the name says where it lies in memory, which the next process has elsewhere.
+        String(reflecting: Self.self).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
+    }
+
     /// The engine's.
     public var decoder: (any ResponseDecoder)? { nil }
 }
@@ -36,12 +46,12 @@ public struct Nothing: Decodable, Hashable, Sendable {
     public init(from decoder: any Decoder) throws {}
 }
 
-/// A request with the type of what it answers: ``Request/decode(_:)``.
+/// A request with the type of what it answers: ``Request/decoding(_:)``.
 public struct DecodedRequest<Output: Decodable & Sendable>: Endpoint {
     /// The request that it makes; may be changed.
     public var request: Request
 
-    /// The same as ``Request/decode(_:)``.
+    /// The same as ``Request/decoding(_:)``.
     public init(_ request: Request) { self.request = request }
 
     /// The written form of the request.
@@ -52,8 +62,8 @@ public struct DecodedRequest<Output: Decodable & Sendable>: Endpoint {
 }
 
 extension Request {
-    /// The request as a call whose body is decoded: `engine.send(request.decode(User.self))`.
-    public func decode<Output: Decodable & Sendable>(_ type: Output.Type) -> DecodedRequest<Output> {
+    /// The request as a call whose body is decoded: `engine.send(request.decoding(User.self))`.
+    public func decoding<Output: Decodable & Sendable>(_ type: Output.Type) -> DecodedRequest<Output> {
         DecodedRequest(self)
     }
 }

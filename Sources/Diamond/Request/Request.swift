@@ -58,7 +58,7 @@ public struct Request: Hashable, Sendable {
     public var bodyLimit: Int? { didSet { forget() } }
     /// Beside the engine's.
     public var rules = IdentityRules() { didSet { forget() } }
-    /// The longest time without progress on the wire; 60 seconds by default, `nil` waits for ever. Kept in whole
+    /// The longest time without progress on the wire; 60 seconds by default, `nil` waits forever. Kept in whole
     /// milliseconds, a hundred years at most. There is no limit on the whole.
     public var timeout: Duration? {
         didSet {

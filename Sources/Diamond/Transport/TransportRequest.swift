@@ -13,7 +13,7 @@ public struct TransportRequest: Sendable {
     public var headers: HTTPFields
     /// What it carries up.
     public var body: TransportBody
-    /// The longest time to establish a connection, name look-up and TLS included; `nil` means the transport's own.
+    /// The longest time to establish a connection, name lookup and TLS included; `nil` means the transport's own.
     public var connectTimeout: Duration? { didSet { connectTimeout = connectTimeout?.bounded } }
     /// The longest time without progress: until the head is here, then between two pieces of the body. Time in which
     /// the consumer holds the body back does not count. Honored to the millisecond; `nil` means no limit.

@@ -29,12 +29,12 @@ import FoundationNetworking
 /// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body with a broken coding or without
 ///   its last chunk. A reset in a body of known length is `truncatedBody`.
 /// - An exchange canceled while its host's name is being looked up holds up every other exchange of the process over
-///   URLSession until the look-up ends.
+///   URLSession until the lookup ends.
 /// - A POST is repeated when a kept connection turns out to be closed.
 public final class URLSessionTransport: Transport {
     private let session: URLSession
     private let exchanges = URLSessionExchanges()
-    /// Where everything is asked of the session. Foundation on Linux makes its callers wait, for a name look-up even, and
+    /// Where everything is asked of the session. Foundation on Linux makes its callers wait, for a name lookup even, and
     /// a task that waited would hold up all of its executor.
     private let control = DispatchQueue(label: "diamond.urlsession")
 

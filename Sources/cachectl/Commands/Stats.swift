@@ -82,7 +82,7 @@ struct DayRow {
         let answers = counts[0..<4].reduce(Int64(0)) { $0.addedAtMost($1) }
         let ratio = answers > 0 ? "\(Self.percent(answers - counts[3], of: answers)) %" : "-"
         return [String(Quantity.instant(day * 86_400_000).prefix(10))] + counts.map { String($0) } + [
-            Quantity.bytes(sum(\.bytesServed)), Quantity.time(.milliseconds(sum(\.timeSaved))), ratio,
+            Quantity.bytes(sum(\.bytesServed)), Quantity.time(.milliseconds(sum(\.millisecondsSaved))), ratio,
         ]
     }
 }
@@ -145,7 +145,7 @@ private struct HourFigures: Encodable {
         stores = counts.stores
         evictions = counts.evictions
         bytesServed = counts.bytesServed
-        millisecondsSaved = counts.timeSaved
+        millisecondsSaved = counts.millisecondsSaved
     }
 }
 #endif

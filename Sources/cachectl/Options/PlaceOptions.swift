@@ -8,6 +8,9 @@ struct PlaceOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "DIR"))
     var store: String?
 
+    @Option(name: .long, help: ArgumentHelp("The program that keeps it, where it names no store.", valueName: "NAME"))
+    var app: String?
+
     @Flag(name: .long, help: "Print JSON.")
     var json = false
 
@@ -16,9 +19,14 @@ struct PlaceOptions: ParsableArguments {
         guard store != "" else {
             throw ValidationError("--store is empty: name the store's directory, or leave the option out")
         }
+        guard app != "" else { throw ValidationError("--app is empty: name the program, or leave the option out") }
+        guard store == nil || app == nil else {
+            throw ValidationError("--store and --app name two stores: leave one of them out")
+        }
     }
 
     var location: Store {
+        if let app { return Store(named: app) }
         let path = [store, ProcessInfo.processInfo.environment["DIAMOND_STORE"]].compactMap { $0 }.first { !$0.isEmpty }
         return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? .default
     }

@@ -148,7 +148,7 @@ import Testing
                 return .stub(status: number == "2" ? 404 : 200, body: number == "1" ? "none" : "[\(number)]")
             }
         )
-        let results = await engine.send(requests(4).map { $0.decode([Int].self) })
+        let results = await engine.send(requests(4).map { $0.decoding([Int].self) })
         let codes: [ConnectionError.Code?] = [nil, .undecodable, .badStatus, nil]
         #expect(results.map(\.code) == codes)
         #expect(results.compactMap { try? $0.get() } == [[0], [3]])

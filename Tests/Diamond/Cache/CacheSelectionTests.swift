@@ -173,7 +173,7 @@ import Testing
             case .purge: try await cache.purge()
             case .purgeKey: try await cache.purge(entry.key)
             case .purgeWhere: try await cache.purge { $0.url == entry.url }
-            case .forget: try await cache.forget(identity: "anna")
+            case .forget: try await cache.purge(.identity("anna"))
             case .forgetKey: cache.forget(entry.key)
             case .invalidate: try await cache.invalidate(.url(entry.url))
             case .invalidateWhere: try await cache.invalidate { $0.url == entry.url }
@@ -301,7 +301,7 @@ import Testing
         try await cache.invalidate(.all)
         let left = { try FileManager.default.contentsOfDirectory(atPath: temporary.directory.path) }
         #expect(try names.allSatisfy(left().contains))
-        if isPredicate { try await cache.purge { _ in false } } else { try await cache.forget(identity: "anna") }
+        if isPredicate { try await cache.purge { _ in false } } else { try await cache.purge(.identity("anna")) }
         #expect(try left().filter(names.contains) == ["other"])
     }
 
@@ -338,7 +338,7 @@ import Testing
         #expect(hours.map(\.misses) == [1, 0])
         #expect(hours.map(\.stores) == [1, 0])
         #expect(hours.map(\.bytesServed) == [3000, 1000])
-        #expect(hours.map(\.timeSaved) == [500, 250])
+        #expect(hours.map(\.millisecondsSaved) == [500, 250])
         #expect(hours[1].hour - hours[0].hour == 1)
         clock.advance(by: 401 * 86_400)
         cache.countMiss()

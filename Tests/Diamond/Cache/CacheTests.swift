@@ -363,7 +363,7 @@ import Testing
         await cache.flush()
         for entry in entries { _ = try cache.findOnDisk(entry.key, request: entry.request) }
         // Waits for the writer, and writes nothing of its own.
-        _ = try await cache.setPinned(false, entries[0].key)
+        _ = try await cache.unpin(entries[0].key)
         #expect(try temporary.rows("entry WHERE is_visited = 1") >= 4096)
     }
 

@@ -179,7 +179,7 @@ import Testing
         #expect(try temporary.rows("pragma_table_info('access')") == 10)
         #expect(try temporary.rows("pragma_table_info('access') WHERE type <> 'INTEGER'") == 0)
         for entry in entries { cache.count(.cache, of: entry.stored, under: entry.key) }
-        try await cache.forget(identity: "me")
+        try await cache.purge(.identity("me"))
         #expect(Set(try accesses(cache).map(\.prefix)) == Set(entries.dropFirst().map(\.key.prefix)))
         try await cache.purge(entries[1].key)
         #expect(Set(try accesses(cache).map(\.prefix)) == [entries[2].key.prefix])

@@ -220,7 +220,7 @@ import Testing
         for index in 0..<30 {
             let pinned = try CacheEntry.stub("\(index)", size: 300_000)
             cache.store(pinned)
-            #expect(try await cache.setPinned(true, pinned.key))
+            #expect(try await cache.pin(pinned.key))
         }
         cache.diskCapacity = 8 << 20
         await cache.flush()
@@ -235,7 +235,7 @@ import Testing
         let cache = try open(capacity)
         let pinned = try entry("pinned")
         cache.store(pinned)
-        #expect(try await cache.setPinned(true, pinned.key))
+        #expect(try await cache.pin(pinned.key))
         let used = try entry("used")
         cache.store(used)
         for index in 0..<400 {

@@ -23,7 +23,7 @@ enum FaultEntries {
     }
 }
 
-/// What was stored under each key, and what a look-up may therefore answer.
+/// What was stored under each key, and what a lookup may therefore answer.
 struct FaultRecord {
     /// Each version of each entry, the newest last.
     private(set) var versions: [RequestKey: [CacheEntry]] = [:]

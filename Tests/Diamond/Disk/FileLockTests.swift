@@ -66,7 +66,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.store.cachePath) == isThere)
     }
 
-    @Test func `that nobody lets go of keeps no look-up, and is tried again`() async throws {
+    @Test func `that nobody lets go of keeps no lookup, and is tried again`() async throws {
         let (uptime, failures, activity) = (Guarded<UInt64>(0), Guarded(0), Activity())
         let observation = activity.observe { event in
             if case .cacheFailed = event { failures.withLock { $0 += 1 } }

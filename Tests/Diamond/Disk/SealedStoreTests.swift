@@ -155,7 +155,7 @@ import Testing
         #expect(first.rules.digest(of: [1]) == second.rules.digest(of: [1]))
         #expect(try await second.invalidate(.tag("t")) == 1)
         #expect(found(entry, in: first)?.flags.contains(.invalidated) == true)
-        #expect(try await second.forget(identity: "anna") == 1)
+        #expect(try await second.purge(.identity("anna")) == 1)
     }
 
     @Test func `changes its key row by row, as they are stored or confirmed`() async throws {
@@ -316,12 +316,12 @@ import Testing
         let entries = try ["a", "b"].map { try CacheEntry.stub("http://h/\($0)", identity: "anna") }
         other.store(entries[0])
         await other.flush()
-        #expect(try await running.forget(identity: "anna") == 1)
+        #expect(try await running.purge(.identity("anna")) == 1)
         #expect(found(entries[0], in: other) == nil)
         running.store(entries[1])
         await running.flush()
         #expect(found(entries[1], in: other) == entries[1].stored)
-        #expect(try await other.forget(identity: "anna") == 1)
+        #expect(try await other.purge(.identity("anna")) == 1)
     }
 }
 

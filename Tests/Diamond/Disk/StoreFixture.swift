@@ -46,7 +46,7 @@ enum StoreFixture {
         for _ in 0..<3 { cache.count(.cache, of: clear[0].stored, under: clear[0].key) }
         cache.countMiss()
         _ = try cache.findOnDisk(clear[1].key, request: clear[1].request)
-        try await cache.setPinned(true, clear[4].key)
+        try await cache.pin(clear[4].key)
         try await cache.invalidate(.key(clear[5].key))
         let sealing = try Cache(store, seal: AESGCMSeal.first, memoryCapacity: 0, now: { now })
         for entry in try sealed() { sealing.store(entry) }

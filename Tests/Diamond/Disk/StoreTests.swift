@@ -97,6 +97,19 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
+    @Test(arguments: [
+        ("shop", "shop"), ("com.example.shop", "com.example.shop"), ("my shop", "my%20shop"), ("a/b", "a%2Fb"),
+        ("../../etc", "%2E.%2F..%2Fetc"), (".", "%2E"), ("", "%"),
+    ])
+    func `of a name lies beneath the user's directories, whatever the name`(name: String, file: String) {
+        let (one, other) = (Store(named: name), Store(named: "other"))
+        #expect(one.directory.path.hasSuffix("/Diamond/\(file)"))
+        #expect(one.replayDirectory.path.hasSuffix("/Diamond/\(file)"))
+        #expect(one.directory.deletingLastPathComponent() == other.directory.deletingLastPathComponent())
+        #expect(one.replayDirectory.deletingLastPathComponent() == other.replayDirectory.deletingLastPathComponent())
+        #expect(one.directory != one.replayDirectory)
+    }
+
     @Test func `because it is not there is not made for looking`() {
         let error = #expect(throws: CacheError.self) { try Cache(temporary.store, create: false) }
         #expect(error?.code == .noStore)

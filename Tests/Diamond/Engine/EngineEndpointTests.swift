@@ -47,12 +47,12 @@ private struct Settings: Endpoint {
         let copy = try JSONDecoder().decode(Search.self, from: try JSONEncoder().encode(search))
         #expect(copy == search)
         #expect(try await engine.send(copy.request).source == .cache)
-        #expect(try await engine.send(copy.request.decode(Cities.self)).items.count == 4)
+        #expect(try await engine.send(copy.request.decoding(Cities.self)).items.count == 4)
         await engine.close()
     }
 
     @Test func `may be any request, and is written as that`() async throws {
-        let call = Request("http://h/", parameters: ["a": 1]).decode([Int].self)
+        let call = Request("http://h/", parameters: ["a": 1]).decoding([Int].self)
         #expect(try await engine("[1, 2]").send(call) == [1, 2])
         let copy = try JSONDecoder().decode(DecodedRequest<[Int]>.self, from: try JSONEncoder().encode(call))
         #expect(copy == call)
@@ -68,20 +68,20 @@ private struct Settings: Endpoint {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         configuration.decoder = decoder
-        let names = try await Engine(configuration).send(Request("http://h/").decode(Snake.self))
+        let names = try await Engine(configuration).send(Request("http://h/").decoding(Snake.self))
         #expect(names.fullName == "Ada")
     }
 
     private struct Snake: Decodable, Sendable { var fullName: String }
 
     @Test func `takes the body as it is, or none at all`() async throws {
-        #expect(try await engine("raw").send(Request("http://h/").decode(Data.self)) == Data("raw".utf8))
-        #expect(try await engine(status: 204, "").send(Request("http://h/").decode(Nothing.self)) == Nothing())
+        #expect(try await engine("raw").send(Request("http://h/").decoding(Data.self)) == Data("raw".utf8))
+        #expect(try await engine(status: 204, "").send(Request("http://h/").decoding(Nothing.self)) == Nothing())
     }
 
     @Test(arguments: [("", nil), (" ", nil), ("null", nil), ("7", 7)] as [(String, Int?)])
     func `is nil where there is no body to speak of, if it may be`(body: String, value: Int?) async throws {
-        #expect(try await engine(body).send(Request("http://h/").decode(Int?.self)) == value)
+        #expect(try await engine(body).send(Request("http://h/").decoding(Int?.self)) == value)
         #expect(try Response(status: .ok, body: Data(body.utf8)).decode(Int?.self) == value)
     }
 
@@ -91,7 +91,7 @@ private struct Settings: Endpoint {
         (#"{"items": [{"name": "a", "population": "many"}]}"#, "items[0].population: "),
         (#"{"items": 1}"#, "items: "), ("<html>", "the whole body: "), ("", "the whole body: "),
     ]) func `names the place of what cannot be decoded, and keeps the body`(body: String, place: String) async throws {
-        let call = Request("http://h/cities?token=s3cret").decode(Cities.self)
+        let call = Request("http://h/cities?token=s3cret").decoding(Cities.self)
         let error = await #expect(throws: ConnectionError.self) { _ = try await engine(body).send(call) }
         #expect(error?.code == .undecodable)
         #expect(error?.message.contains("is no Cities: \(place)") == true, "\(error?.message ?? "")")
@@ -103,7 +103,7 @@ private struct Settings: Endpoint {
     @Test(arguments: [304, 404, 500]) func `fails for a status other than 2xx, and keeps the response`(status: Int)
         async
     {
-        let call = Request("http://h/").decode([Int].self)
+        let call = Request("http://h/").decoding([Int].self)
         let error = await #expect(throws: ConnectionError.self) {
             _ = try await engine(status: status, "[1]").send(call)
         }
@@ -118,7 +118,7 @@ private struct Settings: Endpoint {
             .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
         }
         let engine = temporary.engine(transport)
-        var call = Request("http://h/").decode([Int].self)
+        var call = Request("http://h/").decoding([Int].self)
         #expect(try await engine.send(call) == [1])
         body.withLock { $0 = "<html>" }
         call.request.cache = .reload
@@ -140,7 +140,7 @@ private struct Settings: Endpoint {
             .stub(headers: [.cacheControl: "max-age=3600"], body: body.withLock { $0 })
         }
         let engine = temporary.engine(transport)
-        let call = Request("http://h/", cache: .networkElseCache).decode([Int].self)
+        let call = Request("http://h/", cache: .networkElseCache).decoding([Int].self)
         #expect(try await engine.send(call) == [1])
         body.withLock { $0 = "<html>" }
         #expect(try await engine.send(call) == [1])
@@ -152,7 +152,7 @@ private struct Settings: Endpoint {
         let engine = temporary.engine(transport)
         for _ in 1...2 {
             await #expect(throws: ConnectionError.self) {
-                _ = try await engine.send(Request("http://h/").decode([Int].self))
+                _ = try await engine.send(Request("http://h/").decoding([Int].self))
             }
         }
         #expect(transport.requests.count == 1)
@@ -168,7 +168,7 @@ private struct Settings: Endpoint {
         var request = Request("http://h/")
         request.lane = lane
         for count in 1...2 {
-            #expect(try await engine.send(request.decode(Int?.self)) == nil)
+            #expect(try await engine.send(request.decoding(Int?.self)) == nil)
             #expect(decoder.count.withLock { $0 } == count)
         }
     }
@@ -186,7 +186,7 @@ private struct Settings: Endpoint {
         struct Fault: Decodable { let code: Int }
         let engine = engine(status: 422, #"{"code": 7}"#)
         let error = await #expect(throws: ConnectionError.self) {
-            _ = try await engine.send(Request("http://h/").decode([Int].self))
+            _ = try await engine.send(Request("http://h/").decoding([Int].self))
         }
         #expect(try error?.decode(Fault.self).code == 7 && error?.problem == nil)
         #expect(throws: DecodingError.self) { try ConnectionError(.timedOut, "late").decode(Fault.self) }
@@ -212,7 +212,7 @@ private struct Settings: Endpoint {
         let transport = StubTransport(
             status: 409, headers: [.contentType: "Application/Problem+JSON; charset=utf-8"], body: body)
         let error = await #expect(throws: ConnectionError.self) {
-            _ = try await temporary.engine(transport).send(Request("http://h/").decode([Int].self))
+            _ = try await temporary.engine(transport).send(Request("http://h/").decoding([Int].self))
         }
         let problem = try #require(error?.problem)
         #expect(problem.type == type && problem.title == title && problem.status == status)

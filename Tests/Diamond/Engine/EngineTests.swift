@@ -141,6 +141,19 @@ import Testing
         #expect(try await engine.send(Request("http://h/?a=1&b=2")).source == .network)
     }
 
+    @Test func `asks again for what it has invalidated, with the validator that is stored`() async throws {
+        let transport = StubTransport { request in
+            guard request.headers[.ifNoneMatch] == nil else { return .stub(status: 304, headers: [.eTag: "\"a\""]) }
+            return .stub(headers: [.cacheControl: "max-age=60", .eTag: "\"a\""])
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        _ = try await engine.send(Request("http://h/?a=1&b=2"))
+        #expect(try await engine.invalidate(Request("http://h/?b=2&a=1")))
+        #expect(try await !engine.invalidate(Request("http://h/?b=2&a=1")))
+        #expect(try await engine.send(Request("http://h/?a=1&b=2")).source == .revalidated)
+        #expect(try await !engine.invalidate(Request("http://h/other")))
+    }
+
     @Test func `stores nothing that the server or the request forbids`() async throws {
         let cases: [(HTTPFields, Request)] = [
             ([.cacheControl: "no-store"], Request("http://h/1")),

@@ -146,7 +146,7 @@ import Testing
         let transport = StubTransport { _ throws(TransportError) in
             count.withLock { count in
                 count += 1
-                // Stored, an answer that says "not yet" would be asked for ever.
+                // Stored, an answer that says "not yet" would be asked forever.
                 return .stub(status: count < 3 ? 202 : 200, headers: [.cacheControl: "no-store"], body: "\(count)")
             }
         }
@@ -157,7 +157,7 @@ import Testing
         defer { home.move(into: nil) }
         var request = Request("http://h/1")
         request.identity = "anna"
-        #expect(try await engine.send(request.decode(Int.self)) == 3)
+        #expect(try await engine.send(request.decoding(Int.self)) == 3)
     }
 
     @Test func `by as many as there are runners finds one more`() async throws {

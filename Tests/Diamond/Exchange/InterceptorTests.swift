@@ -60,7 +60,7 @@ import Testing
         ]
         let engine = Engine(configuration)
         box.withLock { $0 = engine }
-        #expect(try await engine.send(Request("http://h/a").decode(Int.self)) == 1)
+        #expect(try await engine.send(Request("http://h/a").decoding(Int.self)) == 1)
         #expect(transport.requests.count == 2)
     }
 
@@ -466,9 +466,9 @@ import Testing
             let error = await #expect(throws: ConnectionError.self) { try await body() }
             #expect(error?.message == "mine")
         }
-        await expectMine { _ = try await engine.send(Request("http://h/404").decode([Int].self)) }
-        await expectMine { _ = try await engine.send(Request("http://h/").decode([Int].self)) }
-        await expectMine { _ = try await engine.send([Request("http://h/").decode([Int].self)])[0].get() }
+        await expectMine { _ = try await engine.send(Request("http://h/404").decoding([Int].self)) }
+        await expectMine { _ = try await engine.send(Request("http://h/").decoding([Int].self)) }
+        await expectMine { _ = try await engine.send([Request("http://h/").decoding([Int].self)])[0].get() }
         await expectMine {
             let connection = Loud(Request("http://h/loud"))
             engine.enqueue(connection)

@@ -37,7 +37,7 @@ import Testing
             #expect(response.source == source && response.text == #"{"tags":[null,"a"]}"#)
             #expect(response.headers[.contentLength] == "19")
         }
-        let city = try await engine.send(Request("http://h/").decode(City.self))
+        let city = try await engine.send(Request("http://h/").decoding(City.self))
         #expect(city.name == "nameless" && city.tags == [nil, "a"])
     }
 

@@ -24,7 +24,7 @@ import Testing
         #expect(inspection.findings.isEmpty)
     }
 
-    @Test func `finds every damaged entry, and what it finds is what a look-up drops`() async throws {
+    @Test func `finds every damaged entry, and what it finds is what a lookup drops`() async throws {
         let entries = try await filled(1100)
         try temporary.execute("UPDATE entry SET duration = duration + 1 WHERE id IN (1, 7, 1030, 1100)")
         let inspection = try CacheInspection(of: temporary.store)

@@ -194,7 +194,7 @@ import Testing
                     let answer = try await home.send(request)
                     throw ConnectionError(.badStatus, "\(answer.status.code)")
                 }
-                for result in await home.send([request.decode(Int.self)]) { _ = try result.get() }
+                for result in await home.send([request.decoding(Int.self)]) { _ = try result.get() }
             }
         }
         var configuration = Engine.Configuration(store: temporary.store)

@@ -34,6 +34,7 @@ import Testing
         ("a prefix", invalidating(.url(prefix: "http://h/"))), ("its host", invalidating(.host("h"))),
         ("its identity", invalidating(.identity("anna"))), ("all", invalidating(.all)),
         ("its key", { engine, key in try await engine.cache?.invalidate(.key(key)) }),
+        ("its request", { engine, _ in try await engine.invalidate(request) }),
         ("its key, erased", { engine, key in try await engine.cache?.purge(key) }),
         ("all, erased", { engine, _ in try await engine.cache?.purge() }),
     ]

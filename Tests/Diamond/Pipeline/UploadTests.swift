@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `is answered with the output of a call`() async throws {
-        let call = put.decode([Int].self)
+        let call = put.decoding([Int].self)
         let engine = engine(StubTransport(body: "[1]"))
         #expect(try await engine.upload(call, from: source()) == [1])
         let failing = self.engine(StubTransport(status: 404))

@@ -6,7 +6,7 @@ import Testing
 @testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `A reader of holds` {
-    /// What is held for one reading after another, the last for ever, and what was told.
+    /// What is held for one reading after another, the last forever, and what was told.
     private final class Desk: Sendable {
         private let readings: Guarded<[Set<ReplayHold>?]>
         let told = Guarded<[Set<ReplayHold>]>([])

@@ -131,7 +131,7 @@ import Testing
 
     @Test func `a suspended process says so from the first`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
-        try await queue.suspend(true)
+        try await queue.allowSuddenTermination(true)
         _ = try await queue.owner.enter()
         let owners = try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
         #expect(owners.map(\.isSuspended) == [true])

@@ -60,6 +60,38 @@ import Testing
         #expect(told.withLock { $0 } == [id: Note(id: 7, text: "a")])
     }
 
+    enum Orders {
+        struct CreateNote: Endpoint {
+            typealias Output = Note
+            var request: Request { Request("http://api.test/orders") }
+        }
+    }
+
+    private struct Hidden: Endpoint {
+        typealias Output = Note
+        var request: Request { Request("http://api.test/hidden") }
+    }
+
+    struct Renamed: Endpoint {
+        typealias Output = Note
+        static var kind: String { "create-note" }
+        var request: Request { Request("http://api.test/notes") }
+    }
+
+    @Test func `a call is known by its whole name, which is the same in every process, or by one that it gives itself`() {
+        struct Local: Endpoint {
+            typealias Output = Note
+            var request: Request { Request("http://api.test/local") }
+        }
+        let suite = String(reflecting: Self.self)
+        #expect(CreateNote.kind == "\(suite).CreateNote")
+        #expect(Orders.CreateNote.kind == "\(suite).Orders.CreateNote")
+        #expect(Hidden.kind == "\(suite).Hidden")
+        #expect(Local.kind.hasSuffix("Local") && !Local.kind.contains("unknown"))
+        #expect(DecodedRequest<Hidden.Output>.kind == "Diamond.DecodedRequest<\(suite).Note>")
+        #expect(Renamed.kind == "create-note")
+    }
+
     @Test func `who was to be handed it before is let go of where no lock is held`() {
         let (calls, count) = (ReplayedCalls(), Guarded(0))
         for _ in 0..<2 {

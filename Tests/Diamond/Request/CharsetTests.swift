@@ -98,10 +98,10 @@ import Testing
         }
         let engine = Engine(Engine.Configuration(store: temporary.store))
         let request = Request(server.base)
-        #expect(try await engine.send(request.decode(City.self)) == City(name: "K\u{f6}ln"))
+        #expect(try await engine.send(request.decoding(City.self)) == City(name: "K\u{f6}ln"))
         let stored = try await engine.send(request)
         #expect(stored.source == .cache && stored.text == "{\"name\": \"K\u{f6}ln\"}")
-        #expect(try await engine.send(request.decode(City.self)) == City(name: "K\u{f6}ln"))
+        #expect(try await engine.send(request.decoding(City.self)) == City(name: "K\u{f6}ln"))
         await engine.close()
     }
 }

@@ -4,7 +4,7 @@ import DiamondTestSupport
 import HTTPTypes
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A name look-up that lasts` {
+@Suite(.timeLimit(.minutes(5))) struct `A name lookup that lasts` {
     @Test(arguments: TransportKind.allCases)
     func `is given up at once, and holds up no other exchange`(kind: TransportKind) async throws {
         try await kind.run { transport, server in

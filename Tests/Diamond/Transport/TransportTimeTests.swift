@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Alone, because Foundation on Linux runs every URLSession of the process on one thread: a name look-up of another test
+/// Alone, because Foundation on Linux runs every URLSession of the process on one thread: a name lookup of another test
 /// would count as a standstill.
 @Suite(
     .serialized, .enabled(if: Effort.isAlone, "counts real time: scripts/test runs it alone"), .timeLimit(.minutes(5))

@@ -11,7 +11,7 @@ struct Server {
     func run() async throws {
         let cities = try CityStore(Data(contentsOf: options.data.appending(path: "cities.json")))
         if options.exitsWithStandardInput { Self.exitWithStandardInput() }
-        // Without graceful shutdown, because a request on /wire/hang would hold it up for ever.
+        // Without graceful shutdown, because a request on /wire/hang would hold it up forever.
         try await application(serving: router(cities)).runService(gracefulShutdownSignals: [])
     }
 

@@ -2,7 +2,7 @@
 import CSlowResolver
 import Foundation
 
-/// A host name whose look-up lasts until the test lets it end.
+/// A host name whose lookup lasts until the test lets it end.
 package final class SlowName: Sendable {
     package let host = "\(UUID().uuidString.lowercased()).slow.test"
 
@@ -20,7 +20,7 @@ package final class SlowName: Sendable {
         await hasBegun.wait()
     }
 
-    /// Lets the look-up end: the name does not exist.
+    /// Lets the lookup end: the name does not exist.
     package func release() { slow_resolver_release(host) }
 }
 #endif

@@ -1,6 +1,6 @@
 /// The counts of what goes on, as a value.
 ///
-/// Counted by subject (a lane, an origin and tags together), so that a begin costs one look-up and an end none; what a lane, an
+/// Counted by subject (a lane, an origin and tags together), so that a begin costs one lookup and an end none; what a lane, an
 /// origin or a tag comes to is summed up when somebody asks.
 struct ActivityLedger {
     private struct Account {

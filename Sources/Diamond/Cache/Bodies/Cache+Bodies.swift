@@ -36,7 +36,7 @@ extension Cache {
     /// What was received, to be read a chunk at a time.
     package func reader(of partial: PartialBody) -> BodyReader { BodyReader(partial.outline, cache: self) }
 
-    /// The body that is stored under a key, to be read a chunk at a time, and the rest of the answer as a look-up would give
+    /// The body that is stored under a key, to be read a chunk at a time, and the rest of the answer as a lookup would give
     /// it; `nil` where there is nothing, or nothing sound.
     ///
     /// What is replaced or evicted meanwhile ends in the error `entryGone`; what was read until then is of one body.

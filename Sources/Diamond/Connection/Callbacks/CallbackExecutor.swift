@@ -22,7 +22,7 @@ public struct CallbackExecutor: Sendable {
     public static let global = CallbackExecutor { DispatchQueue.global().async(execute: $0) }
 
     /// ``main`` on Apple platforms, else ``global``: on Linux many programs never serve their main queue, and would wait for
-    /// their callbacks for ever.
+    /// their callbacks forever.
     public static var platform: CallbackExecutor {
         #if canImport(Darwin)
         main

@@ -10,7 +10,7 @@ struct ConnectionCallbacks {
         let call: Follower
     }
 
-    /// The user's; not handed to Foundation, which on Linux keeps it, and what it captures, for ever, and tells nobody when
+    /// The user's; not handed to Foundation, which on Linux keeps it, and what it captures, forever, and tells nobody when
     /// it has returned.
     private(set) var completionBlock: (@Sendable () -> Void)?
     private var callbacks: [Callback] = []

@@ -37,7 +37,7 @@ final class Members: Sendable {
     }
 
     /// Takes a connection in, behind those of its lane where that is serial. One that such a connection waits for does not
-    /// wait for them: both would wait for ever. Whether code of the app waits for it that is called in the middle of one,
+    /// wait for them: both would wait forever. Whether code of the app waits for it that is called in the middle of one,
     /// nobody knows: it counts as if it did.
     ///
     /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
@@ -82,7 +82,7 @@ final class Members: Sendable {
         if let turn { DependencyGraph.end(turn) }
     }
 
-    /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait for ever; and so is
+    /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait forever; and so is
     /// what waits for a connection that nobody has enqueued, when nobody else has that.
     func abandon() {
         // First: who comes from now on looks for himself.

@@ -1,7 +1,9 @@
+public import Foundation
+
 /// What the cache did in one hour, for plots.
 public struct CacheCounts: Hashable, Sendable {
     /// Whole hours since 1970.
-    public package(set) var hour: Int64
+    package var hour: Int64
     /// Answers that were fresh.
     public package(set) var hits: Int64 = 0
     /// Answers past their lifetime, which the policy did not mind.
@@ -16,8 +18,14 @@ public struct CacheCounts: Hashable, Sendable {
     public package(set) var evictions: Int64 = 0
     /// Of bodies, from the cache.
     public package(set) var bytesServed: Int64 = 0
-    /// Milliseconds that the exchanges took in whose place a hit answered.
-    public package(set) var timeSaved: Int64 = 0
+    /// Of the exchanges in whose place a hit answered.
+    package var millisecondsSaved: Int64 = 0
+
+    /// When the hour began.
+    public var start: Date { Date(timeIntervalSince1970: Double(hour) * 3600) }
+
+    /// How long the exchanges took in whose place a hit answered.
+    public var timeSaved: Duration { .milliseconds(millisecondsSaved) }
 
     package init(hour: Int64) { self.hour = hour }
 
@@ -29,7 +37,7 @@ public struct CacheCounts: Hashable, Sendable {
         self.init(hour: hour)
         guard columns.count == 8 else { return }
         (hits, staleHits, revalidations, misses) = (columns[0], columns[1], columns[2], columns[3])
-        (stores, evictions, bytesServed, timeSaved) = (columns[4], columns[5], columns[6], columns[7])
+        (stores, evictions, bytesServed, millisecondsSaved) = (columns[4], columns[5], columns[6], columns[7])
     }
 
     /// Adds what happened in the same hour.
@@ -37,7 +45,7 @@ public struct CacheCounts: Hashable, Sendable {
         self = CacheCounts(hour: hour, columns: zip(columns, other.columns).map { $0 + $1 })
     }
 
-    var columns: [Int64] { [hits, staleHits, revalidations, misses, stores, evictions, bytesServed, timeSaved] }
+    var columns: [Int64] { [hits, staleHits, revalidations, misses, stores, evictions, bytesServed, millisecondsSaved] }
 
     var isEmpty: Bool { columns.allSatisfy { $0 == 0 } }
 }

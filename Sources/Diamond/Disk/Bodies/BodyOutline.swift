@@ -7,7 +7,7 @@ struct BodyOutline: Sendable {
     let key: RequestKey
     /// As the table holds it.
     let request: Data
-    /// Without the body; headers opened, flags as a look-up gives them.
+    /// Without the body; headers opened, flags as a lookup gives them.
     var stored: StoredResponse
     let seal: String?
     let isCompressed: Bool

@@ -100,7 +100,7 @@ extension CacheTable {
         isPartial: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> OutlineRow? {
-        // The first columns are those of a look-up.
+        // The first columns are those of a lookup.
         let rows = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,

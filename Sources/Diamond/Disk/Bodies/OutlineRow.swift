@@ -38,7 +38,7 @@ struct OutlineRow {
 
     enum Finding {
         case outline(BodyOutline)
-        /// As a look-up tells it.
+        /// As a lookup tells it.
         case other(CacheTable.Finding)
     }
 
@@ -84,7 +84,7 @@ extension BodyOutline {
 }
 
 extension OutlineRow.Finding {
-    /// With the flags as a look-up gives them; a compressed body is none to a program that cannot decompress.
+    /// With the flags as a lookup gives them; a compressed body is none to a program that cannot decompress.
     fileprivate var readable: Self {
         guard case .outline(var outline) = self, outline.isCompressed else { return self }
         guard BodyCompression.isAvailable else { return .other(.locked(.compressed)) }

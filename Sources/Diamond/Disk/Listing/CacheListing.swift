@@ -61,16 +61,16 @@ public struct CacheListing: Sendable {
     }
 }
 
-/// What the whole store holds.
-package struct CacheTotals: Sendable {
-    /// Partial ones are not among them.
-    package var entries = 0
+/// What a store holds (``Cache/totals()``).
+public struct CacheTotals: Sendable {
+    /// Responses; what transfers have received that are not at their end is not among them.
+    public package(set) var entries = 0
     /// What transfers have received that are not at their end.
     package var partials = 0
-    /// Of both.
-    package var bodyBytes: Int64 = 0
-    /// All the store's files, the write-ahead log included.
-    package var diskBytes: Int64 = 0
+    /// Bytes of the bodies of both, as they are kept.
+    public package(set) var bodyBytes: Int64 = 0
+    /// Bytes of all the cache's files, the write-ahead log included.
+    public package(set) var diskBytes: Int64 = 0
     package var oldest: Int64?
     package var newest: Int64?
 }

@@ -50,7 +50,7 @@ extension CacheTable {
         _ key: RequestKey,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> SealedRow? {
-        // The first columns are those of a look-up.
+        // The first columns are those of a lookup.
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,

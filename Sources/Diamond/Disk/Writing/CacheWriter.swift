@@ -62,7 +62,7 @@ final class CacheWriter: Sendable {
         return true
     }
 
-    /// All that is stored of a URL by now is stale: look-ups take it so at once, and on disk it is marked behind the
+    /// All that is stored of a URL by now is stale: lookups take it so at once, and on disk it is marked behind the
     /// changes so far.
     func invalidate(_ url: String) {
         guard !reportFork() else { return }
@@ -92,7 +92,7 @@ final class CacheWriter: Sendable {
         if recorder.count(access, in: hour, body) { scheduleFacts() }
     }
 
-    /// What a look-up has to believe before the disk.
+    /// What a lookup has to believe before the disk.
     ///
     /// - Parameter url: ``CacheEntry/url``; `nil` where it is not known.
     func pending(_ key: RequestKey, url: String?) -> PendingAnswer {

@@ -1,4 +1,4 @@
-/// What a look-up has to know of what is not on disk yet.
+/// What a lookup has to know of what is not on disk yet.
 struct PendingAnswer: Sendable {
     /// The last change of the key.
     let change: CacheChange?

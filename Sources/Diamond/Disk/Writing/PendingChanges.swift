@@ -31,7 +31,7 @@ struct PendingChanges {
 }
 
 /// Keys whose last change could not be written, as far as the disk has something under them: that is older, hidden from
-/// every look-up, and erased before anything else is written.
+/// every lookup, and erased before anything else is written.
 private struct Failures {
     var keys: Set<RequestKey> = []
     /// Whether there were too many to be remembered: then anything on disk may be older than what was answered, and all of
@@ -52,7 +52,7 @@ extension PendingChanges {
         case already
     }
 
-    /// What a look-up has to believe before the disk.
+    /// What a lookup has to believe before the disk.
     ///
     /// - Parameter url: ``CacheEntry/url``; where it is not known, whatever was made stale may be meant.
     func answer(under key: RequestKey, url: String?) -> PendingAnswer {
@@ -181,7 +181,7 @@ extension PendingChanges {
     /// The entries of the first of them are marked.
     mutating func finishInvalidations(_ count: Int) { invalidations.finish(count) }
 
-    /// The entries of the first that were not tried yet could not be marked. Look-ups go on to take them for stale, as far
+    /// The entries of the first that were not tried yet could not be marked. Lookups go on to take them for stale, as far
     /// as there are any.
     ///
     /// - Parameter stored: the URLs that the disk has something of, or may have.
@@ -227,7 +227,7 @@ extension PendingChanges {
         if failures.keys.count > Self.mostFailed { failures = Failures(areTooMany: true) }
     }
 
-    /// What was outdated is erased. It stays hidden until then: a look-up beside the erasing must not find it.
+    /// What was outdated is erased. It stays hidden until then: a lookup beside the erasing must not find it.
     mutating func forgetFailures() { failures = Failures() }
 
     /// What the disk has under a key is right.

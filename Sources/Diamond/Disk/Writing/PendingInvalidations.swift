@@ -1,4 +1,4 @@
-/// URLs of which all that is stored is stale, and has yet to be marked so on disk: look-ups take it for stale
+/// URLs of which all that is stored is stale, and has yet to be marked so on disk: lookups take it for stale
 /// meanwhile.
 struct PendingInvalidations {
     private struct Invalidation {

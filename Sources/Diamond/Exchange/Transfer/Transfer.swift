@@ -54,7 +54,7 @@ final class Transfer: Sendable {
         meter = TransferMeter(request)
     }
 
-    /// - Parameter headLimit: how long the head may take; `nil` for ever.
+    /// - Parameter headLimit: how long the head may take; `nil` forever.
     func outcome(headLimit: ExchangeAttempt.Limit? = nil) async -> Outcome {
         let sentAt = wire.now()
         do throws(TransportError) {

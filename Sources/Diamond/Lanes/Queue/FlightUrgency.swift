@@ -3,7 +3,7 @@
 struct FlightUrgency: Comparable {
     /// After so many others have begun before it, what waits counts as much as one that comes then with one priority
     /// higher: nothing starves.
-    static let ageing = 64
+    static let aging = 64
 
     /// The priority in flights, less those that had begun when it came.
     var level: Int
@@ -14,7 +14,7 @@ struct FlightUrgency: Comparable {
     ///   - begun: how many had begun when it came.
     ///   - arrival: its number, in the order in which they came.
     init(_ priority: FlightPriority, begun: Int, arrival: Int) {
-        (level, self.arrival) = (priority.rawValue * Self.ageing - begun, arrival)
+        (level, self.arrival) = (priority.rawValue * Self.aging - begun, arrival)
     }
 
     static func < (left: FlightUrgency, right: FlightUrgency) -> Bool {

@@ -12,6 +12,6 @@ struct FlightWaiter<Who> {
 
     /// Whether it counts for more than the highest priority of one that comes now: only who has waited for long does.
     func hasWaitedLong(begun now: Int) -> Bool {
-        urgency.level + now >= (FlightPriority.veryHigh.rawValue + 1) * FlightUrgency.ageing
+        urgency.level + now >= (FlightPriority.veryHigh.rawValue + 1) * FlightUrgency.aging
     }
 }

@@ -12,7 +12,7 @@ final class QueuePlace: Sendable {
 
     init(_ path: String, open: @escaping Open) { (self.path, self.open) = (path, open) }
 
-    /// A failure is no word for ever: the next one who asks tries again.
+    /// A failure is no word forever: the next one who asks tries again.
     func take() throws(ReplayError) -> ReplayQueue {
         try queue.withLock { (queue) throws(ReplayError) in
             if let queue { return queue }

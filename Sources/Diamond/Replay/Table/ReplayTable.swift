@@ -183,7 +183,7 @@ package enum ReplayTable {
 }
 
 extension ReplayRow {
-    /// From a look-up's columns.
+    /// From a lookup's columns.
     init(_ row: borrowing SQLiteStatement) {
         id = row.int64(0)
         identity = row.optionalText(1)

@@ -6,7 +6,7 @@
 ///  "metadata": {"screen": "cart"}}
 /// ```
 ///
-/// Times are seconds; `null` for `expiry` is for ever, for `keyLifetime` a server that honors no `Idempotency-Key`. What is
+/// Times are seconds; `null` for `expiry` is forever, for `keyLifetime` a server that honors no `Idempotency-Key`. What is
 /// left out stands at its default. An unknown key is an error.
 extension ReplayPolicy: Codable {
     /// Reads the written form with any decoder.

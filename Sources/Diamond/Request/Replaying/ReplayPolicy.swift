@@ -53,7 +53,7 @@ public struct ReplayPolicy: Hashable, Sendable {
     public var priority: Int { didSet { priority = priority.clamped(to: Self.allowedPriorities) } }
     /// Attempts that count, at most; 20. Where the network is away, none does. From 1 to 1,000.
     public var attempts: Int { didSet { attempts = attempts.clamped(to: Self.allowedAttempts) } }
-    /// How long after it was added the job may still be sent; 7 days. `nil` for ever.
+    /// How long after it was added the job may still be sent; 7 days. `nil` forever.
     public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
     /// How long the server remembers an `Idempotency-Key`; 24 hours, as Stripe's does at least. `nil` for a server that
     /// honors none: then none is sent, and a POST or PATCH that may have arrived goes to review instead of being sent again.
@@ -63,9 +63,9 @@ public struct ReplayPolicy: Hashable, Sendable {
     public var unique: String?
     /// What is done where one of its ``unique`` name waits; `keep`.
     public var uniqueness: Uniqueness
-    /// The name of the typed call that the request was made of; set where one is sent. What is answered is handed to whoever
-    /// has asked for calls of this name.
-    public var kind: String?
+    /// The ``Endpoint/kind`` of the call that the request was made of; set where one is sent. What is answered is handed to
+    /// whoever has asked for calls of this kind.
+    public package(set) var kind: String?
     /// What the app wants to find again with the job.
     public var metadata: [String: JSONValue]
 

@@ -16,7 +16,7 @@ import HTTPTypes
 /// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is
 /// one of `{"json": …}`, `{"form": …}`, `{"multipart": […]}`, `{"text": …}`, `{"base64": …}` and `{"file": "path"}`,
 /// the last three with an optional `contentType`; a part is `{"name": …}` with `text`, `base64` or `file`, and
-/// optionally `filename` and `contentType`. `maxAge` and `timeout` are seconds; a `timeout` of `null` waits for ever.
+/// optionally `filename` and `contentType`. `maxAge` and `timeout` are seconds; a `timeout` of `null` waits forever.
 /// `retry` is a ``RetryPolicy``: `attempts`, `baseDelay`, `throttledDelay`, `maxDelay`, `retryAfterLimit`,
 /// `attemptTimeout`, `deadline`, `window`, `hedgeDelay` (times in seconds), `statuses` and `unsafeMethods`, all of which
 /// may be left out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. `replay` is a

@@ -74,7 +74,7 @@ import Testing
         cache.store(try .stub("a", tags: ["old"]))
         await cache.flush()
         let entry = try CacheEntry.stub("a", body: .noise(2 << 20), tags: ["new"])
-        #expect(try await cache.setPinned(true, entry.key))
+        #expect(try await cache.pin(entry.key))
         try await cache.stream(entry)
         #expect(try cache.list(limit: 2).map { $0.flags.contains(.pinned) } == [true])
         #expect(try cache.count(.tag("old")) == 0 && cache.count(.tag("new")) == 1)
@@ -124,7 +124,7 @@ import Testing
         let entry = try CacheEntry.stub("a", body: .noise(2 << 20), identity: "user-1")
         let writer = try cache.bodyWriter(for: entry)
         try await writer.append(entry.stored.body)
-        try await cache.forget(identity: "user-1")
+        try await cache.purge(.identity("user-1"))
         await #expect(throws: CacheError.entryGone) { try await writer.append(entry.stored.body) }
         await #expect(throws: CacheError.entryGone) { try await writer.finish() }
         #expect(try store.temporary.rows("entry") == 0 && store.temporary.rows("body") == 0)

@@ -54,7 +54,7 @@ private struct Pair {
         case 133: queue.paused = pauses()
         case 134: queue.held = pauses()
         case 135: queue.isOpen.toggle()
-        // Ageing needs that others begin, and what is paused ends some day.
+        // Aging needs that others begin, and what is paused ends some day.
         case 136..<145: (queue.paused, queue.held, queue.isOpen) = (LanePauses(), LanePauses(), false)
         case 145..<150: queue.width = 6
         case 150..<160: return begin()

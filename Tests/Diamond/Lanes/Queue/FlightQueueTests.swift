@@ -52,7 +52,7 @@ import Testing
             rounds += 1
         }
         // Four priorities up, 64 others each: then it comes before those that come. One was there before.
-        #expect(rounds == 4 * FlightUrgency.ageing + 2)
+        #expect(rounds == 4 * FlightUrgency.aging + 2)
     }
 
     @Test(arguments: [false, true])
@@ -77,7 +77,7 @@ import Testing
             if let number, admitted.contains(number) { flying.append(other) }
             if isAtOnce, queue.begins(other) { flying.append(other) }
         }
-        #expect(hasBegun && rounds < 6 * FlightUrgency.ageing)
+        #expect(hasBegun && rounds < 6 * FlightUrgency.aging)
     }
 
     @Test func `lets nobody starve behind a long one of its own place`() {
@@ -98,7 +98,7 @@ import Testing
             hasBegun = admitted.contains(patient)
             if admitted.contains(number) { flying.append(other) }
         }
-        #expect(hasBegun && rounds < 6 * FlightUrgency.ageing)
+        #expect(hasBegun && rounds < 6 * FlightUrgency.aging)
     }
 
     /// However long they have waited, those who wait for their lane leave alone what their lane does not let them have.
@@ -128,7 +128,7 @@ import Testing
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.begins(place("a"))
         let patient = queue.add(place("a", "images"), .veryHigh)
-        for _ in 0..<4 * FlightUrgency.ageing {
+        for _ in 0..<4 * FlightUrgency.aging {
             let other = queue.add(place("b", "images"), .normal)
             #expect(queue.admitted() == [other])
             queue.end(place("b", "images"))
@@ -141,7 +141,7 @@ import Testing
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.begins(place("b", "images"))
         let patient = queue.add(place("a", "images"), .veryHigh)
-        for _ in 0..<FlightUrgency.ageing {
+        for _ in 0..<FlightUrgency.aging {
             _ = queue.begins(place("c"))
             queue.end(place("c"))
         }

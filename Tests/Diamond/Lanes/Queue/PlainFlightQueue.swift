@@ -13,7 +13,7 @@ struct PlainFlightQueue {
         /// When it came to its line, which is later than it came where its priority was changed.
         var joined: Int
 
-        var level: Int { line.priority.rawValue * FlightUrgency.ageing - begun }
+        var level: Int { line.priority.rawValue * FlightUrgency.aging - begun }
     }
 
     var width: Int
@@ -80,7 +80,7 @@ struct PlainFlightQueue {
                 && flying.contains { $0.lane == place.lane && $0 != place }
         }
         if let patient, let waiter = waiters[patient],
-            waiter.level + begun >= (FlightPriority.veryHigh.rawValue + 1) * FlightUrgency.ageing
+            waiter.level + begun >= (FlightPriority.veryHigh.rawValue + 1) * FlightUrgency.aging
         {
             favored = patient
         }

@@ -22,7 +22,7 @@ enum Shortcoming: String {
         does not tell when a connection stands: connectTimeout is not kept, and what was canceled may have been sent
         """
     case lookUpGivenUp =
-        "holds up every exchange of the process after one canceled in a name look-up, until the look-up ends"
+        "holds up every exchange of the process after one canceled in a name lookup, until the lookup ends"
     case repeatedRequest = "repeats a POST when a kept connection turns out to be closed"
     case unseenExpansion = "does not tell how many bytes of a coded body have come: only its size is bounded"
     case unseenRefusal = "does not tell that a server refused a request that is not repeated unasked"

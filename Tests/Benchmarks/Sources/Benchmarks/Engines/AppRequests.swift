@@ -33,7 +33,7 @@ private enum AppRequests {
             rounds: 7,
             ours: {
                 try await Load.run(count, width: width) {
-                    try check(await engine.send(Request(url, cache: .noStore).decode(City.self)))
+                    try check(await engine.send(Request(url, cache: .noStore).decoding(City.self)))
                 }
             },
             peer: { try await Load.run(count, width: width) { try check(await session.fetch(City.self, url)) } }

@@ -9,7 +9,7 @@ extension Benchmark {
             name: "engine-cache-\(width)",
             method: """
                 processor time of a request through the engine that finds nothing in the cache and has its answer of 1 KiB \
-                stored, \(width) at a time, until all are on disk, to C's look-up that finds nothing, the bare transport, and \
+                stored, \(width) at a time, until all are on disk, to C's lookup that finds nothing, the bare transport, and \
                 C's store, 64 in a transaction on a thread that writes, one behind the other for each request
                 """,
             unit: "x transport + C",

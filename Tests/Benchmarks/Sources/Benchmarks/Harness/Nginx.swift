@@ -47,7 +47,7 @@ struct Nginx {
         shell.waitUntilExit()
     }
 
-    // No `wait`: a thread of Dispatch has SIGCHLD blocked, and hands that on to the shell, which would wait for ever.
+    // No `wait`: a thread of Dispatch has SIGCHLD blocked, and hands that on to the shell, which would wait forever.
     private static let script = """
         nginx -p "$1" -c "$1/nginx.conf" -e stderr </dev/null >&2 || exit
         echo listening

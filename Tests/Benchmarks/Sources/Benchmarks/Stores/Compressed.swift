@@ -4,10 +4,10 @@ import Foundation
 extension Benchmark {
     /// What compression costs, and what it saves: the disk tier with zlib to the same without, on pages of JSON.
     static let compressed = [
-        compressed("get-8k", "processor time of look-ups", .atMost(5), 8) { try await $0.getRatio() },
+        compressed("get-8k", "processor time of lookups", .atMost(5), 8) { try await $0.getRatio() },
         compressed("put-8k", "processor time of stores", .atMost(5), 8) { try await $0.putRatio() },
         compressed("bytes-8k", "bytes of bodies", .atMost(0.5), 8) { try $0.bytesRatio() },
-        compressed("get-100k", "processor time of look-ups", .atMost(5), 100) { try await $0.getRatio() },
+        compressed("get-100k", "processor time of lookups", .atMost(5), 100) { try await $0.getRatio() },
         compressed("put-100k", "processor time of stores", .atMost(5), 100) { try await $0.putRatio() },
         compressed("bytes-100k", "bytes of bodies", .atMost(0.5), 100) { try $0.bytesRatio() },
     ]

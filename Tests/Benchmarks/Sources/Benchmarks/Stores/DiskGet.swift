@@ -6,7 +6,7 @@ extension Benchmark {
     static let diskGets = DiskGet.Size.allCases.map { size in
         Benchmark(
             name: "disk-get-\(size.rawValue)",
-            method: "processor time of a look-up of a used entry on disk, to C on the same file, statement and checks",
+            method: "processor time of a lookup of a used entry on disk, to C on the same file, statement and checks",
             unit: "x C",
             target: .atMost(1.25),
             measure: { try await Scratch.with { try await DiskGet(size, directory: $0).ratio() } }
@@ -14,7 +14,7 @@ extension Benchmark {
     }
 }
 
-/// Random look-ups in a store of up to 100 MB, by Diamond and by C.
+/// Random lookups in a store of up to 100 MB, by Diamond and by C.
 private struct DiskGet {
     enum Size: String, CaseIterable {
         case oneKiB = "1k"

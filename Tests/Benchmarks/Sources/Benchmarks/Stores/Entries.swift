@@ -67,7 +67,7 @@ struct FastRandom: RandomNumberGenerator {
 }
 
 extension CacheEntry {
-    /// What C needs for a look-up.
+    /// What C needs for a lookup.
     func withQuestion<Result>(_ body: (inout disk_peer_entry) throws -> Result) rethrows -> Result {
         try key.bytes.withUnsafeBytes { key in
             try request.withUnsafeBufferPointer { request in

@@ -3,13 +3,13 @@ import Diamond
 import Foundation
 
 extension Benchmark {
-    /// A look-up goes down one tree, whose height is the logarithm of the entries. Storing anew changes a page of its own
+    /// A lookup goes down one tree, whose height is the logarithm of the entries. Storing anew changes a page of its own
     /// in each of several trees, where among few entries many changes share one: by what Schema/cache-v1.sql has
     /// measured, 3 to 6 times, in C as well.
     static let growth = [
         Benchmark(
             name: "growth-get",
-            method: "processor time of a look-up among 1,000,000 entries, to one among 1,000",
+            method: "processor time of a lookup among 1,000,000 entries, to one among 1,000",
             unit: "x 1,000",
             target: .atMost(3),
             isLong: true,

@@ -12,7 +12,7 @@ extension Benchmark {
         Benchmark(
             name: name,
             method: """
-                the longest of all look-ups of bodies of \(kibibytes) KiB in seven rounds, in each of which the store is \
+                the longest of all lookups of bodies of \(kibibytes) KiB in seven rounds, in each of which the store is \
                 brought from 96 MB to 40 MB, less what the thread waited for a processor (Linux counts that); told beside \
                 it, with that as well, and the same while another store is, and while none is: what the machine itself \
                 puts on a reader
@@ -53,12 +53,12 @@ private struct Pauses {
         let times = lookUps.map(\.time).sorted()
         let part = times[min(times.count - 1, times.count * 999 / 1000)]
         return String(
-            format: "%@: %d look-ups, p50 %.3f ms, p99.9 %.2f ms, longest %.2f ms, %.2f ms without the waits",
+            format: "%@: %d lookups, p50 %.3f ms, p99.9 %.2f ms, longest %.2f ms, %.2f ms without the waits",
             name, times.count, times.median, part, times.last ?? 0, lookUps.map(\.pause).max() ?? 0)
     }
 }
 
-/// How long a look-up took, in milliseconds.
+/// How long a lookup took, in milliseconds.
 private struct LookUp {
     var time: Double
     /// How much of it the thread waited for a processor.

@@ -8,7 +8,7 @@ extension Benchmark {
         Benchmark(
             name: "readers-beside-writer",
             method: """
-                how much longer a look-up takes of two readers' processor time beside Diamond's writer at full speed, to how \
+                how much longer a lookup takes of two readers' processor time beside Diamond's writer at full speed, to how \
                 much longer one of two readers in C takes beside it
                 """,
             unit: "x C",
@@ -17,7 +17,7 @@ extension Benchmark {
         ),
         Benchmark(
             name: "readers-beside-1000",
-            method: "how much longer a look-up takes of two readers' processor time beside 1,000 stores a second",
+            method: "how much longer a lookup takes of two readers' processor time beside 1,000 stores a second",
             unit: "% longer",
             target: .atMost(10),
             measuring: { try await Scratch.with { try await Readers(directory: $0).besidePacedWriter() } }
@@ -52,7 +52,7 @@ private struct Readers {
             theirs.append(try await factor(lookUpInC, beside: store))
             ratios.append((ours.last ?? 0) / (theirs.last ?? 1))
         }
-        let note = String(format: "a look-up takes %.2f times as long, C's %.2f times", ours.median, theirs.median)
+        let note = String(format: "a lookup takes %.2f times as long, C's %.2f times", ours.median, theirs.median)
         return Benchmark.Measurement(value: ratios.median, notes: [note])
     }
 

@@ -9,7 +9,7 @@
 
 // --- Entries of the cache -------------------------------------------------------------------------------------------
 
-/// An answer under its request. `headers` and `body` that a look-up found are the caller's to free; all else is lent.
+/// An answer under its request. `headers` and `body` that a lookup found are the caller's to free; all else is lent.
 typedef struct {
     const unsigned char *key, *request;
     size_t request_size;
@@ -71,7 +71,7 @@ void curl_peer_close(curl_peer *peer);
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
 
-/// How often this thread has asked for memory; 0 for ever where nothing counts (other systems than Linux with glibc).
+/// How often this thread has asked for memory; 0 forever where nothing counts (other systems than Linux with glibc).
 long allocations(void);
 
 /// Gives back to the system what was freed, so that it does not hide what comes, where the system's library can.
