@@ -118,12 +118,6 @@ static inline curl_off_t diamond_curl_get_offset(CURL *handle, CURLINFO info) {
     return value;
 }
 
-static inline void *diamond_curl_get_private(CURL *handle) {
-    char *value = NULL;
-    curl_easy_getinfo(handle, CURLINFO_PRIVATE, &value);
-    return value;
-}
-
 static inline CURLMcode diamond_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

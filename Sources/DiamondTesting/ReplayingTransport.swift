@@ -50,7 +50,7 @@ public final class ReplayingTransport: Transport {
 
 extension TransportResponse {
     fileprivate init(_ exchange: Recording.Exchange) throws(TransportError) {
-        guard (0...999).contains(exchange.status) else {
+        guard HTTPResponse.Status(received: exchange.status) != nil else {
             let message = "\(exchange.status) was recorded for \(exchange.url), and is no status: give it three digits"
             throw TransportError(.badResponse, message)
         }

@@ -12,7 +12,7 @@ struct CurlHeaders {
         guard word.bytes.first != UInt8(ascii: "@") else {
             throw word.failure("the headers are in a file: write each with -H")
         }
-        guard named.count < 10_000 else { throw word.failure("more than 10,000 headers: send fewer") }
+        guard named.count < HTTPFields.mostReceived else { throw word.failure("more than 10,000 headers: send fewer") }
         let parts = word.bytes.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return try addEmpty(word) }
         let field = try Self.field(parts[0], parts[1], word)

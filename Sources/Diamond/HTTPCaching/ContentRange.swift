@@ -33,11 +33,3 @@ enum ContentRange: Hashable {
         self = .bytes(first...last, length: length)
     }
 }
-
-extension Int {
-    /// Of nothing but digits: neither a sign nor a space.
-    init?(digits text: some StringProtocol) {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        self.init(text)
-    }
-}

@@ -12,9 +12,6 @@ enum HeaderBlock {
     /// Words of `Connection` that are about the connection itself, and no header that is not dropped anyway.
     private static let options = WordSet(["close", "keep-alive"])
 
-    /// More than any server sends in earnest; HTTPFields itself ends at 65,535.
-    private static let mostFields = 10_000
-
     /// The headers that may be kept.
     static func kept(_ headers: HTTPFields) -> HTTPFields {
         let listed = listed(in: headers)
@@ -76,7 +73,7 @@ enum HeaderBlock {
         block.withUnsafeBytes { bytes in
             var fields = HTTPFields()
             var rest = bytes.drop { $0 == 0x0A }
-            for _ in 0..<mostFields where !rest.isEmpty {
+            for _ in 0..<HTTPFields.mostReceived where !rest.isEmpty {
                 let line = rest.prefix { $0 != 0x0A }
                 if let field = field(of: line) { fields.append(field) }
                 rest = rest[line.endIndex...].drop { $0 == 0x0A }

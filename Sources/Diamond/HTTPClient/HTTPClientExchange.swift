@@ -109,8 +109,11 @@ final class HTTPClientExchange: @unchecked Sendable {
     }
 
     func take(_ head: HTTPClientHead) {
+        guard let response = head.response(with: pipe, hidesCoding: setup.hidesCoding) else {
+            return fail(HTTPClientFailure.noStatus)
+        }
         (isHeadHere, isBodyless) = (true, head.isBodyless)
-        reception.resolve(.success(head.response(with: pipe, hidesCoding: setup.hidesCoding)))
+        reception.resolve(.success(response))
     }
 
     /// Sends the request once more where that does no harm: its connection may have been kept too long.

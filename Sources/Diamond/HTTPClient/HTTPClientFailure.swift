@@ -44,6 +44,9 @@ enum HTTPClientFailure {
         requestMayHaveBeenSent: true
     )
 
+    static let noStatus = TransportError(
+        .badResponse, "the server's status is none: check that it speaks HTTP", requestMayHaveBeenSent: true)
+
     static let followsRedirects = TransportError(
         .other,
         "the HTTPClient follows redirects by itself: make it with redirectConfiguration: .disallow",
@@ -92,9 +95,21 @@ enum HTTPClientFailure {
         case let error where isBrokenCoding(error):
             return (.badResponse, "the body's content coding is broken: try again")
         case NIOSSLError.uncleanShutdown: return ended(stage)
+        case let error where isRejection(error):
+            return (.certificateRejected, "TLS failed: check certificate, name and date")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             return stage == .connecting ? (.tlsFailed, "TLS failed: check certificate, name and date") : broken
         default: return stage == .connecting ? refused : broken
+        }
+    }
+
+    /// Whether the certificate is the reason. BoringSSL's is told by name alone.
+    private static func isRejection(_ error: any Error) -> Bool {
+        switch error {
+        case NIOSSLError.unableToValidateCertificate: true
+        case NIOSSLError.handshakeFailed(let reason): "\(reason)".contains("CERTIFICATE_VERIFY_FAILED")
+        case let error as NIOSSLExtraError: error == .failedToValidateHostname
+        default: false
         }
     }
 

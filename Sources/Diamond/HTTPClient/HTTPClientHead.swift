@@ -9,10 +9,12 @@ struct HTTPClientHead {
     init(_ head: HTTPResponseHead) { self.head = head }
 
     /// - Parameter hidesCoding: whether a coding that the client knows is not told of.
-    func response(with pipe: BodyPipe, hidesCoding: Bool) -> TransportResponse {
+    /// - Returns: `nil` where its status is none, which SwiftNIO lets pass over HTTP/2.
+    func response(with pipe: BodyPipe, hidesCoding: Bool) -> TransportResponse? {
+        guard let status = HTTPResponse.Status(received: Int(head.status.code)) else { return nil }
         if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) { pipe.reserve(length) }
         return TransportResponse(
-            status: HTTPResponse.Status(code: Int(head.status.code)),
+            status: status,
             headers: fields(withoutCoding: hidesCoding && isCoded),
             body: BodyStream(pipe),
             version: version
@@ -25,14 +27,11 @@ struct HTTPClientHead {
         head.version.major < 2 ? "HTTP/\(head.version.major).\(head.version.minor)" : "HTTP/\(head.version.major)"
     }
 
-    // A server in earnest sends a few dozen; HTTPFields traps at 65,536. What comes after these is passed over.
-    private static let mostFields = 10_000
-
     private var isCoded: Bool { ["gzip", "deflate"].contains(head.headers.first(name: "Content-Encoding")) }
 
     private func fields(withoutCoding hidesCoding: Bool) -> HTTPFields {
         var fields = HTTPFields()
-        for header in head.headers.prefix(Self.mostFields) {
+        for header in head.headers.prefix(HTTPFields.mostReceived) {
             guard let name = HTTPField.Name(header.name) else { continue }
             if hidesCoding, name == .contentEncoding || name == .contentLength { continue }
             // HTTP/2 has none (RFC 9113 section 8.2.2): SwiftNIO adds it where no length is told.

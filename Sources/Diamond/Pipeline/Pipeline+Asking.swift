@@ -10,10 +10,12 @@ extension Pipeline {
     func ask(_ question: Question, since landings: Int?) async throws(ConnectionError) -> Flight.Outcome? {
         let question = dated(question)
         let request = try await request(for: question)
+        // Whose time is up opens no flight, which nobody would board.
+        let wait = try wait(of: question.passage)
         switch way(to: question, request, since: landings) {
         case .own: return .success(try await alone(question, request))
         case .gone: return nil
-        case .shared(let flight): return try await join(flight, question)
+        case .shared(let flight): return try await join(flight, question, wait)
         }
     }
 
@@ -45,7 +47,12 @@ extension Pipeline {
         return flight.map(Way.shared) ?? .gone
     }
 
-    private func join(_ flight: Flight, _ question: Question) async throws(ConnectionError) -> Flight.Outcome? {
+    /// - Parameter wait: how long it may last, and what is thrown then; `nil` forever.
+    private func join(
+        _ flight: Flight,
+        _ question: Question,
+        _ wait: (rest: Duration, timeUp: ConnectionError)?
+    ) async throws(ConnectionError) -> Flight.Outcome? {
         let asker = question.passage.asker
         // Whose time has begun has used its claim, and waits here, where that can be watched.
         if let claim = asker.claim, let key = question.passage.identity?.key,
@@ -57,7 +64,7 @@ extension Pipeline {
         }
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
-        guard let (rest, timeUp) = try wait(of: question.passage) else {
+        guard let (rest, timeUp) = wait else {
             return await self.outcome(of: flight, question)
         }
         let (outcome, isLate) = await wire.repetitions.clock.limit(rest) { [self] in

@@ -15,9 +15,9 @@ struct Backoff: Hashable, Sendable {
         cap = Double(policy.maxDelay.milliseconds)
     }
 
-    /// The longest delay at this exponent, 0 for the first repetition.
-    func limit(_ exponent: Int) -> Duration { .milliseconds(highest(exponent)) }
-
+    /// - Parameters:
+    ///   - exponent: 0 for the first repetition.
+    ///   - draw: from 0 up to 1.
     func delay(_ exponent: Int, draw: Double) -> Duration {
         .milliseconds(min(max(draw, 0), 1) * highest(exponent))
     }

@@ -6,7 +6,8 @@ enum ServerHealth: Hashable, Sendable {
     /// Nothing: the fault lies with the request, the caller or the network.
     case unknown
 
-    private static let badStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+    /// Those that may pass, but for 425 (RFC 8470): it is the way that the request was sent that the server minds.
+    private static let badStatuses = RetryPolicy.defaultStatuses.subtracting([425])
     private static let badErrors: Set<TransportError.Code> = [
         .badResponse, .cannotConnect, .connectionLost, .timedOut, .tlsFailed, .truncatedBody,
     ]

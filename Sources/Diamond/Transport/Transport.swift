@@ -1,7 +1,8 @@
 /// What puts bytes on the wire.
 ///
 /// A transport runs one exchange at a time per call and knows nothing of caches, retries or redirects: it answers a
-/// redirect with the redirect itself, keeps no cache and no cookies, and never repeats a request. Implement it to
+/// redirect with the redirect itself, keeps no cache and no cookies, and repeats no request, but an idempotent one at
+/// once where a kept connection has broken before a byte of its answer (RFC 9112 section 9.3.1). Implement it to
 /// put something else on the wire than Diamond's own ``CurlTransport``, ``URLSessionTransport`` and
 /// `HTTPClientTransport` (trait `AsyncHTTPClient`); all of them pass one contract:
 ///

@@ -74,15 +74,21 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         set { content.change { $0.cause = newValue } }
     }
 
-    /// For transports of your own. Where it is not known that nothing was sent, say that it may have been.
+    /// For transports of your own. Where it is not known that nothing was sent, say that it may have been: what was surely not
+    /// sent is sent again, whatever its method.
     public init(
         _ code: Code,
         _ message: String,
-        requestMayHaveBeenSent: Bool = false,
+        requestMayHaveBeenSent: Bool,
         cause: (any Error)? = nil
     ) {
         content = CopyOnWrite(
             Content(code: code, message: message, requestMayHaveBeenSent: requestMayHaveBeenSent, cause: cause))
+    }
+
+    /// Of a request of which surely nothing was sent.
+    package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.init(code, message, requestMayHaveBeenSent: false, cause: cause)
     }
 
     init(bodyLargerThan limit: Int) {

@@ -12,7 +12,7 @@ enum URLSessionResponse {
         for (name, value) in response.allHeaderFields {
             guard let name = HTTPField.Name("\(name)") else { continue }
             let values = name == .setCookie ? SetCookieFields.separated("\(value)") : ["\(value)"]
-            for value in values { headers.append(HTTPField(name: name, value: value)) }
+            for value in values { headers.appendReceived(HTTPField(name: name, value: value)) }
         }
         // Foundation has decoded the body by now.
         if let coding = headers[.contentEncoding], coding.lowercased() != "identity" {
@@ -36,6 +36,8 @@ enum URLSessionResponse {
         case .cancelled: (.cancelled, "the request was canceled", true)
         case .timedOut: (.timedOut, "no answer in time: try again, or allow more time", true)
         case .badURL: (.badURL, "the URL cannot be sent: give an http or https URL", false)
+        case .appTransportSecurityRequiresSecureConnection:
+            (.badURL, "App Transport Security wants https: give an https URL, or make an exception for the host", false)
         case .dataLengthExceedsMaximum:
             (
                 .badRequestBody, "URLSession sends no body with GET: use another method, or the transport over libcurl",
@@ -43,7 +45,7 @@ enum URLSessionResponse {
             )
         case .cannotFindHost, .dnsLookupFailed:
             (.cannotResolveHost, "the name cannot be resolved: check it, and the network", false)
-        case .cannotConnectToHost, .notConnectedToInternet:
+        case .cannotConnectToHost, .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
             (.cannotConnect, "the connection is refused or the host unreachable: check that the server runs", false)
         case .secureConnectionFailed:
             (.tlsFailed, "TLS failed: try again, or check what the server offers", false)

@@ -100,6 +100,17 @@ private struct Settings: Endpoint {
         #expect(error?.cause is DecodingError)
     }
 
+    @Test func `says nothing of what stands in a body that cannot be decoded`() async throws {
+        enum Kind: String, Decodable { case known }
+        let body = #"[{"kind": "s3cret"}]"#
+        let error = await #expect(throws: ConnectionError.self) {
+            _ = try await engine(body).send(Request("http://h/").decoding([[String: Kind]].self))
+        }
+        #expect(error?.message.contains("[0].kind: is not valid") == true, "\(error?.message ?? "")")
+        #expect(error.map { "\($0)".contains("s3cret") } == false)
+        #expect(error?.cause is DecodingError && error?.response?.text == body)
+    }
+
     @Test(arguments: [304, 404, 500]) func `fails for a status other than 2xx, and keeps the response`(status: Int)
         async
     {

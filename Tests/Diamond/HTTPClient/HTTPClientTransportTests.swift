@@ -27,6 +27,16 @@ import Testing
         try await client.shutdown().get()
     }
 
+    @Test(.enabled(if: TLSServer.executable != nil)) func `tells a certificate that nobody vouches for`() async throws {
+        let server = try await TLSServer(TLSServer.Identity())
+        try await Self.run { client, _ in
+            let transport = HTTPClientTransport(client)
+            let error = await #expect(throws: TransportError.self) { _ = try await transport.get(server.url) }
+            #expect(error?.code == .certificateRejected && error?.requestMayHaveBeenSent == false)
+            await transport.close()
+        }
+    }
+
     @Test func `leaves it open when it is closed itself`() async throws {
         try await Self.run { client, server in
             for _ in 0..<2 {

@@ -12,8 +12,8 @@ import Testing
     ]
 
     @Test(arguments: table) func `doubles up to the cap`(exponent: Int, limit: Int64, throttled: Int64) {
-        #expect(Backoff(.default).limit(exponent) == .milliseconds(limit))
-        #expect(Backoff(.default, isThrottled: true).limit(exponent) == .milliseconds(throttled))
+        #expect(Backoff(.default).delay(exponent, draw: 1) == .milliseconds(limit))
+        #expect(Backoff(.default, isThrottled: true).delay(exponent, draw: 1) == .milliseconds(throttled))
     }
 
     @Test(arguments: [(0, 0), (0.25, 25), (0.5, 50), (0.75, 75), (1, 100), (-1, 0), (2, 100)] as [(Double, Int64)])

@@ -59,7 +59,7 @@ struct CurlHead {
         guard codings.last != "chunked" else { return false }
         guard codings.isEmpty else { return !lengths.isEmpty || codings.contains("chunked") }
         // One that is said again is one.
-        let said = Set(lengths.map(Self.length))
+        let said = Set(lengths.map { Int64(digits: $0) })
         return said.count > 1 || said.contains(nil)
     }
 
@@ -73,17 +73,12 @@ struct CurlHead {
             guard length == nil else { return false }
             length = field.value
         }
-        return length.map { Self.length($0) != nil } ?? true
+        return length.map { Int64(digits: $0) != nil } ?? true
     }
 
     private static func elements(of field: HTTPField) -> [String] {
         let elements = field.value.split(separator: ",", omittingEmptySubsequences: false)
         return elements.map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
-    }
-
-    private static func length(_ text: String) -> Int64? {
-        let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        return isNumber ? Int64(text) : nil
     }
 
     /// Whether the body has a content coding.
@@ -106,12 +101,9 @@ struct CurlHead {
     // The first of its name: the subscript of HTTPFields joins them all, which takes a microsecond.
     private func value(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
 
-    // A server in earnest sends a few dozen; HTTPFields traps at 65,536. What comes after these is passed over.
-    private static let mostFields = 10_000
-
     private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>, _ names: inout CurlNames) {
         isInField = false
-        guard fields.count < Self.mostFields, let colon = line.firstIndex(of: UInt8(ascii: ":")),
+        guard fields.count < HTTPFields.mostReceived, let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
         else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed

@@ -48,7 +48,7 @@ final class TransferMeter: Sendable {
             let isOther = [.partialContent, .noContent, .notModified].contains(response.status)
             if request.method != .head, !isOther, !response.headers.contains(.contentEncoding) {
                 progress.expectedToReceive = response.headers.value(of: .contentLength)
-                    .flatMap { Int(digits: $0) }.map { Int64($0) }
+                    .flatMap { Int64(digits: $0) }
             }
         }
     }

@@ -25,14 +25,15 @@ public struct RetryPolicy: Hashable, Sendable {
     /// no repetition: its answer is the answer.
     public var retryAfterLimit: Duration { didSet { retryAfterLimit = retryAfterLimit.bounded } }
     /// The longest time of one attempt, from its begin, ``Interceptor/adapt(_:attempt:)`` included, to the end of its
-    /// body; `nil`, the default, sets none. What stands still on the wire, ``Request/timeout`` ends in any case. One
-    /// that takes longer may be repeated, but where it is being adapted still the request ends with `timedOut`.
+    /// body, or of its head where it is streamed or downloaded; `nil`, the default, sets none. What stands still on the
+    /// wire, ``Request/timeout`` ends in any case. One that takes longer may be repeated, but where it is being adapted
+    /// still the request ends with `timedOut`.
     public var attemptTimeout: Duration? { didSet { attemptTimeout = attemptTimeout?.bounded } }
-    /// The longest time of all attempts and of what is between them, a wait for a place on the wire included, over all hops
-    /// where redirects are followed; `nil`, the default, sets none. No attempt begins whose delay ends after it. It begins
-    /// with the first attempt: what waits for its place before that, in a lane that is paused for instance, may wait as long
-    /// as it takes. Code of the app that the request waits for before it is sent is not waited for any longer either, also
-    /// where it does not obey its cancellation.
+    /// The longest time of all attempts, each as above, and of what is between them, a wait for a place on the wire
+    /// included, over all hops where redirects are followed; `nil`, the default, sets none. No attempt begins whose delay
+    /// ends after it. It begins with the first attempt: what waits for its place before that, in a lane that is paused for
+    /// instance, may wait as long as it takes. Code of the app that the request waits for before it is sent is not waited
+    /// for any longer either, also where it does not obey its cancellation.
     public var deadline: Duration? { didSet { deadline = deadline?.bounded } }
     /// How long after the begin of the first attempt another may begin; 30 seconds. Unlike ``deadline`` it begins anew where
     /// a redirect leads, and cuts nothing short: it keeps a caller who has waited long for the first attempt from waiting as

@@ -30,13 +30,15 @@ extension JSONDecoder: ResponseDecoder {}
 extension PropertyListDecoder: ResponseDecoder {}
 
 extension DecodingError {
-    /// What is wrong and where, in one line: `items[2].name: expected String, but found null`.
+    /// What is wrong and where, in one line: `items[2].name: is no String`. Not in the decoder's words, which may quote the
+    /// body.
     var reason: String {
         switch self {
         case .keyNotFound(let key, let context): "\(Self.place(context.codingPath + [key])): is missing"
-        case .valueNotFound(_, let context), .typeMismatch(_, let context), .dataCorrupted(let context):
-            "\(Self.place(context.codingPath)): \(context.debugDescription)"
-        @unknown default: "\(self)"
+        case .valueNotFound(let type, let context): "\(Self.place(context.codingPath)): is null, and no \(type)"
+        case .typeMismatch(let type, let context): "\(Self.place(context.codingPath)): is no \(type)"
+        case .dataCorrupted(let context): "\(Self.place(context.codingPath)): is not valid, see the cause"
+        @unknown default: "see the cause"
         }
     }
 

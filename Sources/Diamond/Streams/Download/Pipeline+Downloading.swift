@@ -30,8 +30,10 @@ extension Pipeline {
     ) async throws(ConnectionError) {
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         if !target.isComplete { try await take(response, in: target) }
+        // Given up from here on, it would be whole, and sent for again.
+        guard asker.claim?.concludes() != false else { throw .cancelled }
         try await accept(response.head, asker)
-        // Given up here, it would be whole, and sent for again.
+        // It may have been canceled meanwhile.
         guard asker.claim?.concludes() != false else { throw .cancelled }
         try await target.publish()
     }

@@ -51,6 +51,16 @@ import Testing
         }
     }
 
+    @Test(arguments: TransportKind.overHTTP2)
+    func `is refused where its status is none`(kind: TransportKind) async throws {
+        try await kind.runOverHTTP2 { exchange in
+            exchange.head(2000, [])
+        } _: { transport, server in
+            let error = await #expect(throws: TransportError.self) { _ = try await transport.get(server.base) }
+            #expect(error?.code == (kind == .httpClient ? .badResponse : error?.code))
+        }
+    }
+
     /// The server sends to all streams by turns: without a bound the paused one would get as much as the others.
     @Test(arguments: TransportKind.overHTTP2)
     func `that is paused takes a bounded number of bytes, and holds up no other`(kind: TransportKind) async throws {

@@ -1,0 +1,34 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite struct `What URLSession answers` {
+    @Test func `has no more fields than can be kept, however many cookies Foundation has joined`() throws {
+        let url = try #require(URL(string: "http://h/"))
+        let joined = Array(repeating: "a=", count: 70_000).joined(separator: ",")
+        let response = try #require(
+            HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: ["Set-Cookie": joined]))
+        #expect(URLSessionResponse.head(of: response).headers.count == HTTPFields.mostReceived)
+    }
+
+    @Test(
+        arguments: [
+            (.cannotConnectToHost, .cannotConnect, false), (.notConnectedToInternet, .cannotConnect, false),
+            (.dataNotAllowed, .cannotConnect, false), (.internationalRoamingOff, .cannotConnect, false),
+            (.callIsActive, .cannotConnect, false), (.cannotFindHost, .cannotResolveHost, false),
+            (.appTransportSecurityRequiresSecureConnection, .badURL, false),
+            (.networkConnectionLost, .connectionLost, true), (.timedOut, .timedOut, true),
+            (.serverCertificateUntrusted, .certificateRejected, false),
+        ] as [(URLError.Code, TransportError.Code, Bool)])
+    func `says whether the request may have been sent`(code: URLError.Code, meaning: TransportError.Code, isSent: Bool)
+    {
+        let error = URLSessionResponse.failure(URLError(code))
+        #expect(error.code == meaning && error.requestMayHaveBeenSent == isSent)
+    }
+}
