@@ -41,7 +41,8 @@ CREATE TABLE entry (
     initial_age   INTEGER NOT NULL,     -- its corrected age at that moment (RFC 9111 section 4.2.3)
     lifetime      INTEGER,              -- its explicit freshness lifetime, NULL where the server gave none
     flags         INTEGER NOT NULL,     -- 1 no-cache, 2 has a validator, 4 must-revalidate, 8 invalidated, 16 pinned,
-                                        -- 32 each chunk of the body compressed by zlib, before it was sealed
+                                        -- 32 each chunk of the body compressed by zlib, before it was sealed,
+                                        -- 64 the body is a part: is_partial, under the checksum and the seal
     duration      INTEGER NOT NULL,     -- what the exchange took: the time that a hit saves
     body_size     INTEGER NOT NULL,     -- as stored
     body_digest   BLOB    NOT NULL,     -- SHA-256 of the body; of its chunks' checksums where it has several

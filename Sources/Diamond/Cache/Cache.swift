@@ -167,11 +167,13 @@ public final class Cache: Sendable {
     }
 
     /// What is damaged is dropped, what is locked is told once.
-    func heed(_ finding: CacheTable.Finding, of key: RequestKey) {
+    ///
+    /// - Parameter isPartial: whether it is what a transfer has left: what is whole under the key stays.
+    func heed(_ finding: CacheTable.Finding, of key: RequestKey, isPartial: Bool = false) {
         switch finding {
         case .nothing, .entry: break
         case .damaged(let reason):
-            writer.add(.delete(key))
+            if isPartial { writer.dropPart(of: key) } else { writer.add(.delete(key)) }
             activity.report(.cacheEntryDropped(reason: "the entry \(key) was dropped: \(reason)"))
         case .locked(let lock):
             let isNew = locks.withLock { $0.insert(lock).inserted }
@@ -218,8 +220,9 @@ public final class Cache: Sendable {
             case .revalidated: counts.revalidations += 1
             default: counts.hits += 1
             }
-            counts.bytesServed += Int64(stored.bodySize)
-            if source != .revalidated { counts.millisecondsSaved += stored.duration }
+            counts.bytesServed = counts.bytesServed.addedAtMost(Int64(stored.bodySize))
+            guard source != .revalidated else { return }
+            counts.millisecondsSaved = counts.millisecondsSaved.addedAtMost(stored.duration)
         }
     }
 

@@ -85,12 +85,6 @@ struct Trace: Sendable {
 
 extension Int64 {
     // Of numbers that are not negative.
-
-    fileprivate func addedAtMost(_ other: Int64) -> Int64 {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        return isTooMuch ? .max : sum
-    }
-
     fileprivate func multipliedAtMost(by other: Int64) -> Int64 {
         let (product, isTooMuch) = multipliedReportingOverflow(by: other)
         return isTooMuch ? .max : product

@@ -18,7 +18,8 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let readOnly = Code(description: "readOnly")
         /// There is no space left on the disk.
         public static let diskFull = Code(description: "diskFull")
-        /// Another process holds the file for longer than 30 seconds.
+        /// Another process holds the file, for longer than is waited: 30 seconds where something is written, a second or
+        /// less where something is only looked at.
         public static let busy = Code(description: "busy")
         /// The process is a fork of the one that opened the cache: open one after the fork.
         public static let forked = Code(description: "forked")

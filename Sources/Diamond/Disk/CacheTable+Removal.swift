@@ -42,9 +42,8 @@ extension CacheTable {
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> (ids: [Int64], isLast: Bool) {
-        let (condition, values) = condition(selection)
-        let statement = try connection.statement(
-            composed: "SELECT id, body_size FROM entry WHERE \(condition) LIMIT \(sliceSize)")
+        let (rows, values) = rows(of: selection)
+        let statement = try connection.statement(composed: "SELECT id, body_size FROM \(rows) LIMIT \(sliceSize)")
         try bind(values, to: statement)
         var ids: [Int64] = []
         var bytes: Int64 = 0
@@ -54,6 +53,15 @@ extension CacheTable {
             bytes += weight(ofBody: statement.int64(1))
         }
         return (ids, false)
+    }
+
+    /// Of a tag as far as they are read: as a condition, all that have it would be looked up for each slice.
+    private static func rows(of selection: CacheSelection) -> (sql: String, values: [Value]) {
+        guard case .tag(let name) = selection.content else {
+            let (condition, values) = condition(selection)
+            return ("entry WHERE \(condition)", values)
+        }
+        return ("tag CROSS JOIN entry ON entry.id = tag.entry WHERE name = ?", [.text(name)])
     }
 
     /// Erases tags, and some of the rows of bodies, that no entry has: damage may have left them.

@@ -31,7 +31,7 @@ extension CacheTable {
             try deleteTags(of: id, on: connection)
         }
         try insertBody(body, of: id, on: connection)
-        for tag in entry.names { try insertTag(tag, of: id, on: connection) }
+        try addTags(entry.names, to: id, on: connection)
         return id
     }
 
@@ -159,6 +159,7 @@ extension CacheTable {
         entry.stored.flags.formUnion(row.flags.intersection(.compressed))
         let checksum = entry.checksum(bodySize: row.size, digest: row.digest)
         try update(row.id, to: entry.stored, checksum: checksum, on: connection)
+        try addTags(entry.names, to: row.id, on: connection)
         return true
     }
 
@@ -221,6 +222,15 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         try deleteTags(of: id, on: connection)
+        try addTags(tags, to: id, on: connection)
+    }
+
+    /// Those of a request that was confirmed come to those of the one that brought the answer.
+    static func addTags(
+        _ tags: Set<String>,
+        to id: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
         for tag in tags { try insertTag(tag, of: id, on: connection) }
     }
 

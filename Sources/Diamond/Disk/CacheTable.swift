@@ -14,6 +14,8 @@ enum CacheTable {
 
     /// 2^20 chunks.
     static let largestBody = chunkSize << 20
+    /// Memory that is taken for a body before its chunks are read, at most.
+    private static let largestReserve = 16 << 20
 
     /// What one lookup found.
     enum Finding {
@@ -50,15 +52,20 @@ enum CacheTable {
     /// What the rows of an entry hold, the first of which has been read, in the form it is written in: the one place that
     /// decides what is sound.
     ///
-    /// - Parameter keepsBody: `false` for the verdict alone; then one chunk at a time is in memory.
+    /// - Parameters:
+    ///   - isPartial: whether its row says that its body is a part: what the checksum covers has to say the same.
+    ///   - keepsBody: `false` for the verdict alone; then one chunk at a time is in memory.
     static func finding(
         of statement: borrowing SQLiteStatement,
         _ key: RequestKey,
         _ request: [UInt8],
+        isPartial: Bool = false,
         keepsBody: Bool = true
     ) throws(SQLiteError) -> Finding {
         let size = Int(statement.int64(9))
-        guard let stored = StoredResponse(row: statement), (0...largestBody).contains(size) else {
+        guard let stored = StoredResponse(row: statement), (0...largestBody).contains(size),
+            stored.flags.contains(.partial) == isPartial
+        else {
             return .damaged(reason: "its row makes no sense")
         }
         guard isSound(stored, statement, key, request) else { return .damaged(reason: "its row's checksum is wrong") }
@@ -119,7 +126,8 @@ enum CacheTable {
         _ count: inout Int
     ) throws(SQLiteError) -> Bool {
         let digest = rows.data(10)
-        if let size { body.reserveCapacity(size) }
+        // What the row says of its size is believed when the chunks are here.
+        if let size { body.reserveCapacity(min(size, largestReserve)) }
         var checksums = [Checksum.digest(of: body)]
         var isSound = isEqual(rows, 13, checksums[0])
         while try rows.step() {

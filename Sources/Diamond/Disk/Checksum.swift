@@ -24,7 +24,7 @@ enum Checksum {
 
     /// Those that the server's words make, and what tells how the body is to be read; the app sets the others in many rows
     /// at once.
-    static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate, .compressed]
+    static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate, .compressed, .partial]
 
     /// 64 bits over everything of an entry that a hit reads, the body's digest included.
     static func row(

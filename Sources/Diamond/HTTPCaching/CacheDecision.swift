@@ -25,7 +25,8 @@ enum CacheDecision: Equatable {
         case .cacheElseNetwork, .cacheOnly:
             self = .serve(isFresh ? .cache : .stale)
         case .networkElseCache:
-            // RFC 9111 section 5.2.2.2: not even for want of a network.
+            // RFC 9111 section 5.2.2.2: not even for want of a network. Section 4.2.4 says the same of no-cache, which many
+            // servers send with all they answer: against that the app, which wants an old answer rather than none, prevails.
             let mayBeStale = isFresh || !stored.flags.contains(.mustRevalidate)
             self = .ask(conditionally: hasValidator, elseStored: mayBeStale)
         case .staleWhileRevalidate:

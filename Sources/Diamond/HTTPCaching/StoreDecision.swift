@@ -11,6 +11,9 @@ struct StoreDecision {
     /// Statuses that may be kept without a word from the server (RFC 9110 section 15.1), less 206.
     static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
+    /// What a cache must not keep, whatever the server says of its lifetime (RFC 6585 sections 3 to 6).
+    private static let unkept: Set<Int> = [428, 429, 431, 511]
+
     /// - Parameter isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(
         method: HTTPRequest.Method,
@@ -91,7 +94,9 @@ struct StoreDecision {
     }
 
     // 206 needs a store of parts, 304 belongs to a stored response.
-    private static func isFinal(_ status: Int) -> Bool { status >= 200 && status != 206 && status != 304 }
+    private static func isFinal(_ status: Int) -> Bool {
+        status >= 200 && status != 206 && status != 304 && !unkept.contains(status)
+    }
 
     // Every selecting header is in the key as it was sent, so that Vary is obeyed by it. What is not in the key cannot be
     // selected by (RFC 9111 section 4.1); Accept-Encoding can, because bodies are stored decoded.

@@ -17,6 +17,8 @@ package struct StoredResponse: Sendable, Equatable {
         package static let pinned = Flags(rawValue: 16)
         /// The chunks of its body are compressed: of rows alone, never of what a lookup gives.
         package static let compressed = Flags(rawValue: 32)
+        /// Its body is a part: of rows alone, as above.
+        package static let partial = Flags(rawValue: 64)
     }
 
     package var status: Int

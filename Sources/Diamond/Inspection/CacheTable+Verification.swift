@@ -52,7 +52,8 @@ extension CacheTable {
         let statement = try connection.statement(
             """
             SELECT key, request, status, headers, stored_at, initial_age, lifetime, flags, duration, body_size,
-                body_digest, entry.checksum, is_visited, body.checksum, bytes, seal, url, key_prefix
+                body_digest, entry.checksum, is_visited, body.checksum, bytes, seal, url, key_prefix,
+                is_partial
             FROM entry LEFT JOIN body ON body.id BETWEEN entry.id << 20 AND (entry.id << 20) + 1048575
             WHERE entry.id = ? ORDER BY body.id
             """
@@ -85,8 +86,11 @@ extension CacheTable {
         _ sealing: Sealing?
     ) throws(SQLiteError) -> Finding {
         let request = rows.withBytes(1) { Array($0) }
-        guard let sealing else { return try finding(of: rows, key, request, keepsBody: false) }
-        return try finding(of: rows, key, nil, sealing)
+        let isPartial = rows.int64(18) != 0
+        guard let sealing else {
+            return try finding(of: rows, key, request, isPartial: isPartial, keepsBody: false)
+        }
+        return try finding(of: rows, key, nil, sealing, isPartial: isPartial)
     }
 
     /// `nil` where it cannot be opened.

@@ -136,8 +136,9 @@ extension Pipeline {
             case .ask(_, elseStored: true) = CacheDecision(
                 now: now(), stored: stored.response, policy: passage.policy)
         else { return try outcome.get() }
+        let isFresh = stored.response.isFresh(at: now(), maxAge: passage.policy.maxAge?.milliseconds)
         do throws(ConnectionError) {
-            return try await hand(stored, from: .stale, passage, after: outcome.attempts)
+            return try await hand(stored, from: isFresh ? .cache : .stale, passage, after: outcome.attempts)
         } catch {
             // The server, which failed, is not asked all over again.
             guard error.code == .unread else { throw error }

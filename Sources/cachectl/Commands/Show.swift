@@ -34,6 +34,10 @@ struct Show: ParsableCommand {
                 throw CacheError(.other, "the body of \(key) is not at its end: send its request again")
             }
             guard let stored else {
+                if listing.isPartial {
+                    let reason = "the part \(key) is of no use: it is damaged, or sealed with an older key, or is gone"
+                    throw CacheError(.corrupt, "\(reason): send its request again")
+                }
                 let obstacle = try cache.obstacle(to: listing.key, request: request)
                 throw CacheError(.corrupt, obstacle ?? "the entry \(key) is damaged: send its request again")
             }

@@ -87,14 +87,6 @@ struct DayRow {
     }
 }
 
-extension Int64 {
-    // Of numbers that are not negative.
-    fileprivate func addedAtMost(_ other: Int64) -> Int64 {
-        let (sum, isTooMuch) = addingReportingOverflow(other)
-        return isTooMuch ? .max : sum
-    }
-}
-
 extension CacheCounts {
     /// Whole days since 1970, in UTC.
     fileprivate var day: Int64 { hour / 24 }

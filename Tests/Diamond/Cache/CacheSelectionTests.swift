@@ -79,6 +79,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true], [false, true])
+    func `names what was confirmed by the tags of both who have asked`(isSealed: Bool, isWaiting: Bool) async throws {
+        let seal = isSealed ? AESGCMSeal.first : nil
+        let cache = try Cache(temporary.store, seal: seal, memoryCapacity: 0)
+        var entry = try CacheEntry.stub("http://h/a", tags: ["list"])
+        cache.store(entry)
+        if !isWaiting { await cache.flush() }
+        let old = entry.stored
+        entry.stored.storedAt += 1
+        entry.tags = ["cities"]
+        cache.confirm(entry, replacing: old)
+        await cache.flush()
+        #expect(try cache.count(.tag("list")) == 1 && cache.count(.tag("cities")) == 1)
+        #expect(try await cache.purge(.tag("list")) == 1)
+    }
+
+    @Test func `erases what has a tag without looking all of it up for each transaction`() async throws {
+        _ = try await filled()
+        let plan = try temporary.plan(
+            "SELECT id FROM tag CROSS JOIN entry ON entry.id = tag.entry WHERE name = 'a' LIMIT 9")
+        #expect(plan.count == 2 && plan.allSatisfy { $0.hasPrefix("SEARCH") }, "\(plan)")
+    }
+
     @Test func `lists through an index, whatever is selected and whatever comes first`() async throws {
         _ = try await filled()
         let conditions = [

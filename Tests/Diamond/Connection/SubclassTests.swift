@@ -127,7 +127,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         var request = Request("http://h/", cache: .networkElseCache)
         request.retry = .never
         _ = try await run(CityConnection(request), by: engine).get()
-        #expect(try await run(CityConnection(request), by: engine).get().source == .stale)
+        #expect(try await run(CityConnection(request), by: engine).get().source == .cache)
     }
 
     @Test func `stores nothing that it cannot decode, and leaves what is stored and can be`() async throws {

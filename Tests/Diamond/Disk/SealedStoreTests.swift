@@ -283,6 +283,33 @@ import Testing
         #expect(found(entry, in: cache) == entry.stored)
     }
 
+    @Test func `keeps a body that its seal cannot open for a moment, the whole and the part`()
+        async throws
+    {
+        let seal = MoodySeal()
+        let cache = try open(seal)
+        let (whole, part) = (try CacheEntry.stub("a", size: 300_000), try CacheEntry.stub("b", size: 300_000))
+        cache.store(whole)
+        await cache.flush()
+        let writer = try cache.bodyWriter(for: part)
+        try await writer.append(part.stored.body.prefix(200_000), in: nil)
+        try await writer.abandon(keepingPartial: true)
+        var reader = try #require(try cache.bodyReader(whole.key, request: whole.request))
+        let partial = try #require(try cache.partialBody(part.key, request: part.request))
+        var received = cache.reader(of: partial)
+        _ = (try reader.next(), try received.next())
+        seal.fails.withLock { $0 = true }
+        let errors = [
+            #expect(throws: CacheError.self) { try reader.next() },
+            #expect(throws: CacheError.self) { try received.next() },
+        ]
+        #expect(errors.map { $0?.code } == [.cannotSeal, .cannotSeal])
+        seal.fails.withLock { $0 = false }
+        await cache.flush()
+        #expect(events.dropped.isEmpty && found(whole, in: cache) == whole.stored)
+        #expect(try cache.partialBody(part.key, request: part.request)?.size == 200_000)
+    }
+
     @Test func `has no secret made for it by those who only look`() async throws {
         let sealed = try open(.first)
         await sealed.flush()

@@ -255,6 +255,20 @@ import Testing
         #expect(automatic?.status.code == status)
     }
 
+    @Test func `calls what is fresh fresh, also where it stands in for a server that fails`() async throws {
+        let isDown = Guarded(false)
+        let transport = StubTransport { _ in
+            isDown.withLock { $0 } ? .stub(status: 503) : .stub(headers: [.cacheControl: "max-age=60"])
+        }
+        let engine = temporary.engine(transport, clock: clock)
+        let request = Request("http://h/", cache: .networkElseCache)
+        _ = try await engine.send(request)
+        isDown.withLock { $0 = true }
+        #expect(try await engine.send(request).source == .cache)
+        clock.advance(by: 61)
+        #expect(try await engine.send(request).source == .stale)
+    }
+
     @Test func `does not fall back on what must be revalidated`() async throws {
         let isDown = Guarded(false)
         let transport = StubTransport { _ throws(TransportError) in

@@ -38,6 +38,17 @@ import Testing
         }
     }
 
+    @Test func `counts and drops sizes that no sum can hold`() async throws {
+        _ = try await filled(3)
+        try temporary.execute("UPDATE entry SET body_size = 9223372036854775807 WHERE id < 3")
+        let inspection = try CacheInspection(of: temporary.store)
+        #expect(inspection.findings.map(\.kind) == [.entry, .entry] && inspection.bodyBytes == .max)
+        let cache = try Cache(temporary.store, memoryCapacity: 0)
+        #expect(try cache.totals().bodyBytes == .max)
+        #expect(try inspection.repair().allSatisfy { $0.done != nil })
+        #expect(try cache.totals().entries == 1)
+    }
+
     @Test func `leaves alone what a program has mended meanwhile`() async throws {
         let entries = try await filled(3)
         try temporary.execute("UPDATE entry SET duration = duration + 1; DELETE FROM fact WHERE name = 'secret'")

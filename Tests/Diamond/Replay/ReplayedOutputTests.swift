@@ -78,7 +78,8 @@ import Testing
         var request: Request { Request("http://api.test/notes") }
     }
 
-    @Test func `a call is known by its whole name, which is the same in every process, or by one that it gives itself`() {
+    @Test func `a call is known by its whole name, which is the same in every process, or by one that it gives itself`()
+    {
         struct Local: Endpoint {
             typealias Output = Note
             var request: Request { Request("http://api.test/local") }

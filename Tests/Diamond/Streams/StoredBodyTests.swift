@@ -173,7 +173,7 @@ import Testing
         let server = try ScriptedServer([Self.first, Self.busy])
         let engine = try await engine(having: Request(server.url))
         let outcome = try await ask(engine, Request(server.url, cache: .networkElseCache), way)
-        #expect(outcome.text == "first" && outcome.source ?? .stale == .stale && server.count == 2)
+        #expect(outcome.text == "first" && outcome.source ?? .cache == .cache && server.count == 2)
         await engine.close()
     }
 

@@ -27,7 +27,8 @@ package struct BodyReader: Sendable {
 
     /// The next 128 KiB, or what is left; `nil` at the end. Reads in the calling thread: some hundred microseconds.
     ///
-    /// - Throws: `entryGone` where the entry was replaced or went meanwhile; `corrupt` where it is damaged.
+    /// - Throws: `entryGone` where the entry was replaced or went meanwhile; `corrupt` where it is damaged;
+    ///   `cannotSeal` where its seal cannot open it now.
     package mutating func next() throws(CacheError) -> Data? {
         defer { number += 1 }
         switch source {

@@ -85,7 +85,7 @@ extension Cache {
         }
         switch row?.finding(key, request, file.sealing) {
         case .outline(let outline): return outline
-        case .other(let finding): heed(finding, of: key)
+        case .other(let finding): heed(finding, of: key, isPartial: isPartial)
         case nil: break
         }
         return nil
@@ -101,7 +101,7 @@ extension Cache {
             try CacheTable.isThere(outline, on: connection)
         }
         guard isThere else { return nil }
-        heed(.damaged(reason: "its body's checksum is wrong"), of: outline.key)
+        heed(.damaged(reason: "its body's checksum is wrong"), of: outline.key, isPartial: outline.isPartial)
         throw CacheError(.corrupt, "the entry \(outline.key) is damaged, and was dropped: send its request again")
     }
 }

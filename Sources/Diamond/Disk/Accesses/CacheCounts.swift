@@ -42,10 +42,12 @@ public struct CacheCounts: Hashable, Sendable {
 
     /// Adds what happened in the same hour.
     mutating func add(_ other: CacheCounts) {
-        self = CacheCounts(hour: hour, columns: zip(columns, other.columns).map { $0 + $1 })
+        self = CacheCounts(hour: hour, columns: zip(columns, other.columns).map { $0.addedAtMost($1) })
     }
 
-    var columns: [Int64] { [hits, staleHits, revalidations, misses, stores, evictions, bytesServed, millisecondsSaved] }
+    var columns: [Int64] {
+        [hits, staleHits, revalidations, misses, stores, evictions, bytesServed, millisecondsSaved]
+    }
 
     var isEmpty: Bool { columns.allSatisfy { $0 == 0 } }
 }

@@ -5,6 +5,7 @@ import Foundation
 struct BodyOutline: Sendable {
     let id: Int64
     let key: RequestKey
+    let isPartial: Bool
     /// As the table holds it.
     let request: Data
     /// Without the body; headers opened, flags as a lookup gives them.

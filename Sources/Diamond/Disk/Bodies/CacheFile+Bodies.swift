@@ -19,9 +19,10 @@ extension CacheFile {
     }
 
     /// What a row says beside its body, as it is written; works out its checksum, too.
-    func seal(_ row: inout PartialRow) throws(SQLiteError) -> StoredResponse {
+    func seal(_ row: inout PartialRow, isPartial: Bool) throws(SQLiteError) -> StoredResponse {
         var stored = row.entry.stored
         if row.isCompressed { stored.flags.insert(.compressed) }
+        if isPartial { stored.flags.insert(.partial) }
         let (key, size, digest) = (row.entry.key, row.bodySize, row.digest.value)
         if let sealing {
             stored.headerBlock = try sealed {
@@ -42,18 +43,25 @@ extension CacheFile {
     func seals(with keyID: String?) -> Bool { sealing?.seal.keyID == keyID }
 
     /// A chunk as it came; `nil` where it is not the one that was written.
+    ///
+    /// - Throws: `cannotSeal` where the seal cannot open it now: what it says of itself is no damage.
     func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
         let bytes = try read { (connection) throws(SQLiteError) in
             try CacheTable.chunk(number, of: outline.id, on: connection)
         }
         guard let bytes, Checksum.digest(of: bytes) == outline.checksums[number] else { return nil }
-        guard let opened = opened(bytes, number, of: outline) else { return nil }
+        guard let opened = try opened(bytes, number, of: outline) else { return nil }
         return outline.isCompressed ? BodyCompression.unpack(opened) : opened
     }
 
-    private func opened(_ bytes: Data, _ number: Int, of outline: BodyOutline) -> Data? {
+    private func opened(_ bytes: Data, _ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {
         guard let keyID = outline.seal else { return bytes }
-        return try? sealing?.opened(bytes, keyID: keyID, outline.key, number)
+        do {
+            return try sealing?.opened(bytes, keyID: keyID, outline.key, number)
+        } catch {
+            guard case .locked(let lock) = CacheTable.Finding(error, keyID) else { return nil }
+            throw CacheError(.cannotSeal, lock.reason)
+        }
     }
 }
 

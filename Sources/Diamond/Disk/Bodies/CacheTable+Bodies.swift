@@ -81,6 +81,15 @@ extension CacheTable {
         try statement.run()
     }
 
+    /// Removes the partial entry of a key, whoever has written it: of one that is still written its writer is told.
+    static func deletePart(of key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "DELETE FROM entry WHERE key_prefix = ? AND variant = 0 AND is_partial = 1 AND key = ?")
+        try statement.bind(key.prefix, at: 1)
+        try statement.bind(key.bytes, at: 2)
+        try statement.run()
+    }
+
     // MARK: Reading
 
     static func chunk(
@@ -112,7 +121,7 @@ extension CacheTable {
         try rows.bind(key.prefix, at: 1)
         try rows.bind(Int64(isPartial ? 1 : 0), at: 2)
         guard try rows.step(), rows.withBytes(0, { $0.elementsEqual(key.bytes) }) else { return nil }
-        var row = OutlineRow(row: rows)
+        var row = OutlineRow(row: rows, isPartial: isPartial)
         while row.takeChunk(rows), try rows.step() {}
         return row
     }

@@ -4,6 +4,7 @@ import Foundation
 /// The rows of an outline as they are read, before anything of them is believed.
 struct OutlineRow {
     private let id: Int64
+    private let isPartial: Bool
     private let request: Data
     /// `nil` where it makes no sense.
     private let stored: StoredResponse?
@@ -16,7 +17,9 @@ struct OutlineRow {
     private var sizes: [Int] = []
     private var isInOrder = true
 
-    init(row: borrowing SQLiteStatement) {
+    /// - Parameter isPartial: whether the row says that its body is a part.
+    init(row: borrowing SQLiteStatement, isPartial: Bool) {
+        self.isPartial = isPartial
         request = row.data(1)
         stored = StoredResponse(row: row)
         bodySize = row.int64(9)
@@ -46,7 +49,9 @@ struct OutlineRow {
     ///
     /// - Parameter form: the canonical form that is asked for.
     func finding(_ key: RequestKey, _ form: [UInt8], _ sealing: Sealing?) -> Finding {
-        guard let stored, sizes.reduce(0, { $0 &+ $1 }) == Int(bodySize), isInOrder else {
+        guard let stored, stored.flags.contains(.partial) == isPartial, isInOrder,
+            sizes.reduce(0, { $0 &+ $1 }) == Int(bodySize)
+        else {
             return .other(.damaged(reason: "its row makes no sense, or its body is incomplete"))
         }
         // A chunk alone may have none of its own.
@@ -57,7 +62,7 @@ struct OutlineRow {
             return .other(.damaged(reason: "its row's checksum is wrong"))
         }
         let outline = BodyOutline(
-            id: id, key: key, request: request, stored: stored, seal: seal,
+            id: id, key: key, isPartial: isPartial, request: request, stored: stored, seal: seal,
             isCompressed: stored.flags.contains(.compressed), checksums: checksums, sizes: sizes, digest: digest,
             checksum: checksum, isVisited: isVisited)
         return outline.opened(for: form, sealing).readable
@@ -86,9 +91,9 @@ extension BodyOutline {
 extension OutlineRow.Finding {
     /// With the flags as a lookup gives them; a compressed body is none to a program that cannot decompress.
     fileprivate var readable: Self {
-        guard case .outline(var outline) = self, outline.isCompressed else { return self }
-        guard BodyCompression.isAvailable else { return .other(.locked(.compressed)) }
-        outline.stored.flags.remove(.compressed)
+        guard case .outline(var outline) = self else { return self }
+        guard !outline.isCompressed || BodyCompression.isAvailable else { return .other(.locked(.compressed)) }
+        outline.stored.flags.subtract([.compressed, .partial])
         return .outline(outline)
     }
 }

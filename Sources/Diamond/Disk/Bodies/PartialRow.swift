@@ -30,7 +30,9 @@ extension CacheFile {
         _ chunks: [Data],
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> PartialRow {
-        let row = try row(of: entry, chunks)
+        var part = entry
+        part.stored.flags.insert(.partial)
+        let row = try row(of: part, chunks)
         let id = try CacheTable.store(row, isPartial: true, on: connection)
         var known = row.entry
         known.stored = entry.stored
@@ -51,7 +53,7 @@ extension CacheFile {
         var row = row
         let before = row.checksum
         try write(chunks, to: &row, on: connection)
-        let stored = try seal(&row)
+        let stored = try seal(&row, isPartial: true)
         guard try CacheTable.update(row, stored, isVisited: isInUse, checksum: before, on: connection) else {
             throw gone()
         }
@@ -73,7 +75,7 @@ extension CacheFile {
         row.entry.stored = entry.stored
         let old = try CacheTable.deleteWhole(row.entry.key, on: connection)
         row.entry.stored.flags.formUnion(old?.intersection(.pinned) ?? [])
-        let stored = try seal(&row)
+        let stored = try seal(&row, isPartial: false)
         // An answer that is replaced was asked for: that counts as use.
         let isUsed = old != nil
         guard

@@ -105,10 +105,10 @@ extension CacheTable {
 
     static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {
         // Each from an index alone: a million entries in some tens of milliseconds. A count that triggers keep would be
-        // there at once, and every entry stored would pay for it.
+        // there at once, and every entry stored would pay for it. Not `sum`, which fails where damaged sizes are too much.
         let statement = try connection.statement(
             """
-            SELECT count(*), coalesce(sum(body_size), 0), (SELECT min(stored_at) FROM entry),
+            SELECT count(*), CAST(total(body_size) AS INTEGER), (SELECT min(stored_at) FROM entry),
                 (SELECT max(stored_at) FROM entry)
             FROM entry
             """

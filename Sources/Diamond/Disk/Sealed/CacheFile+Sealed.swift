@@ -49,6 +49,7 @@ extension CacheFile {
         let checksum = Checksum.row(
             key: entry.key, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
         try CacheTable.update(row.id, to: stored, checksum: checksum, on: connection)
+        try CacheTable.addTags(tags(of: entry), to: row.id, on: connection)
         return true
     }
 

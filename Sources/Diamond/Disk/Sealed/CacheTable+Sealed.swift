@@ -5,18 +5,21 @@ import Foundation
 extension CacheTable {
     /// What the rows of an entry hold, the first of which has been read, opened.
     ///
-    /// - Parameter request: the canonical form that is asked for; `nil` for whatever it is.
+    /// - Parameters:
+    ///   - request: the canonical form that is asked for; `nil` for whatever it is.
+    ///   - isPartial: as in clear.
     static func finding(
         of rows: borrowing SQLiteStatement,
         _ key: RequestKey,
         _ request: [UInt8]?,
-        _ sealing: Sealing
+        _ sealing: Sealing,
+        isPartial: Bool = false
     ) throws(SQLiteError) -> Finding {
         guard isOf(key, rows) else { return .nothing }
         guard !rows.isNull(15) else { return .locked(.inClear) }
         let row = Sealing.Row(
             keyID: rows.text(15), request: rows.data(1), bodySize: rows.int64(9), digest: rows.data(10))
-        let finding = try finding(of: rows, key, Array(row.request))
+        let finding = try finding(of: rows, key, Array(row.request), isPartial: isPartial)
         guard case .entry(let stored, let isVisited) = finding else { return finding }
         do {
             let opened = try sealing.open(stored, row, key, for: request)

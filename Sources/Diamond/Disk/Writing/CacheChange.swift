@@ -33,9 +33,10 @@ final class CacheChange: Sendable {
             entry.key, .store(entry), cost: size + overhead, diskBytes: Int64(size) + 4096, isNew: isNew)
     }
 
-    // The body stays where it is; of what was confirmed, the headers are kept as well.
+    // On disk the body stays where it is; here it is held until then. Of what was confirmed, the headers are kept as well.
     static func confirm(_ entry: CacheEntry, replacing old: StoredResponse) -> CacheChange {
-        let size = entry.stored.headerBlock.count + old.headerBlock.count + entry.request.count
+        let bodies = max(entry.stored.body.count, old.body.count)
+        let size = bodies + entry.stored.headerBlock.count + old.headerBlock.count + entry.request.count
         return CacheChange(entry.key, .confirm(entry, replacing: old), cost: size + overhead)
     }
 

@@ -160,6 +160,18 @@ final class CacheWriter: Sendable {
         return try result.get()
     }
 
+    /// Erases what a transfer has left under a key, soon.
+    func dropPart(of key: RequestKey) {
+        queue.async { [self] in
+            do throws(CacheError) {
+                try file.write { (connection) throws(SQLiteError) in try CacheTable.deletePart(of: key, on: connection)
+                }
+            } catch {
+                activity.report(.cacheFailed(reason: error.message))
+            }
+        }
+    }
+
     /// What the disk has under a key was written beside the changes, and is right.
     func clearFailure(of key: RequestKey) { state.withLock { $0.forgetFailure(of: key) } }
 

@@ -73,11 +73,12 @@ extension PendingChanges {
         guard case .confirm(let entry, let old) = change.action else { return change }
         let last = answer(under: change.key, url: entry.url)
         switch last.change?.action {
-        case .store(let waiting):
-            let waiting = last.marked(waiting.stored)
+        case .store(let stored):
+            let waiting = last.marked(stored.stored)
             guard waiting.isUnchanged(since: old) else { return nil }
             var whole = entry
             whole.stored = entry.stored.whole(by: waiting)
+            whole.tags.formUnion(stored.tags)
             return .store(whole, isNew: false)
         case .confirm(let waiting, _): return last.marked(waiting.stored).isUnchanged(since: old) ? change : nil
         case .delete: return nil

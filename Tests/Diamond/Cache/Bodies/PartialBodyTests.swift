@@ -141,6 +141,48 @@ import Testing
         #expect(try store.temporary.rows("entry") == 0)
     }
 
+    @Test(arguments: [false, true], [1000, 200_000])
+    func `is never taken for the whole, nor the whole for a part, whatever its row says`(
+        isSealed: Bool,
+        size: Int
+    ) async throws {
+        let store = BodyStore(isSealed: isSealed)
+        let (part, whole) = (
+            try CacheEntry.stub("a", body: .noise(2_000_000)), try CacheEntry.stub("b", body: .noise(size))
+        )
+        try await receive(part, size, in: store.open())
+        let cache = try store.open()
+        cache.store(whole)
+        await cache.flush()
+        try store.temporary.execute("UPDATE entry SET is_partial = 1 - is_partial")
+        let findings = try CacheInspection(of: store.temporary.store, now: 1_000_000_000).findings
+        #expect(findings.count { $0.kind == .entry } == 2)
+        #expect(try cache.findOnDisk(part.key, request: part.request) == nil)
+        #expect(try cache.bodyReader(part.key, request: part.request) == nil)
+        #expect(try cache.partial(whole) == nil)
+        await cache.flush()
+        #expect(try store.temporary.rows("entry") == 0)
+    }
+
+    @Test(arguments: [
+        "UPDATE entry SET duration = duration + 7 WHERE is_partial",
+        """
+        UPDATE body SET bytes = zeroblob(length(bytes)) WHERE id >> 20 IN (SELECT id FROM entry WHERE is_partial)
+        """,
+    ])
+    func `goes alone where it is damaged: what is whole under its key stays`(damage: String) async throws {
+        let store = BodyStore()
+        let cache = try store.open()
+        let entry = try CacheEntry.stub("a", body: .noise(2_000_000))
+        try await cache.stream(entry)
+        try await receive(entry, 1_500_000, in: cache)
+        try store.temporary.execute(damage)
+        #expect((try? cache.partial(entry)) == nil)
+        await cache.flush()
+        #expect(store.events.dropped.count == 1)
+        #expect(try store.temporary.rows("entry") == 1 && cache.read(entry) == entry.stored.body)
+    }
+
     // MARK: Beside whole entries
 
     @Test func `stands beside the whole answer in lists, and is the one that is erased with it`() async throws {

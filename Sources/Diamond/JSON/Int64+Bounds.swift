@@ -1,0 +1,8 @@
+extension Int64 {
+    /// The sum of two numbers that are not negative, or the largest where that is too much: of what a file says, which may
+    /// be damaged.
+    package func addedAtMost(_ other: Int64) -> Int64 {
+        let (sum, isTooMuch) = addingReportingOverflow(other)
+        return isTooMuch ? .max : sum
+    }
+}
