@@ -9,7 +9,7 @@ struct JobSelectionOptions: ParsableArguments {
 
     @OptionGroup var filter: JobFilterOptions
 
-    @Flag(help: "Every job for which it is.")
+    @Flag(help: "Every job that the command is for.")
     var all = false
 
     @Flag(help: "Say which jobs it would be, and change nothing.")

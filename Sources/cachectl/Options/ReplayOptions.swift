@@ -19,7 +19,7 @@ struct ReplayOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Attempts that count, at most; 20.", valueName: "N"))
     var attempts: Int?
 
-    @Option(help: ArgumentHelp("It is not sent after so long: 90s, 15m, 36h, 7d; 7d.", valueName: "TIME"))
+    @Option(help: ArgumentHelp("Give up after so long: 90s, 15m, 36h, 7d (default: 7d).", valueName: "TIME"))
     var expiry: Age?
 
     @Option(help: ArgumentHelp("What only one job at a time is to be for.", valueName: "NAME"))

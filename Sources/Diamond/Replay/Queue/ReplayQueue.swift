@@ -154,7 +154,9 @@ public final class ReplayQueue: Sendable {
 
     /// Tells the others that the system may end this process at any time from now on, or no longer: what it does then is no
     /// fault of the jobs that are being sent. For an app that goes into the background, and comes back.
-    public func allowSuddenTermination(_ isAllowed: Bool) async throws(ReplayError) { try await owner.suspend(isAllowed) }
+    public func allowSuddenTermination(_ isAllowed: Bool) async throws(ReplayError) {
+        try await owner.suspend(isAllowed)
+    }
 
     /// Ends the replayers of this queue in this process, and what they or durable requests have on the wire, and gives back
     /// what they have claimed: others send it. What is added later is written still, durable requests too.

@@ -6,7 +6,7 @@ import Foundation
 struct QueueHistory: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Tells how often each verb was used day by day, or hour by hour.",
+        abstract: "Tells how many jobs were added, sent, failed and so on, day by day or hour by hour.",
         discussion: """
             Days and hours are those of UTC; those in which nothing happened are left out. The last 9,600 hours are kept, as \
             many as 400 days have. With --json the hours are printed.
