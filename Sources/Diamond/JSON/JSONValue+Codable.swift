@@ -7,6 +7,10 @@ extension JSONValue: Codable {
             self = .bool(value)
         } else if let value = try? container.decode(Int64.self) {
             self = .integer(value)
+        } else if (try? container.decode(UInt64.self)) != nil {
+            // A double would be another number.
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "an integer beyond 63 bits is no number of JSON: send it as a string")
         } else if let value = try? container.decode(Double.self) {
             self = .number(value)
         } else if let value = try? container.decode(String.self) {

@@ -19,6 +19,82 @@ import Testing
         ReplayPolicy(.durable, orderingKey: key, order: order, priority: priority)
     }
 
+    @Test func `a job that is sent anew has all its time before it`() throws {
+        let desk = try ReplayDesk()
+        let owner = try desk.owner(lease: .max / 4)
+        let policies = [ReplayPolicy(.durable, expiry: .seconds(60)), ReplayPolicy(.durable, expiry: nil)]
+        let ids = try policies.map { try desk.add("POST", $0) }
+        desk.now += 60_000
+        #expect(try desk.claim(9, by: owner).map(\.id) == [ids[1]])
+        #expect(try desk.state(ids[0]) == .dead)
+        desk.now += 8 * 86_400_000
+        try desk.apply(.redrive, to: ids[0])
+        desk.now += 59_999
+        #expect(try desk.claim(9, by: owner).map(\.id) == [ids[0]])
+        try desk.bury(owner)
+        desk.now += 1
+        #expect(try desk.claim(9, by: desk.owner()).map(\.id) == [ids[1]])
+        #expect(try desk.state(ids[0]) == .dead)
+    }
+
+    @Test func `a job that has failed waits once where nobody can read it, and is dead then`() throws {
+        let desk = try ReplayDesk()
+        let (owner, id) = (try desk.owner(lease: .max / 4), try desk.add("PUT", ReplayPolicy(.durable, attempts: 2)))
+        let unreadable = ReplayOutcome.failed(.undecodable, code: "undecodable", message: "version 9")
+        let steps: [(ReplayOutcome, ReplayState)] = [
+            (.unsent, .waiting), (unreadable, .waiting), (unreadable, .dead),
+        ]
+        for (outcome, state) in steps {
+            let job = try #require(try desk.claim(by: owner).first)
+            #expect(try desk.finish(job, outcome) == state)
+            desk.now += 3_600_000
+        }
+        #expect(try desk.job(id)?.reason == .undecodable && desk.job(id)?.attempts == 1)
+    }
+
+    @Test(arguments: [
+        "unknown_at = -9223372036854775808", "unknown_at = 9223372036854775807", "token = 9223372036854775807",
+        "attempts = 9223372036854775807", "priority = -9223372036854775808", "run_at = -9223372036854775808",
+        "expires_at = 9223372036854775807", "key_lifetime = -9223372036854775808",
+        "attempt_limit = -9223372036854775808",
+    ])
+    func `a row that says what nobody has written stops no claim`(damage: String) throws {
+        let desk = try ReplayDesk()
+        let owner = try desk.owner()
+        let (damaged, sound) = (try desk.add(), try desk.add())
+        try desk.database.write { (connection) throws(SQLiteError) in
+            try connection.execute(
+                """
+                UPDATE job SET \(damage) WHERE id = \(damaged);
+                INSERT INTO attempt (job, number, started_at, ended_at, code, message)
+                VALUES (\(damaged), 9223372036854775807, 0, 0, 'x', 'x')
+                """)
+        }
+        for identities in [ReplayTable.Identities.all, .only([])] {
+            for job in try desk.claim(9, by: owner, of: identities) {
+                #expect(try desk.finish(job, .unsent) != nil)
+            }
+        }
+        #expect(try desk.job(sound)?.attempts == 1)
+    }
+
+    @Test func `looks for holds and pages by their own keys`() throws {
+        let desk = try ReplayDesk()
+        let plans = try [
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM hold WHERE kind = 'key' AND name = 'a')",
+            "SELECT id FROM job NOT INDEXED WHERE id > 1 AND state = 4 ORDER BY id LIMIT 9",
+        ].map { sql in
+            try desk.database.read { (connection) throws(SQLiteError) in
+                let statement = try connection.statement(composed: "EXPLAIN QUERY PLAN \(sql)")
+                var lines: [String] = []
+                while try statement.step() { lines.append(statement.text(3)) }
+                return lines.joined(separator: " ")
+            }
+        }
+        #expect(plans[0].contains("SEARCH hold") && plans[1].hasPrefix("SEARCH job"), "\(plans)")
+        #expect(!plans[1].contains("TEMP B-TREE"))
+    }
+
     @Test func `jobs are claimed in the order in which they were added, the urgent ones first`() throws {
         let first = try desk.add()
         let second = try desk.add()

@@ -8,6 +8,20 @@ import Testing
 
 @testable import Diamond
 
+/// Time passes at once, but for what waits for a heartbeat: that never comes.
+private struct PassingClock: Clock {
+    let pass: @Sendable (Duration) -> Void
+    let now = ContinuousClock.now
+    let minimumResolution = Duration.zero
+
+    init(_ pass: @escaping @Sendable (Duration) -> Void) { self.pass = pass }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        guard deadline - now >= ReplayOwner.renewal else { return pass(deadline - now) }
+        try await Task.sleep(for: .seconds(86_400))
+    }
+}
+
 @Suite(.timeLimit(.minutes(10))) struct `The queue on a failing disk` {
     /// What a queue's life may look like, on a disk of its own: what it was told is done, and what it was not.
     private struct Life {
@@ -121,6 +135,36 @@ import Testing
             try life.disk.cutPower(seed: keepsSome ? Effort.seed &+ UInt64(call) : nil)
             try await checkAfterwards(life, "\(call)")
         }
+    }
+
+    @Test func `an outcome gets to the disk, however long that fails, while nobody else has the job`() async throws {
+        let life = Life()
+        var store = life.temporary.store
+        store.vfs = life.disk.vfs
+        let (uptime, pauses) = (Guarded<Int64>(0), Guarded<[Duration]>([]))
+        var clock = ReplayClock.still
+        clock.uptime = { uptime.withLock { $0 } }
+        // The disk is well again after 90 seconds; a lease lasts 60.
+        clock.sleep = PassingClock { pause in
+            pauses.withLock { $0.append(pause) }
+            let now = uptime.withLock { uptime in
+                uptime += pause.milliseconds
+                return uptime
+            }
+            if now >= 90_000 { life.disk.heal() }
+        }
+        let queue = try ReplayQueue(store, clock: clock)
+        let id = try #require(try await queue.enqueue(Request("http://api.test/notes", method: .post, body: .json(1))))
+        let owner = try await queue.owner.enter()
+        let job = try #require(try await queue.claim(1, of: .all, by: owner)?.first)
+        #expect(await queue.begin(job))
+        life.disk.fail(.writeError, atCall: 1, lasting: true)
+        #expect(await queue.finish(job, .success) == .done)
+        #expect(try queue.job(id)?.state == .done)
+        #expect(pauses.withLock { $0.prefix(3) == [.seconds(1), .seconds(2), .seconds(3)] })
+        queue.owner.leave()
+        await queue.close()
+        withExtendedLifetime(life) {}
     }
 
     @Test func `a damaged file is refused, and left as it is`() throws {

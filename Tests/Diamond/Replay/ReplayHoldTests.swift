@@ -129,6 +129,37 @@ import Testing
         queue.listeners.remove(number)
     }
 
+    @Test func `a process that may be suspended, and has nothing under way, keeps no lock`() async throws {
+        let queue = try ReplayQueue(temporary.store, clock: .still)
+        func owners() throws -> [ReplayTable.Owner] {
+            try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
+        }
+        let owner = try await queue.owner.enter()
+        try await queue.allowSuddenTermination(true)
+        #expect(try owners().map(\.id) == [owner] && queue.owner.id == owner)
+        queue.owner.leave()
+        try await queue.allowSuddenTermination(true)
+        #expect(try owners().isEmpty && queue.owner.id == nil)
+        let locks = temporary.store.ownersDirectory
+        let names = try FileManager.default.contentsOfDirectory(atPath: locks.path)
+        #expect(names.allSatisfy { OwnerLock.isFree($0, in: locks) })
+        try await queue.allowSuddenTermination(false)
+        #expect(try await queue.owner.enter() != owner)
+        #expect(try owners().map(\.isSuspended) == [false])
+        queue.owner.leave()
+    }
+
+    @Test(arguments: [("a", "b", true), ("a", "a", false), ("", "a", false), ("a", "", false), ("", "", false)])
+    func `an owner is of another start of the machine only where both are known`(
+        own: String,
+        other: String,
+        isOther: Bool
+    ) {
+        let owner = ReplayTable.Owner(
+            id: 1, name: "n", boot: other, process: 1, program: "p", startedAt: 0, leaseUntil: 0, isSuspended: false)
+        #expect(owner.isOfAnother(own) == isOther)
+    }
+
     @Test func `a suspended process says so from the first`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         try await queue.allowSuddenTermination(true)

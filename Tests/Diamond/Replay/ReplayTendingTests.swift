@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -79,12 +80,64 @@ import Testing
         #expect(try body(other, in: queue) == .json(["n": 2]))
     }
 
+    @Test func `an edit of what may have been sent adds none beside a newer one of its unique name`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let policy = ReplayPolicy(.durable, unique: "note", uniqueness: .replace)
+        let old = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
+        let id = try #require(try await queue.enqueue([old])[0])
+        let newer = try #require(try await queue.enqueue(request(policy, body: 2)))
+        await #expect { try await queue.edit(id) { $0.body = .json(["n": 3]) } } throws: { error in
+            (error as? ReplayError)?.code == .notUnique
+        }
+        #expect(try body(id, in: queue) == .json(["n": 1]) && body(newer, in: queue) == .json(["n": 2]))
+        #expect(try queue.jobs().count == 2)
+    }
+
+    @Test func `merges nothing into a job of another line or lane`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let id = try await queue.enqueue(request(ReplayPolicy(.durable, unique: "me", uniqueness: .merge)))
+        var moved = request(ReplayPolicy(.durable, unique: "me", uniqueness: .merge), body: 2)
+        moved.lane = "images"
+        let inLine = request(
+            ReplayPolicy(.durable, orderingKey: "me", unique: "me", uniqueness: .merge), body: 2)
+        for other in [moved, inLine] {
+            await #expect { try await queue.enqueue(other) } throws: { ($0 as? ReplayError)?.code == .cannotMerge }
+        }
+        #expect(try body(id, in: queue) == .json(["n": 1]) && queue.jobs().count == 1)
+    }
+
+    @Test func `a job whose time is over keeps no other of its unique name out`() async throws {
+        let now = Guarded<Int64>(1_000_000)
+        var clock = ReplayClock.still
+        clock.now = { now.withLock { $0 } }
+        let queue = try ReplayQueue(files.store, clock: clock)
+        let policy = ReplayPolicy(.durable, expiry: .seconds(60), unique: "sync")
+        let first = try #require(try await queue.enqueue(request(policy)))
+        #expect(try await queue.enqueue(request(policy)) == first)
+        now.withLock { $0 += 60_000 }
+        let second = try #require(try await queue.enqueue(request(policy)))
+        #expect(second != first)
+        #expect(try [first, second].map { try queue.job($0)?.state } == [.dead, .ready])
+    }
+
+    @Test func `a job that was held when it was copied is so, whatever holds it beside`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        try await queue.hold(.identity("anna"))
+        var request = request()
+        request.identity = "anna"
+        let ids = try await queue.enqueue([ReplayCopy(request, isHeld: true), ReplayCopy(request)]).compactMap(\.self)
+        try await queue.release(.identity("anna"))
+        #expect(try ids.map { try queue.job($0)?.state } == [.held, .ready])
+        try await queue.release(ids[0])
+        #expect(try queue.job(ids[0])?.state == .ready)
+    }
+
     private static let moves: [@Sendable (inout Request) -> Void] = [
         { $0.identity = "other" }, { $0.lane = "images" }, { $0.replay.orderingKey = "other" },
-        { $0.replay.order = .strict },
+        { $0.replay.order = .strict }, { $0.replay.unique = "other" },
     ]
 
-    @Test(arguments: moves.indices) func `an edit moves no job to another identity, lane or line`(
+    @Test(arguments: moves.indices) func `an edit moves no job to another identity, lane, line or name`(
         index: Int
     ) async throws {
         let queue = try ReplayQueue(files.store, clock: .still)

@@ -187,6 +187,7 @@ extension Pipeline {
         var draft = draft
         let unknownAt = run.ticket.unknownAt(besides: run.number)
         draft.history = ReplayDraft.History(error.attempts, outcome, unknownAt: unknownAt, now: now())
+        draft.history.draw = run.queue.clock.draw()
         do throws(ReplayError) {
             return ConnectionError(queued: try await run.ticket.hand(draft, to: run.queue), request, error)
         } catch let failure {

@@ -242,11 +242,20 @@ final class ReplayOwner: Sendable {
 
     // MARK: The end
 
-    /// The system may end the process at any time from now on: what it does then is no job's fault.
+    /// The system may end the process at any time from now on: what it does then is no job's fault. Who has nothing under way
+    /// lets go of its lock, which some systems do not suffer in a suspended process (0xdead10cc).
     func suspend(_ isSuspended: Bool) async throws(ReplayError) {
-        state.withLock { $0.isSuspended = isSuspended }
+        let (id, lock) = state.withLock { state -> (Int64?, OwnerLock?) in
+            state.isSuspended = isSuspended
+            guard isSuspended, state.users == 0 else { return (state.id, nil) }
+            defer { (state.id, state.lock) = (nil, nil) }
+            return (state.id, state.lock)
+        }
         guard let id else { return }
-        _ = try await renew(id)
+        guard let lock else { return _ = try await renew(id) }
+        // With the lock, as at the end.
+        try await remove(id)
+        withExtendedLifetime(lock) {}
     }
 
     /// Ends what is on its way, and gives back what was claimed, and the lock.
@@ -290,7 +299,7 @@ final class ReplayOwner: Sendable {
             // One that has said meanwhile that it lives is believed.
             let now = try ReplayTable.owners(on: connection)
             for owner in dead where now.contains(where: { $0.id == owner.id && $0.leaseUntil == owner.leaseUntil }) {
-                let isInnocent = owner.isSuspended || owner.boot != boot
+                let isInnocent = owner.isSuspended || owner.isOfAnother(boot)
                 try ReplayTable.bury(owner.id, isInnocent: isInnocent, on: connection, &ledger)
             }
         }
@@ -309,7 +318,7 @@ final class ReplayOwner: Sendable {
     }
 
     private func isDead(_ owner: ReplayTable.Owner) -> Bool {
-        owner.boot != clock.boot || owner.leaseUntil <= clock.uptime()
+        owner.isOfAnother(clock.boot) || owner.leaseUntil <= clock.uptime()
             || OwnerLock.isFree(owner.name, in: store.ownersDirectory)
     }
 }

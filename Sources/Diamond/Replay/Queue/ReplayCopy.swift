@@ -48,11 +48,12 @@ extension ReplayQueue {
             do throws(ReplayError) {
                 var draft = try await draft(of: copy.request, at: copy.runAt?.milliseconds)
                 draft.history.unknownAt = copy.unknownSince?.milliseconds
+                draft.isHeld = copy.isHeld
                 drafts.append(draft)
             } catch {
                 throw copy.placed(error)
             }
         }
-        return try await add(drafts, held: Set(copies.indices.filter { copies[$0].isHeld }))
+        return try await add(drafts)
     }
 }

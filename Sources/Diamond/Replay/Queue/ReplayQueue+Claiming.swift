@@ -87,7 +87,8 @@ extension ReplayQueue {
         }
     }
 
-    /// Takes note of an outcome; where the disk fails, again until it is on disk or the job is somebody else's.
+    /// Takes note of an outcome; where the disk fails, again until it is on disk or the job is somebody else's: the job's
+    /// token tells, also where the lease has ended meanwhile. A queue that is closed waits for the disk a few times only.
     ///
     /// - Returns: the job's new state; `nil` where somebody else has it.
     package func finish(
@@ -96,6 +97,7 @@ extension ReplayQueue {
         unknownAt: Int64? = nil
     ) async -> ReplayState? {
         let draw = clock.draw()
+        var (tries, triesWhenClosed) = (0, 0)
         while true {
             do throws(ReplayError) {
                 return try await writer.write { (connection, ledger) throws(SQLiteError) in
@@ -105,10 +107,16 @@ extension ReplayQueue {
             } catch {
                 report(error)
                 // A newer program has migrated the file: it takes the job over with the lock.
-                if error.code == .newerStore, let id = owner.id { owner.lose(id) }
-                guard owner.mayBegin else { return nil }
+                if error.code == .newerStore {
+                    if let id = owner.id { owner.lose(id) }
+                    return nil
+                }
+                if owner.isRetired { triesWhenClosed += 1 }
+                guard triesWhenClosed < 4 else { return nil }
+                tries += 1
+                let pause = owner.isRetired ? 1 : min(tries, 30)
                 // Not by this task, which may be canceled: the outcome has to get to the disk.
-                _ = await Task { [clock] in try? await clock.sleep.sleep(for: .seconds(1)) }.value
+                _ = await Task { [clock] in try? await clock.sleep.sleep(for: .seconds(pause)) }.value
             }
         }
     }

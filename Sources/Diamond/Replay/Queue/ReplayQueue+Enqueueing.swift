@@ -49,25 +49,22 @@ extension ReplayQueue {
         return draft
     }
 
-    /// - Parameters:
-    ///   - held: the places of those that are held from the first.
-    ///   - isWanted: asked with their ids before they stay; where not, nothing is added, or changed.
+    /// - Parameter isWanted: asked with their ids before they stay; where not, nothing is added, or changed.
     /// - Returns: their ids; `nil` where nothing has to be sent, and of all where they are not wanted.
     func add(
         _ drafts: [ReplayDraft],
-        held: Set<Int> = [],
         isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)? = nil
     ) async throws(ReplayError) -> [ReplayJob.ID?] {
         let (limit, rules) = (maximumCount, rules)
         let additions = try await writer.write { (connection, ledger) throws(SQLiteError) in
             // One without a unique name is refused before anything is written.
             if drafts.count == 1, drafts[0].uniqueKey == nil, isWanted == nil {
-                return try Self.add(drafts, held, limit: limit, rules, on: connection, &ledger)
+                return try Self.add(drafts, limit: limit, rules, on: connection, &ledger)
             }
             // All or none, though others are in the same transaction.
             let before = ledger
             return try connection.undoing { (connection) throws(SQLiteError) -> (Result<[Int64?], ReplayError>, Bool) in
-                let additions = try Self.add(drafts, held, limit: limit, rules, on: connection, &ledger)
+                let additions = try Self.add(drafts, limit: limit, rules, on: connection, &ledger)
                 if case .success(let ids) = additions, isWanted?(ids) ?? true { return (additions, true) }
                 ledger = before
                 return (additions.map { ids in ids.map { _ in nil } }, false)
@@ -79,18 +76,14 @@ extension ReplayQueue {
     /// Up to the first that is refused.
     private static func add(
         _ drafts: [ReplayDraft],
-        _ held: Set<Int>,
         limit: Int,
         _ rules: KeyRules,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Result<[Int64?], ReplayError> {
         var ids: [Int64?] = []
-        for (index, draft) in drafts.enumerated() {
+        for draft in drafts {
             switch try ReplayTable.add(draft, limit: limit, rules: rules, on: connection, &ledger) {
-            case .added(let id) where held.contains(index):
-                _ = try ReplayTable.apply(.hold, to: id, on: connection, &ledger)
-                ids.append(id)
             case .added(let id), .kept(let id), .replaced(let id): ids.append(id)
             case .merged: ids.append(nil)
             case .refused(let error): return .failure(error)

@@ -20,8 +20,8 @@ extension ReplayQueue {
     /// it is ready a moment later, and a replayer may be quicker.
     public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
 
-    /// Sends a job again that is dead or in review, with its place in its line, its `Idempotency-Key`, and its attempts
-    /// counted anew. That it may have been processed counts as looked into.
+    /// Sends a job again that is dead or in review, with its place in its line and its `Idempotency-Key`; its attempts and
+    /// its time (``ReplayPolicy/expiry``) are counted anew. That it may have been processed counts as looked into.
     ///
     /// - Throws: ``ReplayError``: `notUnique` where another one has its unique name by now.
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
@@ -38,11 +38,14 @@ extension ReplayQueue {
         switch effect {
         case .done: nil
         case .noJob: noJob(id)
-        case .notUnique:
-            ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
+        case .notUnique: notUnique(id)
         case .wrongState(let state):
             ReplayError(.wrongState, "job \(id) is \(state): \(deed.verb.rawValue) is for what is \(deed.states)")
         }
+    }
+
+    private static func notUnique(_ id: ReplayJob.ID) -> ReplayError {
+        ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
     }
 
     static func noJob(_ id: ReplayJob.ID) -> ReplayError {
@@ -54,11 +57,12 @@ extension ReplayQueue {
     ///
     /// - Parameters:
     ///   - id: of the job.
-    ///   - change: gets the request as it is on disk. Identity, lane and ordering key have to stay: by them the job is held
-    ///     and claimed, and has its place.
+    ///   - change: gets the request as it is on disk. Identity, lane, ordering key and unique name have to stay: by them
+    ///     the job is held and claimed, and has its place.
     /// - Returns: the id of the job that has the new request.
     /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent, or somebody else has changed it since
-    ///   the edit began; `badRequest` for what has to stay.
+    ///   the edit began; `badRequest` for what has to stay; `notUnique` where another job would have to be added, and one
+    ///   of its unique name waits.
     @concurrent
     public func edit(
         _ id: ReplayJob.ID,
@@ -99,6 +103,10 @@ extension ReplayQueue {
                 return .failure(ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again"))
             }
             guard row.unknownAt == nil else {
+                // Where a newer one has the name, that says what is to be sent.
+                if let key = added.uniqueKey, let other = try ReplayTable.open(key, on: connection), other.id != id {
+                    return .failure(Self.notUnique(id))
+                }
                 switch try ReplayTable.add(added, limit: limit, rules: rules, on: connection, &ledger) {
                 case .added(let id), .kept(let id), .replaced(let id): return .success(id)
                 case .merged: return .success(id)
@@ -120,6 +128,7 @@ extension ReplayQueue {
             ("identity", old.identity != new.identity), ("lane", old.lane != new.lane),
             ("ordering key", old.replay.orderingKey != new.replay.orderingKey),
             ("order", old.replay.order != new.replay.order),
+            ("unique name", old.replay.unique != new.replay.unique),
         ]
         guard let move = moves.first(where: \.1) else { return }
         let remedy = "leave it as it is, or discard the job and add another"

@@ -20,6 +20,8 @@ struct ReplayDraft: Hashable, Sendable {
     var kind: String? { policy.kind }
     /// Not before; milliseconds since 1970, `nil` for now.
     var runAt: Int64?
+    /// Whether it is held by itself from the first.
+    var isHeld = false
     /// What was tried already.
     var history = History()
 
@@ -36,6 +38,8 @@ struct ReplayDraft: Hashable, Sendable {
         var outcome: ReplayOutcome?
         /// The first attempt that may have been processed unseen.
         var unknownAt: Int64?
+        /// From 0 up to 1: keeps those who have failed together from coming back together.
+        var draw = 0.5
     }
 
     /// - Parameters:

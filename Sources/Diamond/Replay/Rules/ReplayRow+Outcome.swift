@@ -119,10 +119,11 @@ extension ReplayRow {
         }
     }
 
-    /// Once more, for another version of the app; then nobody can (River's pull request 1324).
+    /// Once more, for another version of the app; then nobody can (River's pull request 1324). Nothing was sent, and no attempt
+    /// counts.
     private mutating func undecodable(_ now: Int64, _ draw: Double) {
-        guard attempts == 0 else { return end(.dead, .undecodable) }
-        repeatLater(now, draw)
+        guard !wasUndecodable else { return end(.dead, .undecodable) }
+        wait(until: now + ReplayBackoff.delay(after: attempts + 1, draw: draw), .backoff)
     }
 
     /// Whoever sent it has died, or was away for longer than its lease.
@@ -131,7 +132,7 @@ extension ReplayRow {
     ///   - rescues: how often that happened in 72 hours, this time included.
     ///   - isInnocent: whether it surely was not the job's fault, as where the system ends an app that it had suspended.
     mutating func takeDeath(rescues: Int, isInnocent: Bool, at now: Int64) {
-        token += 1
+        renewToken()
         defer { (owner, sentAt) = (nil, nil) }
         guard let sentAt else { return wait(until: runAt, .returned) }
         unknownAt = unknownAt ?? sentAt

@@ -27,6 +27,14 @@ struct ReplayRow: Hashable, Sendable {
     /// The first attempt that may have been processed unseen.
     var unknownAt: Int64?
     var status: Int?
+    /// Whether a program could not read its request before. Looked up where it matters.
+    var wasUndecodable = false
+
+    /// What numbers can be counted on with, whatever a damaged row says.
+    static let sensible: ClosedRange<Int64> = -(1 << 53)...1 << 53
+
+    /// Who has an older one has lost the job.
+    mutating func renewToken() { token = min(token + 1, Self.sensible.upperBound) }
 
     /// Whether it stands in the line of its ordering key.
     var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }

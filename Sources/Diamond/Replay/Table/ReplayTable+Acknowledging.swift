@@ -100,6 +100,9 @@ extension ReplayTable {
         }
         let startedAt = row.sentAt ?? ledger.now
         row.unknownAt = row.unknownAt ?? unknownAt
+        if case .failed(.undecodable, let code, _) = outcome {
+            row.wasUndecodable = try hasFailed(id, code, on: connection)
+        }
         row.take(outcome, at: ledger.now, draw: draw)
         if let failure = outcome.failure, row.reason != .returned {
             try addFailure(of: id, failure.code, failure.message, startedAt: startedAt, on: connection, ledger)
@@ -133,6 +136,17 @@ extension ReplayTable {
 
     // MARK: Failures
 
+    private static func hasFailed(
+        _ id: Int64,
+        _ code: String,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM attempt WHERE job = ? AND code = ?")
+        try statement.bind(id, at: 1)
+        try statement.bind(code, at: 2)
+        return try statement.step()
+    }
+
     private static let keptFailures: Int64 = 10
 
     static func addFailure(
@@ -146,7 +160,8 @@ extension ReplayTable {
         let statement = try connection.statement(
             """
             INSERT INTO attempt (job, number, started_at, ended_at, code, message)
-            VALUES (?1, 1 + ifnull((SELECT number FROM attempt WHERE job = ?1 ORDER BY id DESC LIMIT 1), 0), ?2, ?3, ?4, ?5)
+            VALUES (?1, 1 + min(ifnull((SELECT number FROM attempt WHERE job = ?1 ORDER BY id DESC LIMIT 1), 0), 1 << 53),
+                ?2, ?3, ?4, ?5)
             """
         )
         try statement.bind(id, at: 1)

@@ -80,7 +80,7 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Claimed {
         let old = row.state
         (row.state, row.reason, row.owner, row.sentAt) = (.running, .claimed, owner, nil)
-        row.token += 1
+        row.renewToken()
         try save(row, .claim, from: old, on: connection, &ledger)
         return try claimed(row, on: connection)
     }
@@ -141,7 +141,7 @@ extension ReplayTable {
         var id: Int64
 
         static func < (left: Place, right: Place) -> Bool {
-            (-left.priority, left.turn, left.id) < (-right.priority, right.turn, right.id)
+            (right.priority, left.turn, left.id) < (left.priority, right.turn, right.id)
         }
     }
 

@@ -26,7 +26,8 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition {
-        let other = if let key = draft.uniqueKey { try open(key, on: connection) } else { nil as ReplayRow? }
+        var other: ReplayRow?
+        if let key = draft.uniqueKey { other = try waiting(key, on: connection, &ledger) }
         if let other, let addition = try settle(draft, with: other, rules, on: connection, &ledger) { return addition }
         let open = try connection.integer("SELECT sum(count) FROM census WHERE state < 4")
         guard open < limit else {
@@ -37,6 +38,21 @@ extension ReplayTable {
         // The name goes over to the new one.
         if let other { try freeName(of: other.id, on: connection) }
         return .added(try insert(draft, owner: owner, on: connection, &ledger))
+    }
+
+    /// Who has a unique name, and may be sent still: whose time is over ends here, where no claim has ended it yet.
+    private static func waiting(
+        _ key: Data,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> ReplayRow? {
+        guard var row = try open(key, on: connection), let end = row.expiresAt, end <= ledger.now,
+            row.state != .running, !row.state.isEnd
+        else { return try open(key, on: connection) }
+        let old = row.state
+        row.expire()
+        try save(row, .expire, from: old, on: connection, &ledger)
+        return nil
     }
 
     // MARK: Rows
@@ -77,8 +93,9 @@ extension ReplayTable {
         let key = draft.policy.orderingKey
         let isHead = if let key { try !hasLine(key, on: connection) } else { true }
         let isHeld = try isHeld(key: key, identity: draft.identity, lane: draft.lane, on: connection)
-        var state: ReplayState = isHeld ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
-        var reason: ReplayReason = isHeld ? .held : state == .waiting ? .delayed : .enqueued
+        let isHeldAtAll = draft.isHeld || isHeld
+        var state: ReplayState = isHeldAtAll ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
+        var reason: ReplayReason = isHeldAtAll ? .held : state == .waiting ? .delayed : .enqueued
         let mayBeSentAtOnce = owner != nil && isHead && state == .ready
         let isSentAtOnce = try mayBeSentAtOnce ? !isQueueHeld(on: connection) : false
         if isSentAtOnce { (state, reason) = (.running, .claimed) }
@@ -86,9 +103,9 @@ extension ReplayTable {
             """
             INSERT INTO job (state, method, url, host, tags, metadata, is_idempotent, idempotency_key, key_lifetime, kind,
                 reason, identity, ordering_key, is_strict, is_head, priority, turn, run_at, expires_at, enqueued_at,
-                changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane)
+                changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane, is_held)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, (SELECT last FROM turn), ?17,
-                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
+                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)
             """
         )
         try statement.bind(Int64(state.rawValue), at: 1)
@@ -108,6 +125,7 @@ extension ReplayTable {
         try statement.bind(draft.history.unknownAt, at: 23)
         try statement.bind(draft.uniqueKey, at: 24)
         try statement.bind(draft.lane, at: 25)
+        try statement.bind(draft.isHeld, at: 26)
         try statement.run()
         let id = connection.lastInsertedID
         let payload = try connection.statement("INSERT INTO payload (job, request) VALUES (?, ?)")
@@ -126,7 +144,7 @@ extension ReplayTable {
     }
 
     /// What was tried before the job was a job counts as if the job had.
-    private static func takeOver(
+    static func takeOver(
         _ history: ReplayDraft.History,
         of id: Int64,
         on connection: borrowing SQLiteConnection,
@@ -138,7 +156,7 @@ extension ReplayTable {
         }
         guard let outcome = history.outcome, var row = try row(id, on: connection) else { return }
         let old = row.state
-        row.take(outcome, at: ledger.now, draw: 0.5)
+        row.take(outcome, at: ledger.now, draw: history.draw)
         try settle(&row, on: connection, ledger)
         try save(row, .fail, from: old, on: connection, &ledger)
     }

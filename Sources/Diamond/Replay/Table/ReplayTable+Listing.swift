@@ -24,7 +24,7 @@ extension ReplayTable {
     ) throws(SQLiteError) -> [ReplayJob] {
         let statement = try connection.statement(
             composed: """
-                SELECT \(columns) FROM job WHERE id > ?1 AND \(filter.condition) ORDER BY id LIMIT ?2
+                SELECT \(columns) FROM job NOT INDEXED WHERE id > ?1 AND \(filter.condition) ORDER BY id LIMIT ?2
                 """)
         try statement.bind(id, at: 1)
         try statement.bind(Int64(limit), at: 2)

@@ -33,6 +33,7 @@ extension ReplayTable {
                 return nil
             }
             try replace(other, by: draft, on: connection, &ledger)
+            try takeOver(draft.history, of: other.id, on: connection, &ledger)
             return .replaced(other.id)
         }
         return try merge(draft, into: other, rules, on: connection, &ledger)
@@ -45,6 +46,10 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Addition {
+        guard draft.isInLine(of: other) else {
+            let reason = "job \(other.id) of its unique name is in another line or lane, and cannot take it in"
+            return .refused(ReplayError(.cannotMerge, "\(reason): give both one, or two names"))
+        }
         let old = try request(of: other.id, on: connection)
         switch Result(catching: { () throws(ReplayError) in
             try draft.merged(into: ReplayDraft.request(from: old), rules: rules)

@@ -15,6 +15,9 @@ extension ReplayTable {
         /// Milliseconds since the boot.
         var leaseUntil: Int64
         var isSuspended: Bool
+
+        /// Whether it surely is of another start of the machine. Where either does not know its own, leases alone tell.
+        func isOfAnother(_ boot: String) -> Bool { !self.boot.isEmpty && !boot.isEmpty && self.boot != boot }
     }
 
     static func addOwner(

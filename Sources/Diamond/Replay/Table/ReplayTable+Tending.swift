@@ -26,9 +26,25 @@ extension ReplayTable {
         if deed == .redrive, try isNameTaken(of: id, on: connection) { return .notUnique }
         let old = row.state
         row.take(deed, at: ledger.now)
+        if deed == .redrive { try renewExpiry(of: id, on: connection, ledger) }
         try settle(&row, on: connection, ledger)
         try save(row, deed.verb, from: old, on: connection, &ledger)
         return .done(row.state)
+    }
+
+    /// A job that is sent anew has all its time before it: it may have ended because that was over.
+    private static func renewExpiry(
+        of id: Int64,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: ReplayLedger
+    ) throws(SQLiteError) {
+        let written = try request(of: id, on: connection)
+        // One that this program cannot read waits for another that can.
+        let expiry = (try? Request(json: written)).map(\.replay.expiry) ?? ReplayPolicy.defaultExpiry
+        let statement = try connection.statement("UPDATE job SET expires_at = ? WHERE id = ?")
+        try statement.bind(expiry.map { ledger.now + $0.milliseconds }, at: 1)
+        try statement.bind(id, at: 2)
+        try statement.run()
     }
 
     private static func isNameTaken(

@@ -10,7 +10,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
         let statement = try connection.statement(
-            composed: "SELECT id FROM job WHERE id > ?1 AND \(filter.condition) ORDER BY id LIMIT ?2")
+            composed: "SELECT id FROM job NOT INDEXED WHERE id > ?1 AND \(filter.condition) ORDER BY id LIMIT ?2")
         try statement.bind(id, at: 1)
         try statement.bind(Int64(limit), at: 2)
         for (index, value) in filter.values.enumerated() { try statement.bind(value, at: Int32(index + 3)) }

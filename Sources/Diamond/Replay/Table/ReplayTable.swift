@@ -144,7 +144,9 @@ package enum ReplayTable {
     ) throws(SQLiteError) -> Bool {
         let statement = try connection.statement(
             """
-            SELECT 1 FROM hold WHERE (kind, name) IN (VALUES ('key', ?1), ('identity', ?2), ('lane', ?3)) LIMIT 1
+            SELECT 1 WHERE EXISTS (SELECT 1 FROM hold WHERE kind = 'key' AND name = ?1)
+                OR EXISTS (SELECT 1 FROM hold WHERE kind = 'identity' AND name = ?2)
+                OR EXISTS (SELECT 1 FROM hold WHERE kind = 'lane' AND name = ?3)
             """
         )
         try statement.bind(key, at: 1)
@@ -191,19 +193,19 @@ extension ReplayRow {
         isStrict = row.int64(3) != 0
         lane = row.text(4)
         isIdempotent = row.int64(5) != 0
-        keyLifetime = row.optional(6)
-        expiresAt = row.optional(7)
-        attemptLimit = Int(row.int64(8))
+        keyLifetime = row.optional(6)?.clamped(to: Self.sensible)
+        expiresAt = row.optional(7)?.clamped(to: Self.sensible)
+        attemptLimit = Int(row.int64(8).clamped(to: Self.sensible))
         state = ReplayState(rawValue: Int(row.int64(9))) ?? .held
         reason = ReplayReason(description: row.text(10))
         isHead = row.int64(11) != 0
         isHeld = row.int64(12) != 0
-        runAt = row.int64(13)
-        attempts = Int(row.int64(14))
-        token = row.int64(15)
+        runAt = row.int64(13).clamped(to: Self.sensible)
+        attempts = Int(row.int64(14).clamped(to: Self.sensible))
+        token = row.int64(15).clamped(to: Self.sensible)
         owner = row.optional(16)
-        sentAt = row.optional(17)
-        unknownAt = row.optional(18)
+        sentAt = row.optional(17)?.clamped(to: Self.sensible)
+        unknownAt = row.optional(18)?.clamped(to: Self.sensible)
         status = row.optional(19).map(Int.init)
     }
 }

@@ -109,9 +109,3 @@ public struct ReplayPolicy: Hashable, Sendable {
     static let allowedAttempts = 1...1000
     static let allowedPriorities = -1_000_000...1_000_000
 }
-
-extension Int {
-    fileprivate func clamped(to range: ClosedRange<Int>) -> Int {
-        Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
-    }
-}

@@ -6,3 +6,8 @@ extension Int64 {
         return isTooMuch ? .max : sum
     }
 }
+
+extension BinaryInteger {
+    /// The nearest number of a range.
+    func clamped(to range: ClosedRange<Self>) -> Self { Swift.min(Swift.max(self, range.lowerBound), range.upperBound) }
+}
