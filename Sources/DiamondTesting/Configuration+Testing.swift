@@ -1,6 +1,11 @@
 public import Diamond
 import HTTPTypes
 
+/// A network that is always there.
+private struct ConstantReachability: Reachability {
+    let isReachable = true
+}
+
 extension Engine.Configuration {
     /// An engine that sends nothing, and whose time stands still until the clock is moved.
     ///
@@ -15,6 +20,8 @@ extension Engine.Configuration {
         // The directory stays as long as the engine.
         now = { withExtendedLifetime(store) { clock.date } }
         retry = .never
+        // Whatever network the machine has.
+        reachability = ConstantReachability()
         // Whatever language the machine speaks.
         headers = [.userAgent: "Diamond"]
     }

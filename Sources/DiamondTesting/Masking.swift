@@ -77,8 +77,15 @@ enum Masking {
     }
 
     private static func body(_ data: Data, isForm: Bool) -> Data {
-        guard let text = String(validating: data, as: UTF8.self) else { return data }
-        return Data((isForm ? form(text) : JSONMasking.masked(text)).utf8)
+        let masked = { (text: String) in isForm ? form(text) : JSONMasking.masked(text) }
+        if let text = String(validating: data, as: UTF8.self) { return Data(masked(text).utf8) }
+        // Another charset: all that names and signs are looked for by is ASCII, and each byte stays what it is.
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: data.lazy.map { Unicode.Scalar($0) })
+        return masked(String(text)).unicodeScalars.reduce(into: Data()) { bytes, scalar in
+            guard let byte = UInt8(exactly: scalar.value) else { return bytes.append(contentsOf: String(scalar).utf8) }
+            bytes.append(byte)
+        }
     }
 
     private static func form(_ text: String) -> String {

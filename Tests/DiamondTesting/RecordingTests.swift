@@ -37,6 +37,19 @@ import Testing
         #expect(replayer.unused.isEmpty)
     }
 
+    @Test func `hides secrets in a body of another charset, and changes nothing else of it`() async throws {
+        let body = Data(#"{"name":""#.utf8) + [0xE9] + Data(#"","access_token":"s3cret"}"#.utf8)
+        let stub = StubTransport { _ in
+            TransportResponse(
+                status: .ok, headers: [.contentType: "application/json; charset=iso-8859-1"], body: BodyStream(body))
+        }
+        let recorder = RecordingTransport(stub)
+        _ = try await response(recorder, cities)
+        let kept = try await ReplayingTransport(recorder.recording).send(cities).body.collect()
+        #expect(kept.firstRange(of: Data("s3cret".utf8)) == nil)
+        #expect(kept.prefix(11) == body.prefix(11) && kept.last == UInt8(ascii: "}"))
+    }
+
     @Test func `tells how often nobody has asked for what was answered twice with the same`() async throws {
         let recorder = RecordingTransport(StubTransport())
         for _ in 0..<3 { _ = try await recorder.send(cities) }

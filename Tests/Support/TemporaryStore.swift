@@ -14,7 +14,11 @@ extension TemporaryStore {
     }
 
     /// An engine over this store, with a stub and a clock that stands still.
-    package func engine(_ transport: any Transport, clock: ManualClock = ManualClock()) -> Engine {
+    package func engine(
+        _ transport: any Transport,
+        clock: ManualClock = ManualClock(),
+        _ change: (inout Engine.Configuration) -> Void = { _ in }
+    ) -> Engine {
         var configuration = Engine.Configuration(store: store)
         configuration.transport = transport
         configuration.now = { clock.now }
@@ -22,6 +26,7 @@ extension TemporaryStore {
         configuration.headers = [.userAgent: "Diamond"]
         // One answer for one request; what is sent again is tested by itself.
         configuration.retry = .never
+        change(&configuration)
         return Engine(configuration)
     }
 }

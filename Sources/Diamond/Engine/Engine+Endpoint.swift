@@ -68,6 +68,7 @@ extension Response {
         as type: Call.Type,
         _ decoder: any ResponseDecoder
     ) throws(ConnectionError) -> Call.Output {
+        if let absence = absence(of: Call.Output.self) { return absence }
         if let data = body as? Call.Output { return data }
         if let nothing = Nothing() as? Call.Output { return nothing }
         do {

@@ -38,11 +38,15 @@ struct Environment: Sendable {
         do throws(MalformedURL) { if baseURL != nil { request.url = try resolvedURL(of: request) } } catch {
             throw ConnectionError(RequestError(error))
         }
+        let bringsType = request.hasTypeOfItsOwn && headers.contains(.contentType)
         // Shared by all that set none.
-        if request.headers.isEmpty, !headers.isEmpty { return request.headers = headers }
+        if request.headers.isEmpty, !headers.isEmpty, !bringsType { return request.headers = headers }
         // At one stroke: with each change a request forgets what is known of it.
         var fields = request.headers
-        for field in headers where !request.headers.contains(field.name) { fields.append(field) }
+        for field in headers where !request.headers.contains(field.name) && !(bringsType && field.name == .contentType)
+        {
+            fields.append(field)
+        }
         if fields.count > request.headers.count { request.headers = fields }
     }
 
@@ -91,5 +95,17 @@ struct Environment: Sendable {
             throw ConnectionError(.noCredential, message.printable)
         }
         return value
+    }
+}
+
+extension Request {
+    /// Whether its body is of one type, which no engine's header says better.
+    fileprivate var hasTypeOfItsOwn: Bool {
+        switch body {
+        case .form, .multipart: true
+        case .bytes(_, let type), .file(_, let type): type != nil
+        case .json: false
+        case nil: !parameters.isEmpty && effectiveDestination == .form
+        }
     }
 }

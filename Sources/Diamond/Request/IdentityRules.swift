@@ -5,9 +5,11 @@ public struct IdentityRules: Hashable, Sendable {
     /// body. They are sent all the same. Those of an engine are no part of the URL that an entry is listed, selected and,
     /// by an unsafe method, invalidated by; those of a request are, and an unsafe method invalidates what was stored without
     /// them whatever its query. Whole names as they are before encoding, case counts; `*` stands for any characters.
+    ///
+    /// Not for a credential, but where requests have an ``Request/identity``: answers of several users would be one.
     public var ignoring: [String]
     /// Headers that do not select among answers, beside those the canonical form lists. A response that varies by one
-    /// of them is not stored. Case does not count.
+    /// of them is not stored. Case does not count. Not for a credential, as above.
     public var nonSelecting: [String]
     /// Headers, parameters and members of JSON bodies whose values are credentials, beside those whose names say so.
     /// Case does not count.

@@ -54,8 +54,17 @@ public struct Request: Hashable, Sendable {
     }
     /// Bytes of a server's answer at most, as they are without content coding; more is the error `bodyTooLarge`, as soon
     /// as they have come, or are announced. What is stored is handed out whatever its size. `nil`, the default, is as the
-    /// engine does. No part of the identity.
-    public var bodyLimit: Int? { didSet { forget() } }
+    /// engine does. No part of the identity. From 0 to 2^53.
+    public var bodyLimit: Int? {
+        didSet {
+            bodyLimit = bodyLimit?.clamped(to: Self.bodyLimits)
+            forget()
+        }
+    }
+
+    /// As many as the written form can tell.
+    static let bodyLimits = 0...1 << 53
+
     /// Beside the engine's.
     public var rules = IdentityRules() { didSet { forget() } }
     /// The longest time without progress on the wire; 60 seconds by default, `nil` waits forever. Kept in whole

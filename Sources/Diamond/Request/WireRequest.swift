@@ -94,6 +94,11 @@ extension WireRequest {
     /// Whether it brings rules of its own.
     var hasRules: Bool { extras != nil && !(rules.isEmpty && filledHeaders.isEmpty) }
 
+    /// Those that no redirect takes along.
+    var parameterCredentials: [Credential] {
+        credentials.filter { if case .parameter = $0.place { true } else { false } }
+    }
+
     /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
     var headerCredentials: [Credential] {
         credentials.filter { if case .header = $0.place { true } else { false } }

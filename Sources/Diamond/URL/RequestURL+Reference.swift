@@ -9,8 +9,9 @@ extension RequestURL {
         let origin = String(decoding: base.origin, as: UTF8.self)
             .replacing("://", with: "://\(authority)", maxReplacements: 1)
         let path = String(decoding: base.path, as: UTF8.self)
-        guard !reference.hasPrefix("//") else { return "\(base.scheme):\(reference)" }
-        guard !reference.hasPrefix("/") else { return origin + reference }
+        // By bytes: a combining character may stand behind a slash.
+        guard !reference.utf8.starts(with: "//".utf8) else { return "\(base.scheme):\(reference)" }
+        guard reference.utf8.first != UInt8(ascii: "/") else { return origin + reference }
         switch reference.utf8.first.map(Unicode.Scalar.init) {
         case "?": return origin + path + reference
         case nil, "#": return origin + base.text().dropFirst(base.origin.count) + reference

@@ -59,7 +59,7 @@ struct Key: AsyncParsableCommand {
     }
 
     private func show(_ form: CanonicalForm) {
-        guard store.json else { return Output.line(form.text + "key \(form.key)") }
+        guard store.json else { return Output.lines(form.text + "key \(form.key)") }
         Output.json(["canonicalForm": form.text, "key": form.key.description])
     }
 
@@ -67,8 +67,8 @@ struct Key: AsyncParsableCommand {
         let lines = explanation.lines.map { ["line": $0.text, "rule": $0.rule] }
         let omissions = explanation.omissions.map { ["omitted": $0.what, "reason": $0.reason] }
         guard !store.json else { return Output.json(["lines": lines, "omissions": omissions]) }
-        for line in explanation.lines { Output.line("\(line.text)\n    \(line.rule)") }
-        for omission in explanation.omissions { Output.line("(\(omission.what))\n    \(omission.reason)") }
+        for line in explanation.lines { Output.lines("\(line.text)\n    \(line.rule)") }
+        for omission in explanation.omissions { Output.lines("(\(omission.what))\n    \(omission.reason)") }
     }
 }
 
@@ -87,8 +87,8 @@ extension Key {
         if store.json {
             Output.json(["onlyFirst": removed, "onlySecond": added])
         } else {
-            for line in removed { Output.line("- \(line)") }
-            for line in added { Output.line("+ \(line)") }
+            for line in removed { Output.lines("- \(line)") }
+            for line in added { Output.lines("+ \(line)") }
             if difference.isEmpty { Output.line("the same: key \(forms.0.key)") }
         }
         if !difference.isEmpty { throw Failure.different }

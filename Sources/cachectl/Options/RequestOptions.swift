@@ -67,7 +67,7 @@ struct RequestOptions: ParsableArguments {
     // A URL has its scheme; everything else is a file, so that a forgotten scheme is not taken for a relative URL.
     private static func base(_ source: String) throws(RequestError) -> Request {
         guard source != "-" else { return try Request(json: try input()) }
-        guard !source.hasPrefix("curl ") else { return try Request(curl: source) }
+        guard !isCommand(source) else { return try Request(curl: source) }
         guard !source.contains("://") else { return Request(source) }
         guard let data = FileManager.default.contents(atPath: source) else {
             let shown = RequestURL.masked(Array(source.utf8))
@@ -87,6 +87,12 @@ struct RequestOptions: ParsableArguments {
         } catch {
             throw RequestError(.malformedRequest, "standard input cannot be read: pipe a request into it")
         }
+    }
+
+    /// Whether it begins as a command line of curl does, or as one that makes its body with printf.
+    private static func isCommand(_ source: String) -> Bool {
+        let words = source.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+        return words.count == 2 && ["curl", "printf"].contains(words[0])
     }
 
     private static func method(_ token: String) throws(RequestError) -> HTTPRequest.Method {
@@ -130,7 +136,8 @@ struct RequestOptions: ParsableArguments {
 
 extension Parameters {
     fileprivate mutating func append(parsing text: String) {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        // By scalars: a combining character may stand behind the sign.
+        let parts = text.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         append(String(parts[0]), parts.count > 1 ? .string(String(parts[1])) : .null)
     }
 }

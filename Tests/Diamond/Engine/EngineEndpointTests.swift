@@ -100,6 +100,15 @@ private struct Settings: Endpoint {
         #expect(error?.cause is DecodingError)
     }
 
+    @Test func `is nil where there is no body, whatever it would be`() async throws {
+        for body in ["", " "] {
+            #expect(try await engine(body).send(Request("http://h/").decoding(Data?.self)) == nil)
+            #expect(try await engine(body).send(Request("http://h/").decoding(Nothing?.self)) == nil)
+            #expect(try await engine(body).send(Request("http://h/").decoding(Data.self)) == Data(body.utf8))
+        }
+        #expect(try await engine("1").send(Request("http://h/").decoding(Data?.self)) == Data("1".utf8))
+    }
+
     @Test func `says nothing of what stands in a body that cannot be decoded`() async throws {
         enum Kind: String, Decodable { case known }
         let body = #"[{"kind": "s3cret"}]"#

@@ -120,6 +120,32 @@ import Testing
         await engine.close()
     }
 
+    @Test(arguments: ["/path/?appid=s3cret", "http://other/path?a=1&appid=s3cret"])
+    func `keeps no byte of a parameter's secret that a redirect repeats, and shares nothing that it has brought`(
+        location: String
+    ) async throws {
+        let redirecting = StubTransport { request throws(TransportError) in
+            request.url.contains("/path")
+                ? .stub(headers: [.cacheControl: "max-age=3600"])
+                : .stub(status: 301, headers: [.location: location, .cacheControl: "max-age=3600"])
+        }
+        let engine = engine {
+            $0.transport = redirecting
+            $0.credentials = KnownSecrets(["weather": "s3cret"])
+        }
+        let urls = Guarded<[String]>([])
+        let observation = engine.activity.observe { event in urls.withLock { $0.append("\(event)") } }
+        var request = Request("http://h/now")
+        request.credentials = [.parameter("appid", .secret("weather"))]
+        for _ in 0..<2 { #expect(try await engine.send(request).source == .network) }
+        await engine.cache?.flush()
+        #expect(try temporary.bytes().firstRange(of: Data("s3cret".utf8)) == nil)
+        #expect(urls.withLock { $0.allSatisfy { !$0.contains("s3cret") } && !$0.isEmpty })
+        #expect(try engine.cache?.count(.all) == 0)
+        withExtendedLifetime(observation) {}
+        await engine.close()
+    }
+
     @Test func `leaves a parameter alone that only shares the name of a secret`() async throws {
         let engine = engine()
         for key in ["42", "43"] {

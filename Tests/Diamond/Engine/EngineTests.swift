@@ -154,6 +154,25 @@ import Testing
         #expect(try await !engine.invalidate(Request("http://h/other")))
     }
 
+    @Test func `says of no body that it were of another type than its own`() async throws {
+        let transport = StubTransport()
+        var configuration = Engine.Configuration(testing: transport)
+        configuration.headers = [.contentType: "application/vnd.api+json"]
+        let engine = Engine(configuration)
+        let multipart = RequestBody.multipart([MultipartPart("a", "b")])
+        let bodies: [RequestBody] = [
+            .json(1), .form(["a": 1]), multipart, .bytes(Data([1]), contentType: "image/png"), .bytes(Data([1])),
+        ]
+        for body in bodies { _ = try await engine.send(Request("http://h/", method: .post, body: body)) }
+        let types = transport.requests.map { $0.headers[.contentType]?.prefix { $0 != ";" } }
+        #expect(
+            types == [
+                "application/vnd.api+json", "application/x-www-form-urlencoded", "multipart/form-data", "image/png",
+                "application/vnd.api+json",
+            ])
+        await engine.close()
+    }
+
     @Test func `stores nothing that the server or the request forbids`() async throws {
         let cases: [(HTTPFields, Request)] = [
             ([.cacheControl: "no-store"], Request("http://h/1")),

@@ -23,6 +23,22 @@ import Testing
         return request
     }()
 
+    @Test(arguments: [(Int.max, 1 << 53), (-1, 0), (0, 0), (7, 7)])
+    func `tells every limit of a body that a request may have`(limit: Int, told: Int) throws {
+        var request = Request("http://h/")
+        request.bodyLimit = limit
+        #expect(request.bodyLimit == told)
+        #expect(try Request(json: request.json()) == request)
+    }
+
+    @Test func `takes no integer that a double would change`() throws {
+        for text in ["12345678901234567891", "9223372036854775808"] {
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) }
+        }
+        #expect(try JSONDecoder().decode(JSONValue.self, from: Data("9223372036854775807".utf8)) == .integer(.max))
+        #expect(try JSONDecoder().decode(JSONValue.self, from: Data("1e300".utf8)) == .number(1e300))
+    }
+
     @Test func `is a text that never changes`() throws {
         let text = """
             {"body":{"json":{"a":[1,2.5,true]}},"bodyLimit":1048576,"destination":"query","headers":[["Accept","application/json"]],\

@@ -11,6 +11,18 @@ import Testing
         return request
     }
 
+    @Test func `stand in no text of a response`() throws {
+        var headers: HTTPFields = [.setCookie: "sid=s3cret"]
+        headers[.contentType] = "text/plain"
+        let response = Response(
+            status: .ok, headers: headers, body: Data("s3cret".utf8), url: "https://me:s3cret@h/a?token=s3cret#s3cret")
+        var dumped = ""
+        dump(response, to: &dumped)
+        for text in ["\(response)", "\(String(reflecting: response))", dumped] {
+            #expect(!text.contains("s3cret") && text.contains("200 from network") && text.contains("h/a"), "\(text)")
+        }
+    }
+
     @Test func `shows its name or nothing, however it is looked at`() {
         for secret in [Secret.secret("maps"), .unnamed("s3cret")] {
             var dumped = ""

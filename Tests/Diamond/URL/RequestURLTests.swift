@@ -96,6 +96,7 @@ import Testing
     @Test(arguments: [
         ("", "http://u@h/v/a?b=[1]"), ("#c", "http://u@h/v/a?b=[1]#c"), ("?c", "http://u@h/v/a?c"),
         ("c", "http://u@h/v/c"), ("/c", "http://u@h/c"), ("//i/c", "http://i/c"), ("https://i/", "https://i/"),
+        ("/\u{301}c", "http://u@h/\u{301}c"),
     ]) func `resolves a reference as RFC 3986 says`(reference: String, resolved: String) throws {
         #expect(try RequestURL.resolve(reference, against: "http://u@h/v/a?b=[1]#f") == resolved)
     }

@@ -24,6 +24,7 @@ enum Redirect {
         next.identity = request.identity
         let isSameOrigin = url.origin == request.url.origin
         if isSameOrigin { next.credentials = request.headerCredentials }
+        next.takeForSecret(request.parameterCredentials)
         if dropsBody(response.status.code, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil
@@ -63,6 +64,15 @@ enum Redirect {
     /// Whether it is followed by a GET or HEAD, without the body.
     static func dropsBody(_ status: Int, _ method: HTTPRequest.Method) -> Bool {
         status == 303 || (method == .post && (status == 301 || status == 302))
+    }
+}
+
+extension Request {
+    /// A server may say in its redirect what it was sent, with the values of parameters that are secrets: they are so there,
+    /// too. And what was asked for with a secret of nobody's is nobody's.
+    fileprivate mutating func takeForSecret(_ credentials: [Credential]) {
+        for case .parameter(let name) in credentials.map(\.place) { rules.secrets.append(name) }
+        if identity == nil, credentials.contains(where: { $0.secret.name != nil }) { cache = .noStore }
     }
 }
 

@@ -12,12 +12,16 @@ public protocol ResponseDecoder: Sendable {
 extension ResponseDecoder {
     /// A body that is empty, or a single space, is `nil` where a value may be that.
     func value<Value: Decodable>(of type: Value.Type, in response: Response) throws -> Value {
-        if response.body.isBlank, let type = type as? any ExpressibleByNilLiteral.Type,
-            let nothing = type.init(nilLiteral: ()) as? Value
-        {
-            return nothing
-        }
+        if let absence = response.absence(of: type) { return absence }
         return try decode(type, from: response.body(for: self))
+    }
+}
+
+extension Response {
+    /// What stands for a body that is empty, or a single space, in a type that may be `nil`.
+    func absence<Value>(of type: Value.Type) -> Value? {
+        guard body.isBlank, let type = type as? any ExpressibleByNilLiteral.Type else { return nil }
+        return type.init(nilLiteral: ()) as? Value
     }
 }
 

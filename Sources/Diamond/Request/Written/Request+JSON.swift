@@ -60,7 +60,7 @@ extension Request {
         if let name = try form.string("lane") { lane = Lane(name) }
         if let value = form.take("retry") { retry = try RetryPolicy(written: value) }
         if let value = form.take("replay") { replay = try ReplayPolicy(written: value) }
-        bodyLimit = try form.integer("bodyLimit", in: 0...1 << 53)
+        bodyLimit = try form.integer("bodyLimit", in: Self.bodyLimits)
         try readIdentity(&form)
         try form.finish()
     }

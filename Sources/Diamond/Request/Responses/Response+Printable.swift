@@ -1,0 +1,19 @@
+import HTTPTypes
+
+extension Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Status, source and URL, without what may be secret: no user info, query, header or body.
+    public var description: String {
+        "\(status.code) from \(source.rawValue), \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())"
+    }
+
+    public var debugDescription: String { description }
+
+    /// Names, without the values that may be secret.
+    public var customMirror: Mirror {
+        let shown: KeyValuePairs<String, Any> = [
+            "response": description, "headers": headers.map(\.name.rawName), "bodySize": body.count,
+            "attempts": attempts,
+        ]
+        return Mirror(self, children: shown)
+    }
+}
