@@ -128,12 +128,7 @@ public final class Engine: Sendable {
     @discardableResult
     @concurrent
     public func purge(_ request: Request) async throws -> Bool {
-        let key = try await revocable(request)
-        guard let cache else {
-            pipeline.revoked.add(.key(key), isErasure: true)
-            return false
-        }
-        return try await cache.purge(key)
+        try await revoke(request, isErasure: true)
     }
 
     /// Marks what is stored for a request stale (``Cache/invalidate(_:)``); `false` where there was nothing that was not.
@@ -142,19 +137,18 @@ public final class Engine: Sendable {
     @discardableResult
     @concurrent
     public func invalidate(_ request: Request) async throws -> Bool {
-        let key = try await revocable(request)
-        guard let cache else {
-            pipeline.revoked.add(.key(key), isErasure: false)
-            return false
-        }
-        return try await cache.invalidate(.key(key)) > 0
+        try await revoke(request, isErasure: false)
     }
 
-    private func revocable(_ request: Request) async throws(ConnectionError) -> RequestKey {
+    private func revoke(_ request: Request, isErasure: Bool) async throws -> Bool {
         let key = try await key(of: request)
         // What was canceled before may be about to write what it has.
         await pipeline.holders.settle()
-        return key
+        guard let cache else {
+            pipeline.revoked.add(.key(key), isErasure: isErasure)
+            return false
+        }
+        return try await isErasure ? cache.purge(key) : cache.invalidate(.key(key)) > 0
     }
 
     /// Forgets what an identity has: its entries are erased, for every process of the store, and its cookies are. For a

@@ -18,7 +18,10 @@ private struct PassingClock: Clock {
 
     func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
         guard deadline - now >= ReplayOwner.renewal else { return pass(deadline - now) }
-        try await Task.sleep(for: .seconds(86_400))
+        let (never, end) = AsyncStream<Never>.makeStream()
+        for await _ in never {}
+        withExtendedLifetime(end) {}
+        try Task.checkCancellation()
     }
 }
 

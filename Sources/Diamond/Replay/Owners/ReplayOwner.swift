@@ -47,9 +47,9 @@ final class ReplayOwner: Sendable {
         }
     }
 
-    private let store: Store
-    private let writer: ReplayWriter
-    private let clock: ReplayClock
+    let store: Store
+    let writer: ReplayWriter
+    let clock: ReplayClock
     private let state = Guarded(State())
 
     init(_ store: Store, _ writer: ReplayWriter, _ clock: ReplayClock) {
@@ -278,47 +278,5 @@ final class ReplayOwner: Sendable {
         try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.removeOwner(id, on: connection, &ledger)
         }
-    }
-
-    // MARK: The others
-
-    /// Makes the jobs of owners ready again that have died, or have been away for longer than their leases.
-    ///
-    /// - Returns: whether there are others left that live.
-    func rescue() async throws(ReplayError) -> Bool {
-        guard !isRetired else { return false }
-        let others = try owners()
-        let dead = others.filter(isDead)
-        guard !dead.isEmpty else { return !others.isEmpty }
-        // Who cannot keep its own lease must not judge others.
-        let me = try await enter()
-        defer { leave() }
-        let boot = clock.boot
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else { return }
-            // One that has said meanwhile that it lives is believed.
-            let now = try ReplayTable.owners(on: connection)
-            for owner in dead where now.contains(where: { $0.id == owner.id && $0.leaseUntil == owner.leaseUntil }) {
-                let isInnocent = owner.isSuspended || owner.isOfAnother(boot)
-                try ReplayTable.bury(owner.id, isInnocent: isInnocent, on: connection, &ledger)
-            }
-        }
-        for owner in dead { OwnerLock.remove(owner.name, in: store.ownersDirectory) }
-        return others.count > dead.count
-    }
-
-    private func owners() throws(ReplayError) -> [ReplayTable.Owner] {
-        let me = id
-        do throws(SQLiteError) {
-            return try writer.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
-                .filter { $0.id != me }
-        } catch {
-            throw ReplayError(error)
-        }
-    }
-
-    private func isDead(_ owner: ReplayTable.Owner) -> Bool {
-        owner.isOfAnother(clock.boot) || owner.leaseUntil <= clock.uptime()
-            || OwnerLock.isFree(owner.name, in: store.ownersDirectory)
     }
 }

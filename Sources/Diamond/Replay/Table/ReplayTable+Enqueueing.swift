@@ -46,9 +46,8 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
-        guard var row = try open(key, on: connection), let end = row.expiresAt, end <= ledger.now,
-            row.state != .running, !row.state.isEnd
-        else { return try open(key, on: connection) }
+        guard var row = try open(key, on: connection) else { return nil }
+        guard let end = row.expiresAt, end <= ledger.now, row.state != .running, !row.state.isEnd else { return row }
         let old = row.state
         row.expire()
         try save(row, .expire, from: old, on: connection, &ledger)

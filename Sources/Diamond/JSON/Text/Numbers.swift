@@ -11,3 +11,11 @@ extension BinaryInteger {
     /// The nearest number of a range.
     func clamped(to range: ClosedRange<Self>) -> Self { Swift.min(Swift.max(self, range.lowerBound), range.upperBound) }
 }
+
+extension FixedWidthInteger {
+    /// Of nothing but digits: neither a sign nor a space. `nil` where it is too much.
+    init?(digits text: some StringProtocol) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        self.init(text)
+    }
+}

@@ -1,0 +1,44 @@
+import DiamondSQLite
+
+/// What an owner does for those who have died.
+extension ReplayOwner {
+    /// Makes the jobs of owners ready again that have died, or have been away for longer than their leases.
+    ///
+    /// - Returns: whether there are others left that live.
+    func rescue() async throws(ReplayError) -> Bool {
+        guard !isRetired else { return false }
+        let others = try owners()
+        let dead = others.filter(isDead)
+        guard !dead.isEmpty else { return !others.isEmpty }
+        // Who cannot keep its own lease must not judge others.
+        let me = try await enter()
+        defer { leave() }
+        let boot = clock.boot
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
+            guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else { return }
+            // One that has said meanwhile that it lives is believed.
+            let now = try ReplayTable.owners(on: connection)
+            for owner in dead where now.contains(where: { $0.id == owner.id && $0.leaseUntil == owner.leaseUntil }) {
+                let isInnocent = owner.isSuspended || owner.isOfAnother(boot)
+                try ReplayTable.bury(owner.id, isInnocent: isInnocent, on: connection, &ledger)
+            }
+        }
+        for owner in dead { OwnerLock.remove(owner.name, in: store.ownersDirectory) }
+        return others.count > dead.count
+    }
+
+    private func owners() throws(ReplayError) -> [ReplayTable.Owner] {
+        let me = id
+        do throws(SQLiteError) {
+            return try writer.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
+                .filter { $0.id != me }
+        } catch {
+            throw ReplayError(error)
+        }
+    }
+
+    private func isDead(_ owner: ReplayTable.Owner) -> Bool {
+        owner.isOfAnother(clock.boot) || owner.leaseUntil <= clock.uptime()
+            || OwnerLock.isFree(owner.name, in: store.ownersDirectory)
+    }
+}
