@@ -52,7 +52,7 @@ enum Masking {
         let item = /([?&#])([^?&#=\s"<>]+)=[^&#\s"<>]*/.matchingSemantics(.unicodeScalar)
         return text.replacing(item) { match in
             let (whole, begin, name) = match.output
-            return SecretNames.contains(parameter: String(name)) ? "\(begin)\(name)=\(mask)" : String(whole)
+            return SecretNames.contains(item: whole.dropFirst()) ? "\(begin)\(name)=\(mask)" : String(whole)
         }
     }
 
@@ -90,8 +90,8 @@ enum Masking {
 
     private static func form(_ text: String) -> String {
         text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { item in
-            let name = String(item.prefix { $0 != "=" })
-            return SecretNames.contains(parameter: name) ? "\(name)=\(mask)" : String(item)
+            let text = String(item)
+            return SecretNames.contains(item: text) ? "\(String(item.prefix { $0 != "=" }))=\(mask)" : text
         }.joined(separator: "&")
     }
 }

@@ -127,7 +127,7 @@ import Testing
             body: body)
         let recorder = RecordingTransport(stub)
         let request = TransportRequest(
-            method: .post, url: "http://h/?api_key=s3cret&page=1",
+            method: .post, url: "http://h/?api_key=s3cret&page=1&filter=%5B%7B%22token%22:%22s3cret%22%7D%5D",
             headers: [.authorization: "Bearer s3cret", .contentType: type], body: .bytes(Data(body.utf8)))
         #expect(try await response(recorder, request).1 == body)
         let text = "\(recorder.recording)"

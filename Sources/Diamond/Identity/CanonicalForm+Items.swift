@@ -56,7 +56,9 @@ extension CanonicalForm.Writer {
             } else if rules.isIgnored(parameter: name) {
                 places[index].isLeftOut = true
             } else if places[index].hasValue {
-                places[index].isSecret = rules.isSecret(parameter: name, places[index].letters)
+                places[index].isSecret =
+                    rules.isSecret(parameter: name, places[index].letters)
+                    || rules.isSecret(value: text.extracting(places[index].value))
             }
             hasSecrets = hasSecrets || places[index].isSecret
         }

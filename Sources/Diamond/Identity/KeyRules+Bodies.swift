@@ -1,7 +1,27 @@
 /// What of a body is secret by its name, for those who show requests, or keep them.
 extension KeyRules {
     /// Whether an item of a query or a form holds a secret: a name without a value holds none.
-    func isSecret(_ item: QueryItem) -> Bool { item.hasValue && isSecret(parameter: item.name.span) }
+    func isSecret(_ item: QueryItem) -> Bool {
+        item.hasValue && (isSecret(parameter: item.name.span) || isSecret(value: item.value.span))
+    }
+
+    /// Whether a parameter's value is JSON with a secret member in it, whatever the parameter's own name.
+    ///
+    /// - Parameter value: percent-encoded.
+    @inline(__always)
+    func isSecret(value: Span<UInt8>) -> Bool {
+        guard !value.isEmpty else { return false }
+        // Bare as well: a form's bytes may be anybody's.
+        switch Unicode.Scalar(value[0]) {
+        case "%", "{", "[": return hasSecretMember(value.array(value.indices))
+        default: return false
+        }
+    }
+
+    @inline(never)
+    private func hasSecretMember(_ value: [UInt8]) -> Bool {
+        hasSecretMember(PercentEncoding.decode(value), nil, guesses: false)
+    }
 
     /// Whether a part holds a secret. Of files only the paths are shown and kept.
     ///

@@ -51,7 +51,7 @@ struct Omissions {
 
     private func omissions(of items: QueryItems, _ kind: String) -> [Omission] {
         items.items.compactMap { item in
-            reason(item.name.span, hasValue: item.hasValue).map {
+            reason(item.name.span, hasValue: item.hasValue, isSecret: rules.isSecret(item)).map {
                 ("\(kind) \(String(decoding: item.name, as: UTF8.self))", $0)
             }
         }
@@ -59,14 +59,15 @@ struct Omissions {
 
     private func omission(of part: MultipartPart) -> Omission? {
         let name = PercentEncoding.encode(part.name.utf8)
-        return reason(name.span, hasValue: true).map { ("part \(String(decoding: name, as: UTF8.self))", $0) }
+        return reason(name.span, hasValue: true, isSecret: rules.isSecret(parameter: name.span)).map {
+            ("part \(String(decoding: name, as: UTF8.self))", $0)
+        }
     }
 
     /// - Parameter name: percent-encoded.
-    private func reason(_ name: Span<UInt8>, hasValue: Bool) -> String? {
+    private func reason(_ name: Span<UInt8>, hasValue: Bool, isSecret: Bool) -> String? {
         if rules.isIgnored(parameter: name) { return Self.isIgnored }
         if request.identity != nil, hasValue, rules.isReplaced(parameter: name) { return Self.isReplaced }
-        let isSecret = hasValue && rules.isSecret(parameter: name)
         return request.cacheKey != nil && !isSecret ? Self.isKeyed : nil
     }
 

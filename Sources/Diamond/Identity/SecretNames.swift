@@ -10,9 +10,9 @@ package enum SecretNames {
 
     /// An item of a form or a query.
     ///
-    /// - Parameter parameter: percent-encoded.
-    package static func contains(parameter name: String) -> Bool {
-        name.withBytes { rules.isSecret(parameter: $0) }
+    /// - Parameter item: its name and value, percent-encoded.
+    package static func contains(item: some StringProtocol) -> Bool {
+        rules.isSecret(QueryItem(text: Array(item.utf8)[...]))
     }
 
     /// A URL in normal form, its secret parameters masked, and so is a relative one.

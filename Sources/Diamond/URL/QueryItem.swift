@@ -5,6 +5,9 @@ struct QueryItem: Hashable {
     /// What stands before the first `=`.
     var name: ArraySlice<UInt8> { text.prefix { $0 != UInt8(ascii: "=") } }
 
+    /// What stands behind it, empty where there is none.
+    var value: ArraySlice<UInt8> { text[name.endIndex...].dropFirst() }
+
     /// Whether there is an `=`: an empty value is not none.
     var hasValue: Bool { name.endIndex < text.endIndex }
 

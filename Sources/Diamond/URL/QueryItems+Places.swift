@@ -15,6 +15,9 @@ extension QueryItems {
 
         var name: Range<Int> { range.lowerBound..<nameEnd }
 
+        /// Of what stands behind the `=`, empty where there is none.
+        var value: Range<Int> { min(nameEnd + 1, range.upperBound)..<range.upperBound }
+
         /// Whether there is an `=`: an empty value is not none.
         var hasValue: Bool { nameEnd < range.upperBound }
     }

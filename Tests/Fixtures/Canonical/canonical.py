@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 from decimal import Decimal
+from itertools import pairwise
 
 SECRET = bytes([7]) * 32
 
@@ -332,6 +333,17 @@ class Rules:
         parts = re.split(r"[\[\]]", name)
         return self.is_secret_member(name) or any(map(self.is_secret_member, parts))
 
+    def is_secret_value(self, value):
+        """JSON in a parameter; where it cannot be read, a name is what stands in quotes before a colon."""
+        text = percent_decoded(value).decode("utf-8", "surrogateescape")
+        if not re.match(r"[ \t\r\n]*[{[]", text):
+            return False
+        try:
+            names = list(member_names(read(text)))
+        except (Refused, ValueError):
+            names = [name for name, rest in pairwise(filter(None, text.split('"'))) if rest.lstrip(" \t\r\n")[:1] == ":"]
+        return any(map(self.is_secret_member, names))
+
 
 def digest(text):
     return hmac.new(SECRET, text.encode(), hashlib.sha256).hexdigest()
@@ -363,7 +375,7 @@ def item_lines(tag, items, rules, identity):
         name = percent_decoded(item[0]).decode("utf-8", "surrogateescape")
         if rules.ignores(name):
             continue
-        if item[1] is None or not rules.is_secret_parameter(name):
+        if item[1] is None or not (rules.is_secret_parameter(name) or rules.is_secret_value(item[1])):
             open_lines.append((tag, written(item)))
         elif not (identity is not None and rules.lists_parameter(name)):
             secret_lines.append((f"secret-{tag}", f"{item[0]} {digest(written(item))}"))

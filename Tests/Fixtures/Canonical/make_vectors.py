@@ -387,6 +387,16 @@ def credentials():
         case("A listed header is a credential.", headers(("X-PIN", "1234"), secrets=["x-" + name]))
         case("A listed member is a credential.", json_body({"a": {"pIn": 1234}}, secrets=[name]))
         case("A listed field is a credential.", form_body({"pIn": 1234}, secrets=[name]))
+    case("JSON in a parameter with a secret member is a credential.", parameters(("filter", {"a": [{"password": "s3cret"}]}), objects="json"))
+    case("JSON in a parameter without one is none.", parameters(("filter", {"a": ["password"]}), objects="json", arrays="json"))
+    case("A list in a parameter with a secret member is a credential.", parameters(("filter", [{"pwd": 1}]), arrays="json"))
+    case("JSON in a URL with a secret member is a credential.", "http://h/?a=%7B%22b%22:%7B%22accessToken%22:1%7D%7D&b=1")
+    case("JSON behind blanks is JSON.", "http://h/?a=%20%0A%7B%22token%22:1%7D")
+    for value in ("%7B%22token%22%20:1", "%7B%22token%22%20,1", "%5B%22token%22"):
+        case("JSON that cannot be read has a name before a colon.", f"http://h/?a={value}")
+    case("JSON in a field with a secret member is a credential.", form_body([["a", {"token": 1}], ["b", 1]], objects="json"))
+    case("A member that is listed is a credential in a parameter too.", parameters(("filter", {"pin": 1}), objects="json", secrets=["PIN"]))
+    differ("JSON in parameters separates by its secrets.", parameters(("a", {"token": 1}), objects="json"), parameters(("a", {"token": 2}), objects="json"))
     case("A list names whole names.", parameters(("pins", "1"), secrets=["pin"]))
     case("A list names whole names of members.", json_body({"pins": 1}, secrets=["pin"]))
 

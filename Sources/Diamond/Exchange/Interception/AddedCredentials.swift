@@ -39,10 +39,10 @@ struct AddedCredentials {
         let old = (try? RequestURL(parsing: before))?.queryItems().items ?? []
         let known = Set(old)
         let all = url.queryItems().items
-        let kept = all.filter { known.contains($0) || !rules.isSecret(parameter: $0.name.span) }
+        let kept = all.filter { known.contains($0) || !rules.isSecret($0) }
         guard kept.count < all.count || url.userInfo != nil else { return text }
         // What it had of its own, as a redirect gave it, another has taken the place of.
-        let replaced = old.filter { rules.isSecret(parameter: $0.name.span) && !kept.contains($0) }
+        let replaced = old.filter { rules.isSecret($0) && !kept.contains($0) }
         var items = QueryItems()
         for item in kept + replaced { items.append { $0 += item.text } }
         return RequestURL.text(url, items)
