@@ -15,14 +15,18 @@ struct CurlData {
     mutating func add(_ value: ShellWord, as form: Form) throws(RequestError) {
         let added = try content(of: value, as: form)
         // curl joins by what is there, not by what is said: nothing before, no '&'.
-        let isFirst = bytes?.isEmpty ?? true
-        bytes = (bytes ?? []) + (isFirst ? [] : [UInt8(ascii: "&")]) + added
+        if bytes?.isEmpty == false { bytes?.append(UInt8(ascii: "&")) }
+        append(added)
     }
 
     /// curl joins `--json` without an `&`.
     mutating func add(json value: ShellWord) throws(RequestError) {
-        bytes = (bytes ?? []) + (try content(of: value, as: .text))
+        append(try content(of: value, as: .text))
         isJSON = true
+    }
+
+    private mutating func append(_ added: [UInt8]) {
+        if bytes?.append(contentsOf: added) == nil { bytes = added }
     }
 
     private func content(of value: ShellWord, as form: Form) throws(RequestError) -> [UInt8] {

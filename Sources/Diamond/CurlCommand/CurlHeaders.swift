@@ -6,6 +6,7 @@ struct CurlHeaders {
     /// Headers named with `-H`, also to remove them: no other option makes these.
     private(set) var names: Set<HTTPField.Name> = []
     private var defaults = HTTPFields()
+    private var cookies: [String] = []
 
     /// `Name: value`; `Name;` has an empty value, `Name:` keeps curl from making the header.
     mutating func add(line word: ShellWord) throws(RequestError) {
@@ -48,8 +49,7 @@ struct CurlHeaders {
         guard value.bytes.contains(UInt8(ascii: "=")) else {
             throw value.failure("the cookies are in a file: write them as 'name=value'")
         }
-        let before = defaults[.cookie].map { $0 + "; " } ?? ""
-        try addDefault(.cookie, ShellWord(bytes: before.utf8 + value.bytes, position: value.position))
+        cookies.append(try Self.field(Array(HTTPField.Name.cookie.rawName.utf8)[...], value.bytes[...], value).value)
     }
 
     mutating func addUser(_ value: ShellWord) throws(RequestError) {
@@ -74,6 +74,9 @@ struct CurlHeaders {
     var all: HTTPFields {
         var all = named
         for field in defaults where !names.contains(field.name) && !field.value.isEmpty { all.append(field) }
+        if !cookies.isEmpty, !names.contains(.cookie) {
+            all.append(HTTPField(name: .cookie, value: cookies.joined(separator: "; ")))
+        }
         return all
     }
 }

@@ -65,9 +65,9 @@ struct CurlLine {
         while let letter = rest.popFirst() {
             let name = Character(Unicode.Scalar(letter))
             guard let flag = CurlFlag.short[name] else { throw unknown("-\(name)", word) }
+            guard flag.takesValue else { try take(flag, named: "-\(name)", word, nil); continue }
             let value = rest.isEmpty ? nil : ShellWord(bytes: Array(rest), position: word.position)
-            try take(flag, named: "-\(name)", word, flag.takesValue ? value : nil)
-            if flag.takesValue { return }
+            return try take(flag, named: "-\(name)", word, value)
         }
     }
 

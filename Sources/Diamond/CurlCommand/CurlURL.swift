@@ -30,26 +30,40 @@ struct CurlURL {
     private func withoutGlobs() throws(RequestError) -> [UInt8] {
         var plain: [UInt8] = []
         var rest = word.bytes[...]
+        var place = Place.scheme
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "\\"), let next = rest.first, Self.globs.contains(next) {
                 PercentEncoding.append(next, bare: PercentEncoding.isReserved(next), to: &plain)
+                place.pass(next)
                 rest.removeFirst()
                 continue
             }
-            guard !Self.globs.contains(byte) || isAddress(byte, after: plain) else {
+            guard !Self.globs.contains(byte) || place.mayHave(byte) else {
                 throw word.failure("'\(Unicode.Scalar(byte))' in the URL stands for several URLs: add --globoff")
             }
+            place.pass(byte)
             plain.append(byte)
         }
         return plain
     }
 
-    /// Whether a bracket belongs to an IPv6 address, the only place where a host has one.
-    private func isAddress(_ byte: UInt8, after plain: [UInt8]) -> Bool {
-        let ends = Set("/?#".utf8)
-        let isInAuthority = !plain.drop { $0 != UInt8(ascii: "/") }.dropFirst(2).contains(where: ends.contains)
-        return isInAuthority && (byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]"))
-    }
-
     private static let globs = Set("[]{}".utf8)
+
+    /// Which part of the URL is read: a bracket belongs to an IPv6 address up to the end of the host.
+    private enum Place {
+        case scheme, slashes, host, path
+
+        mutating func pass(_ byte: UInt8) {
+            switch (self, Unicode.Scalar(byte)) {
+            case (.scheme, "/"): self = .slashes
+            case (.slashes, _): self = .host
+            case (.host, "/"), (.host, "?"), (.host, "#"): self = .path
+            default: break
+            }
+        }
+
+        func mayHave(_ byte: UInt8) -> Bool {
+            self != .path && (byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]"))
+        }
+    }
 }

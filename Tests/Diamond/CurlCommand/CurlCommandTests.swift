@@ -5,7 +5,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `A curl command read as a request` {
+@Suite(.timeLimit(.minutes(5))) struct `A curl command read as a request` {
     private static func request(_ arguments: String) throws -> Request { try Request(curl: "curl " + arguments) }
 
     @Test(
@@ -156,6 +156,22 @@ import Testing
         #expect(error?.message.contains("cret") == false, "\(error?.message ?? "")")
     }
 
+    private static let many = 100_000
+
+    /// Each was read in a time that grows with the square of its length; then this takes many minutes.
+    @Test(
+        arguments: [
+            "http://h/" + String(repeating: " -d ab", count: many),
+            "http://h/" + String(repeating: " -b a=1", count: many),
+            "http://h/ -" + String(repeating: "s", count: 10 * many), String(repeating: "[", count: 10 * many),
+            "http://h/ -d \"" + String(repeating: "$(printf '')", count: many) + "\"",
+            "-g 'http://h/?" + String(repeating: "token=a&", count: many) + "'",
+        ])
+    func `may be very long`(arguments: String) throws {
+        guard let request = try? Self.request(arguments) else { return #expect(arguments.first == "[") }
+        #expect(try request.curlCommand().hasPrefix("curl "))
+    }
+
     @Test func `that has more headers than a request holds is refused`() {
         let text = "curl http://h/" + String(repeating: " -H A:b", count: 10_001)
         let error = #expect(throws: RequestError.self) { try Request(curl: text) }
@@ -202,6 +218,12 @@ import Testing
     private static var divided: Request {
         var request = Request("http://h/")
         request.headers[.cookie] = "a=s3cret; b=s3cret"
+        return request
+    }
+
+    private static var filtered: Request {
+        var request = Request("http://h/?a=1", parameters: ["filter": ["a": [["token": "s3cret"]]]])
+        request.encoding.objects = .json
         return request
     }
 
@@ -262,6 +284,7 @@ import Testing
             (bearing(.secret("github-token")), #"curl 'http://h/' -H "Authorization: Bearer $GITHUB_TOKEN""#),
             (named, #"curl "http://h/?a=1&key=$MAPS_KEY" -H "Authorization: Bearer $GITHUB_TOKEN""#),
             (shellNames, #"curl "http://h/?a=${SECRET_USER}&b=${SECRET_HOME}&c=${SECRET_PATH}&d=$SECRET_HOME_2""#),
+            (filtered, #"curl "http://h/?a=1&filter=$FILTER""#),
             (listed, #"curl "http://h/?whatever=$WHATEVER" -H "X-Whatever: $X_WHATEVER""#),
             (
                 Request("http://me:s3cret@h/", headers: [.authorization: "Basic s3cret"]),

@@ -1,8 +1,11 @@
 extension ShellLine {
     /// Walks over the bytes of a command line, and reads what stands in quotes.
     struct Scanner {
-        var bytes: [UInt8]
+        let bytes: [UInt8]
         var index = 0
+        private var counted = (index: 0, position: 1)
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
 
         func peek() -> UInt8? { index < bytes.count ? bytes[index] : nil }
 
@@ -48,7 +51,7 @@ extension ShellLine {
 
         /// What `$(printf '…')` stands for, which carries bytes that no other quotes do.
         private mutating func printed(from start: Int) throws(RequestError) -> [UInt8] {
-            let format = ShellWord(bytes: try singleQuoted(), position: position(at: start))
+            let format = ShellWord(bytes: try singleQuoted(), position: nextPosition(at: start))
             guard take(")") else { throw failure(at: index, "another argument of the printf begins: write a ')'") }
             var bytes = try PrintfFormat.bytes(of: format)
             guard !bytes.contains(0) else { throw format.failure("no word holds a NUL: remove it") }
@@ -74,7 +77,14 @@ extension ShellLine {
         /// In characters from 1.
         func position(at index: Int) -> Int { characters(from: 0, to: index) + 1 }
 
-        func characters(from start: Int, to end: Int) -> Int {
+        /// Counted on from the one before, not from the beginning: a line may have many words.
+        mutating func nextPosition(at index: Int) -> Int {
+            guard index >= counted.index else { return position(at: index) }
+            counted = (index, counted.position + characters(from: counted.index, to: index))
+            return counted.position
+        }
+
+        private func characters(from start: Int, to end: Int) -> Int {
             String(decoding: bytes[start..<end], as: UTF8.self).unicodeScalars.count
         }
 

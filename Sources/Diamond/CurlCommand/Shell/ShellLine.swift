@@ -10,7 +10,6 @@ struct ShellLine {
     var scanner: Scanner
     /// The word being read; `nil` between words.
     private var word: ShellWord?
-    private var counted = (index: 0, position: 1)
 
     /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` with the position and the remedy.
     init(_ text: String) throws(RequestError) {
@@ -40,15 +39,8 @@ struct ShellLine {
     }
 
     private mutating func append(_ bytes: [UInt8], from start: Int) {
-        if word == nil { word = ShellWord(bytes: [], position: position(at: start)) }
+        if word == nil { word = ShellWord(bytes: [], position: scanner.nextPosition(at: start)) }
         word?.bytes += bytes
-    }
-
-    /// Counted on from the word before, not from the beginning.
-    private mutating func position(at index: Int) -> Int {
-        counted.position += scanner.characters(from: counted.index, to: index)
-        counted.index = index
-        return counted.position
     }
 
     private mutating func endWord() {

@@ -16,10 +16,14 @@ struct ShellText: Hashable {
     }
 
     mutating func append(_ text: some Sequence<UInt8>) {
-        let text = Array(text)
-        guard !text.isEmpty else { return }
-        guard case .text(let before) = pieces.last else { return pieces.append(.text(text)) }
-        pieces[pieces.count - 1] = .text(before + text)
+        // Taken out meanwhile, or each text would be copied with all that stands before it.
+        var whole: [UInt8] = []
+        if case .text(let before) = pieces.last {
+            pieces.removeLast()
+            whole = before
+        }
+        whole += text
+        if !whole.isEmpty { pieces.append(.text(whole)) }
     }
 
     mutating func append(variable name: String) { pieces.append(.variable(name)) }

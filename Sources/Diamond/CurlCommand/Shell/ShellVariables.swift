@@ -1,16 +1,20 @@
 /// Names of the shell variables that stand for a command's credentials, each given once.
 struct ShellVariables {
     private var given: Set<String> = []
+    /// The last of each that were numbered.
+    private var numbers: [String: Int] = [:]
 
     /// The name in capitals, what no variable's name has as `_`, with a number where it was given before.
     mutating func name(for name: some StringProtocol) -> String {
         let letters = name.unicodeScalars.map { Self.isLetter($0) ? Character($0).uppercased() : "_" }.joined()
         let words = letters.split(separator: "_").joined(separator: "_")
         let stem = words.first?.isLetter == true && !Self.taken.contains(words) ? words : "SECRET_" + words
-        var number = 1
-        var unique: String { number == 1 ? stem : "\(stem)_\(number)" }
-        while given.contains(unique) { number += 1 }
-        given.insert(unique)
+        var unique = stem
+        while !given.insert(unique).inserted {
+            let number = numbers[stem, default: 1] + 1
+            numbers[stem] = number
+            unique = "\(stem)_\(number)"
+        }
         return unique
     }
 
