@@ -79,9 +79,10 @@ extension Connection {
         // Freed where no lock is held.
         withExtendedLifetime(rest) {}
         file?.close()
-        if let outcome { for waiter in waiters { waiter.resume(returning: outcome) } }
-        token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
+        // First: where all is idle, or the response is here, it is no member any more, and counts no more.
         if let membership { home?.remove(membership) }
+        token?.end(outcome.map { ActivityOutcome($0) } ?? ActivityOutcome())
+        if let outcome { for waiter in waiters { waiter.resume(returning: outcome) } }
         endObservers()
         callBack()
     }

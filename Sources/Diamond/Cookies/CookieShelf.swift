@@ -7,6 +7,13 @@ struct CookieShelf: Sendable {
         /// When it was first set, as a number in order.
         let number: Int
         var lastUse: Int
+
+        /// Whether it makes room first, of two that have not expired (RFC 6265bis section 5.7): who comes without TLS must not
+        /// be able to push a secure one out, and take its place.
+        func goes(before other: Kept) -> Bool {
+            guard cookie.isSecure == other.cookie.isSecure else { return !cookie.isSecure }
+            return lastUse < other.lastUse
+        }
     }
 
     private var kept: [String: [Kept]] = [:]
@@ -61,18 +68,16 @@ struct CookieShelf: Sendable {
         guard neighbors.count > mostOfDomain else { return }
         neighbors.removeAll { $0.cookie.isExpired(at: now) }
         while neighbors.count > mostOfDomain,
-            let oldest = neighbors.indices.min(by: {
-                neighbors[$0].lastUse < neighbors[$1].lastUse
-            })
+            let first = neighbors.indices.min(by: { neighbors[$0].goes(before: neighbors[$1]) })
         {
-            neighbors.remove(at: oldest)
+            neighbors.remove(at: first)
         }
     }
 
     private mutating func evict(at now: Date) {
         remove { $0.isExpired(at: now) }
-        guard count > Self.most, let oldest = kept.values.joined().min(by: { $0.lastUse < $1.lastUse }) else { return }
-        remove { $0.place == oldest.cookie.place }
+        guard count > Self.most, let first = kept.values.joined().min(by: { $0.goes(before: $1) }) else { return }
+        remove { $0.place == first.cookie.place }
     }
 
     mutating func remove(where isGone: (Cookie) -> Bool) {

@@ -18,7 +18,9 @@ struct SetCookie {
     /// `nil` where it is to be ignored.
     init?(_ field: String) {
         guard !field.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
-        let parts = field.split(separator: ";", omittingEmptySubsequences: false)
+        let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map {
+            Substring($0)
+        }
         let (first, second) = Self.pair(parts[0])
         // Without "=", all of it is the value.
         (name, value) = second.map { (first, $0) } ?? ("", first)
@@ -26,9 +28,11 @@ struct SetCookie {
         for part in parts.dropFirst() { read(part) }
     }
 
+    // By bytes, as the standard says and servers read it: as a character, a sign is none where a mark combines with it, and
+    // what stands behind it would go past every check.
     private static func pair(_ text: Substring) -> (String, String?) {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
-            $0.trimmingCharacters(in: .init(charactersIn: " \t"))
+        let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map {
+            Substring($0).trimmingCharacters(in: .init(charactersIn: " \t"))
         }
         return (parts[0], parts.count > 1 ? parts[1] : nil)
     }

@@ -59,8 +59,9 @@ extension Engine {
         return connection
     }
 
-    /// Sends a request and calls back with its response, from the cache where the policy allows, or with the error: once,
-    /// never before this has returned. For programs that do not `await`.
+    /// Sends a request and calls back with its response, from the cache where the policy allows, or with the error: once, and
+    /// later, never from within this. On an executor of other threads it may be called while this returns: what it needs is
+    /// in the result. For programs that do not `await`.
     ///
     /// ```swift
     /// engine.send(request) { result in

@@ -53,8 +53,9 @@ extension Engine {
     ///   - request: sent with `Accept: text/event-stream` and `Cache-Control: no-store` where it does not say else.
     ///   - lastEventID: of an event that was received before, to go on after it.
     ///   - eventLimit: bytes of an event's data, and of a line, at most; 1 MiB. More is the error `bodyTooLarge`.
-    /// - Returns: events that throw ``ConnectionError``: `badStatus` for another status than 200, `badContentType`, both
-    ///   with the response, and what exchanges fail with that are of no use to repeat.
+    /// - Returns: events that throw ``ConnectionError``: `badStatus` for a first status other than 200, and for a later one that is
+    ///   not among the ``RetryPolicy/statuses``, and `badContentType`, both with the response; and what exchanges fail with that
+    ///   are of no use to repeat. A later `Retry-After` is waited for, however long.
     public func events(
         _ request: Request,
         after lastEventID: String = "",

@@ -97,6 +97,8 @@ enum HeaderBlock {
         ]
         let new = confirmation.filter { !kept.contains($0.name) }
         let names = Set(new.map(\.name))
-        return HTTPFields(stored.filter { !names.contains($0.name) } + new)
+        let old = stored.filter { !names.contains($0.name) }
+        // Each confirmation may bring others: together they are no more than one answer may have.
+        return HTTPFields(old.prefix(max(0, HTTPFields.mostReceived - new.count)) + new)
     }
 }

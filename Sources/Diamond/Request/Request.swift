@@ -63,7 +63,7 @@ public struct Request: Hashable, Sendable {
     }
 
     /// As many as the written form can tell.
-    static let bodyLimits = 0...1 << 53
+    static let bodyLimits = 0...Int(clamping: Int64(1) << 53)
 
     /// Beside the engine's.
     public var rules = IdentityRules() { didSet { forget() } }

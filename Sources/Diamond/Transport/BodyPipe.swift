@@ -98,8 +98,11 @@ struct BodyPipe: Sendable {
 
     // MARK: The consumer's side
 
-    /// All that is here, or what comes next; `nil` at the end.
+    /// All that is here, or what comes next; `nil` at the end. Where the reading task is canceled, nothing more comes, and what
+    /// is here is the last.
     func next() async throws(TransportError) -> Data? {
+        // Whoever is slower than the wire never waits, and would not hear of it.
+        if Task.isCancelled { stop(.cancelled(requestMayHaveBeenSent: true), dropsRest: false) }
         while true {
             let (outcome, onResume) = state.withLock { state in state.take() }
             onResume?()
@@ -157,13 +160,15 @@ struct BodyPipe: Sendable {
         }
     }
 
-    private func stop(_ error: TransportError) {
+    private func stop(_ error: TransportError, dropsRest: Bool = true) {
         let (onStop, waiter, rest) = state.withLock { state in
             guard state.end == nil else {
                 return (nil as (@Sendable () -> Void)?, nil as Waiter?, Data())
             }
-            defer { (state.onResume, state.onStop, state.buffer) = (nil, nil, Data()) }
             state.end = .failed(error)
+            defer { (state.onResume, state.onStop) = (nil, nil) }
+            guard dropsRest else { return (state.onStop, state.takeWaiter(), Data()) }
+            defer { state.buffer = Data() }
             return (state.onStop, state.takeWaiter(), state.buffer)
         }
         // It may be memory of the app's, which is freed where no lock is held.

@@ -109,7 +109,7 @@ final class URLSessionExchange: Sendable {
         guard due > .now else {
             return fail(.timedOut, "nothing moved for \(timeout.milliseconds) ms: try again, or allow more time")
         }
-        let delay = DispatchTimeInterval.milliseconds(Int((due - .now).milliseconds) + 1)
+        let delay = DispatchTimeInterval.milliseconds(Int(clamping: min((due - .now).milliseconds, 86_400_000)) + 1)
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in self?.watch() }
     }
 }

@@ -108,16 +108,18 @@ import Testing
     }
 
     @Test func `goes on with an attempt that began while somebody came to watch the one before`() async {
-        let (watch, request) = (TransferWatch(), TransportRequest(url: "http://h/"))
+        let request = TransportRequest(url: "http://h/")
         let (first, second) = (TransferMeter(request), TransferMeter(request))
         first.receive(9)
+        let watch = TransferWatch(first)
         watch.follow(second)
-        watch.follow(first, isLate: true)
+        watch.listen(to: second)
+        watch.listen(to: first)
         second.receive(3)
         var progress = watch.observe().makeAsyncIterator()
         #expect(await progress.next()?.received == 3)
-        let other = TransferWatch()
-        other.follow(first, isLate: true)
+        let other = TransferWatch(first)
+        other.listen(to: first)
         progress = other.observe().makeAsyncIterator()
         #expect(await progress.next()?.received == 9)
     }
@@ -192,9 +194,11 @@ import Testing
     }
 
     @Test func `is Foundation's as well, indeterminate at first, complete at last`() async throws {
-        let connection = engine().enqueue(Request("http://h/"))
+        let engine = engine()
+        let connection = engine.connection(for: Request("http://h/"))
         let progress = connection.foundationProgress
         #expect(progress.isIndeterminate && progress === connection.foundationProgress)
+        engine.enqueue(connection)
         let body = await body()
         body.yield(Data("abc".utf8))
         await untilTrue { progress.totalUnitCount == 6 && progress.completedUnitCount == 3 }

@@ -117,6 +117,16 @@ import Testing
         #expect(jar.cookies().count == count && jar.cookies().contains { $0.value == "2" })
     }
 
+    @Test func `lets no server without TLS push out what is secure`() {
+        receive("session=1; Secure; Path=/")
+        let clear = "http://www.example.com/"
+        for number in 0..<2 * CookieShelf.mostOfDomain { receive("a\(number)=1; Path=/", from: clear) }
+        receive("session=evil; Path=/", from: clear)
+        #expect(jar.cookies().filter { $0.name == "session" }.map(\.value) == ["1"])
+        for number in 0..<CookieShelf.most { receive("a=1", from: "http://h\(number).example.org/") }
+        #expect(jar.cookies().contains { $0.name == "session" } && jar.cookies().count == CookieShelf.most)
+    }
+
     @Test func `is bounded, and lets go of what was used least lately`() {
         for number in 1..<CookieShelf.mostOfDomain + 20 {
             receive("a0=1; Path=/")

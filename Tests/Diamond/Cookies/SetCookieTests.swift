@@ -20,6 +20,14 @@ import Testing
         #expect(cookie.pair == (name.isEmpty ? value : "\(name)=\(value)"))
     }
 
+    /// As a character, a sign is none behind what joins it: servers read bytes, and would find another cookie in the value.
+    @Test func `ends at a sign, whatever stands before that`() throws {
+        let cookie = try #require(try cookie("x=1\u{600}; __Host-a=evil; Domain=example.com; Path=/; Secure"))
+        #expect(cookie.value == "1\u{600}" && cookie.domain == "example.com" && cookie.isSecure)
+        let other = try #require(SetCookie("a\u{600}=1"))
+        #expect(other.name == "a\u{600}" && other.value == "1")
+    }
+
     @Test(arguments: ["", "=", ";a=1", " ; ", "a=\u{1}", "a\u{7f}=1", "a=" + String(repeating: "x", count: 4096)])
     func `is ignored where it has neither, or what no field has`(field: String) throws {
         #expect(try cookie(field) == nil)

@@ -44,6 +44,13 @@ import Testing
         #expect(fields(lines) == expected)
     }
 
+    @Test func `joins many folded lines at once, and is too large for more than any in earnest`() {
+        #expect(fields(["A: b"] + Array(repeating: " c", count: 100_000) + ["D: e"])?.first?.utf8.count == 200_003)
+        let (small, large) = (Array(repeating: " cccc", count: 100_000), Array(repeating: " cccc", count: 200_000))
+        #expect(head(["HTTP/1.1 200 OK", "A: b"] + small + [""])?.isTooLarge == false)
+        #expect(head(["HTTP/1.1 200 OK", "A: b"] + large + [""])?.isTooLarge == true)
+    }
+
     @Test func `of more fields than there can be is cut, not a crash`() {
         #expect(fields(Array(repeating: "A: b", count: 70_000))?.count == 10_000)
     }

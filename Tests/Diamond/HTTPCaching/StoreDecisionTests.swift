@@ -43,6 +43,18 @@ import Testing
         #expect(stored.flags == .hasValidator)
     }
 
+    @Test func `has no more headers after many confirmations than one answer may bring`() {
+        var headers: HTTPFields = [.eTag: "\"1\""]
+        for round in 0..<8 {
+            var new = HTTPFields()
+            for number in 0..<10_000 {
+                if let name = HTTPField.Name("a\(round)-\(number)") { new.append(HTTPField(name: name, value: "")) }
+            }
+            headers = HeaderBlock.updated(headers, by: new)
+        }
+        #expect(headers.count == 10_000 && headers.contains { $0.name.rawName.hasPrefix("a7-") })
+    }
+
     @Test func `after a 304 takes over its headers and its freshness, and keeps what describes the body`() throws {
         let old = StoredResponse.stub(
             lifetime: 1000,

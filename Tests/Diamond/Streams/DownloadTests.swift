@@ -86,6 +86,18 @@ import Testing
         await engine.close()
     }
 
+    @Test(arguments: Place.allCases, [nil, "bytes=0-4"] as [String?])
+    func `is no part that nobody has asked for`(place: Place, range: String?) async throws {
+        let headers: HTTPFields = [.contentRange: "bytes 0-4/100000", .contentLength: "5"]
+        let engine = engine { $0.transport = StubTransport(status: 206, headers: headers, body: "01234") }
+        var request = Request("http://h/")
+        if let range { request.headers[.range] = range }
+        let error = await failure(engine, request, to: place)
+        #expect(error?.code == (range == nil ? .badResponse : nil))
+        #expect(FileManager.default.fileExists(atPath: file.path) == (range != nil && place == .file))
+        await engine.close()
+    }
+
     @Test func `asks for bytes that can be counted, unless the request says else`() async throws {
         let transport = StubTransport()
         let engine = engine { $0.transport = transport }

@@ -119,6 +119,17 @@ import Testing
     }
 
     @Test(arguments: TransportKind.allCases)
+    func `is an error where it is larger than any in earnest`(kind: TransportKind) async throws {
+        let line = "X-Name: " + String(repeating: "a", count: 1000) + "\r\n"
+        let server = try RawServer(
+            answering: "HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 3000) + "Content-Length: 0\r\n\r\n")
+        try await kind.run { transport, _ in
+            let error = await transport.failure(of: TransportRequest(url: server.base))
+            #expect(error != nil)
+        }
+    }
+
+    @Test(arguments: TransportKind.allCases)
     func `that is not HTTP is an error`(kind: TransportKind) async throws {
         let server = try RawServer(answering: "SSH-2.0-OpenSSH_9.2\r\n\r\n")
         try await kind.run { transport, _ in

@@ -35,6 +35,23 @@ import Testing
         await #expect { try await pipe.next() } throws: { ($0 as? TransportError)?.code == .connectionLost }
     }
 
+    @Test func `ends with its reader's task, also where that never has to wait`() async throws {
+        let (pipe, isStopped, mayRead) = (BodyPipe(), Gate(), Gate())
+        pipe.connect(onResume: {}, onStop: { isStopped.open() })
+        _ = pipe.yield(Data("a".utf8))
+        let reader = Task {
+            await mayRead.wait()
+            // What is here is the last.
+            #expect(try await pipe.next() == Data("a".utf8))
+            #expect(pipe.yield(Data("b".utf8)) == .stop)
+            _ = try await pipe.next()
+        }
+        reader.cancel()
+        mayRead.open()
+        await #expect { try await reader.value } throws: { ($0 as? TransportError)?.code == .cancelled }
+        #expect(isStopped.isOpen)
+    }
+
     @Test func `wakes the one who waits with a piece, and with the end`() async throws {
         let pipe = BodyPipe()
         async let first = pipe.next()

@@ -13,6 +13,8 @@ import Testing
         let size: Int
         /// Waits after this many pieces until it is canceled.
         var limit = Int.max
+        /// Waits before the first for it.
+        var mayBegin: Gate?
 
         struct Iterator: AsyncIteratorProtocol {
             let source: Source
@@ -27,6 +29,7 @@ import Testing
                 asked += 1
                 return asked
             }
+            await mayBegin?.wait()
             if count > limit { await waitUntilCanceled() }
             return Task.isCancelled ? nil : Data(count: size)
         }
@@ -85,9 +88,11 @@ import Testing
     }
 
     @Test func `is asked for no more when it is too large`() async {
-        let source = Source(size: 2, limit: 3)
+        // Not before the limit is known: what is read ahead is bounded by another.
+        let begin = Gate()
+        let source = Source(size: 2, limit: 3, mayBegin: begin)
         await #expect {
-            try await BodyStream(source).collect(limit: 5)
+            try await BodyStream(source).collect(limit: 5) { _ in begin.open() }
         } throws: { ($0 as? TransportError)?.code == .bodyTooLarge }
         // The third piece is one too many.
         #expect(source.asked.withLock { $0 } == 3)

@@ -3,7 +3,8 @@ public import Foundation
 
 /// Where callbacks are called.
 ///
-/// Each is called once, and later: never before what leads to it has returned.
+/// Each is called once, and later: never on the thread of what leads to it, before that has returned. On an executor of other
+/// threads it may run beside the end of that.
 public struct CallbackExecutor: Sendable {
     private let hand: @Sendable (@escaping @Sendable () -> Void) -> Void
 

@@ -15,7 +15,8 @@ extension Connection {
     /// do wait. Those of one connection are handed over in the order in which they were added.
     ///
     /// - Parameters:
-    ///   - executor: where it is called; `nil` for the engine's ``Engine/Configuration/callbackExecutor``.
+    ///   - executor: where it is called; `nil` for the engine's ``Engine/Configuration/callbackExecutor``, and, where that is gone,
+    ///     ``CallbackExecutor/platform``.
     ///   - callback: kept until it is called. One that captures the connection keeps it, and is kept by it, for as long.
     /// - Returns: the connection.
     @discardableResult

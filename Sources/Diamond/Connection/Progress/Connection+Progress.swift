@@ -20,11 +20,12 @@ extension Connection {
 
     private var watch: TransferWatch {
         let (watch, meter, isOver) = core.withLock { core in
-            let watch = core.watch ?? TransferWatch()
-            defer { core.watch = watch }
-            return (watch, core.watch == nil ? core.meter : nil, core.life.isFinished)
+            if let watch = core.watch { return (watch, nil as TransferMeter?, core.life.isFinished) }
+            let watch = TransferWatch(core.meter)
+            core.watch = watch
+            return (watch, core.meter, core.life.isFinished)
         }
-        if let meter { watch.follow(meter, isLate: true) }
+        if let meter { watch.listen(to: meter) }
         if isOver { watch.close() }
         return watch
     }
@@ -37,8 +38,10 @@ extension Connection {
         let watch = core.withLock { core -> TransferWatch? in
             guard core.life.wants(run) else { return nil }
             core.meter = meter
+            // In here, or an earlier run's could come after it.
+            core.watch?.follow(meter)
             return core.watch
         }
-        watch?.follow(meter)
+        watch?.listen(to: meter)
     }
 }

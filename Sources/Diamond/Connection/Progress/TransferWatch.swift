@@ -17,20 +17,18 @@ final class TransferWatch: Sendable {
         var isTelling = false
     }
 
-    private let state = Guarded(State())
+    private let state: Guarded<State>
+
+    /// - Parameter meter: of the attempt that is on its way.
+    init(_ meter: TransferMeter?) { state = Guarded(State(meter: meter)) }
 
     // MARK: The transfer
 
-    /// The next attempt.
-    ///
-    /// - Parameter isLate: whether it began before anybody watched: one that has begun since counts.
-    func follow(_ meter: TransferMeter, isLate: Bool = false) {
-        let isFollowed = state.withLock { state in
-            guard !isLate || state.meter == nil else { return false }
-            state.meter = meter
-            return true
-        }
-        guard isFollowed else { return }
+    /// The next attempt is the one that is looked at. Calls nobody.
+    func follow(_ meter: TransferMeter) { state.withLock { $0.meter = meter } }
+
+    /// Looks at once, and as it goes on.
+    func listen(to meter: TransferMeter) {
         meter.listen { [weak self] in self?.look() }
         look()
     }

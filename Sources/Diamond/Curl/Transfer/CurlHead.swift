@@ -9,15 +9,27 @@ struct CurlHead {
     private var fields = HTTPFields()
     /// Whether the line before was a field, so that a folded line belongs to it.
     private var isInField = false
+    /// What folded lines add to the last field, each behind a blank: put there when the last of them has come.
+    private var folds: [UInt8] = []
+    /// Bytes of all lines, interim responses' as well.
+    private var size = 0
+    /// More is no head in earnest; libcurl itself bounds each line alone, or 300 KB in newer versions.
+    private static let largest = 1 << 20
     /// Whether the fields say where the body ends; other versions have frames.
     private var isHTTP1 = false
 
+    var isTooLarge: Bool { size > Self.largest }
+
     /// Adds a line; `true` when the head of the final response is complete, or that of a switch to another protocol.
     mutating func add(_ line: UnsafeRawBufferPointer, names: inout CurlNames) -> Bool {
+        size += line.count
         let content = line.trimmed
         if line.first == 0x20 || line.first == 0x09 {
             unfold(content)
-        } else if content.isEmpty {
+            return false
+        }
+        if !folds.isEmpty { endFolds() }
+        if content.isEmpty {
             return status >= 200 || status == 101
         } else if content.starts(with: "HTTP/".utf8) {
             begin(content)
@@ -36,8 +48,15 @@ struct CurlHead {
 
     // A folded line goes on with the value before it (RFC 9112 section 5.2); taken for a field it could forge one.
     private mutating func unfold(_ line: Slice<UnsafeRawBufferPointer>) {
-        guard isInField, var field = fields.last else { return }
-        field.value = "\(field.value) \(Self.text(line))"
+        guard isInField else { return }
+        folds.append(UInt8(ascii: " "))
+        folds += line
+    }
+
+    private mutating func endFolds() {
+        defer { folds = [] }
+        guard var field = fields.last else { return }
+        field.value += folds.withUnsafeBytes { Self.text($0[...]) }
         fields[fields.endIndex - 1] = field
     }
 

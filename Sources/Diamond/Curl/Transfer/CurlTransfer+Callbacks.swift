@@ -20,7 +20,11 @@ extension CurlTransfer {
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         // The end of a head, an interim one's too.
         if line.count <= 2 { advance() }
-        guard !isHeadHere, let handle, head.add(line, names: &handle.names) else { return true }
+        guard !isHeadHere, let handle else { return true }
+        guard head.add(line, names: &handle.names) else {
+            if head.isTooLarge { refuse("the head of the server's answer is larger than any in earnest") }
+            return !head.isTooLarge
+        }
         guard head.status != 101 else {
             refuse("the server switched to a protocol nobody asked for")
             return false

@@ -13,6 +13,9 @@ protocol BodySink: AnyObject, Sendable {
     /// Whether the rest of an answer that broke may follow what has been taken of it.
     var isContinuable: Bool { get }
 
+    /// Whether what it takes passes for the whole: a part that nobody has asked for is refused.
+    var isForWhole: Bool { get }
+
     /// There is a place on the wire, and nothing has been sent: what is needed to take a body is made now. More than once
     /// where a redirect is followed.
     func open() throws(ConnectionError)

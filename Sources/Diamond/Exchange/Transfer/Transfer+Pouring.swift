@@ -41,6 +41,12 @@ extension Transfer {
     /// Tells the sink what begins. What is too large by its own word is refused before anything of it has come.
     func open(_ head: Arrival) async throws(TransportError) {
         guard head.isPoured, let pouring = order.pouring else { return }
+        // RFC 9110 section 15.3.7.
+        let isAskedFor = head.status != .partialContent || request.headers.contains(.range)
+        guard isAskedFor || !pouring.sink.isForWhole else {
+            let message = "the server sent a part that nobody has asked for: try again, or ask for it with Range"
+            throw TransportError(.badResponse, message, requestMayHaveBeenSent: true)
+        }
         try check(meter.progress.expectedToReceive ?? 0, pouring.sink.limit)
         var history = history
         history.recordSuccess(.answered(head.status), startedAt: Date(milliseconds: head.sentAt))

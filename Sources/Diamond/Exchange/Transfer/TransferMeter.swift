@@ -91,7 +91,8 @@ private struct CountedPieces: AsyncSequence, Sendable {
 
         mutating func next(isolation: isolated (any Actor)?) async throws -> Data? {
             let piece = try await pieces.next(isolation: isolation)
-            if let piece { meter.send(piece.count) }
+            // Whoever is asked no more need not obey, and what it brings goes nowhere.
+            if let piece, !Task.isCancelled { meter.send(piece.count) }
             return piece
         }
     }

@@ -34,7 +34,9 @@ extension ProblemDetails: Decodable {
         (title, detail, instance) = (
             members.takeText("title"), members.takeText("detail"), members.takeText("instance")
         )
-        if case .integer(let number)? = members.removeValue(forKey: "status")?.normalized { status = Int(number) }
+        if case .integer(let number)? = members.removeValue(forKey: "status")?.normalized {
+            status = Int(exactly: number)
+        }
         extensions = members
     }
 }

@@ -19,6 +19,7 @@ protocol DownloadTarget: BodySink {
 extension DownloadTarget {
     var isCommitted: Bool { false }
     var isContinuable: Bool { true }
+    var isForWhole: Bool { true }
 
     func hear(_ event: ExchangeEvent) {
         if let progress, case .began(let meter) = event { meter.tell(progress) }

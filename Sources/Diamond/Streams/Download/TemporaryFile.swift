@@ -48,9 +48,17 @@ final class TemporaryFile: Sendable {
 
     /// Nothing is at the path that is not whole, also after a crash of the machine.
     func move(to target: String) throws {
-        try Self.check(fsync(descriptor))
+        try flush()
         try Self.check(rename(path, target))
         isThere.withLock { $0 = false }
+    }
+
+    private func flush() throws {
+        #if canImport(Darwin)
+        // There, fsync leaves it in the drive's cache, and in no order. Not every file system knows the other.
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+        #endif
+        try Self.check(fsync(descriptor))
     }
 
     /// Removes what others have left in the same directory.

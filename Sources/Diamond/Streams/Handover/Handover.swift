@@ -117,6 +117,8 @@ final class Handover: BodySink {
     // MARK: The exchange's side
 
     var isCommitted: Bool { state.withLock { $0.isCommitted } }
+    /// Who reads has the head.
+    var isForWhole: Bool { false }
     var isComplete: Bool { state.withLock { $0.isComplete } }
     /// The consumers know the first head.
     var isContinuable: Bool { false }
