@@ -57,11 +57,4 @@ package struct SQLiteConnection: ~Copyable {
             throw error
         }
     }
-
-    /// Runs `body` in a savepoint: an error inside undoes what it did, and only that.
-    package func savepoint<Result>(
-        _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
-    ) throws(SQLiteError) -> Result {
-        try undoing { (connection) throws(SQLiteError) in (try body(connection), true) }
-    }
 }

@@ -20,7 +20,6 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
         package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
         package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
-        package static let misuse = Code(rawValue: SQLITE_MISUSE)
         /// The file was written by a newer version of this package.
         package static let newerSchema = Code(rawValue: -1)
         /// The file is a SQLite database, but another program's.

@@ -33,11 +33,6 @@ package struct SQLiteStatement: ~Copyable {
         try check(sqlite3_bind_int64(pointer, index, value ? 1 : 0))
     }
 
-    package func bind(_ value: Double?, at index: Int32) throws(SQLiteError) {
-        guard let value else { return try check(sqlite3_bind_null(pointer, index)) }
-        try check(sqlite3_bind_double(pointer, index, value))
-    }
-
     package func bind(_ value: String?, at index: Int32) throws(SQLiteError) {
         guard var value else { return try check(sqlite3_bind_null(pointer, index)) }
         try check(value.withUTF8 { bindText(UnsafeRawBufferPointer($0), at: index) })
@@ -118,8 +113,6 @@ package struct SQLiteStatement: ~Copyable {
     package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
 
     package func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
-
-    package func double(_ column: Int32) -> Double { sqlite3_column_double(pointer, column) }
 
     /// The column as text; NULL and bytes that are not UTF-8 are mended, never trapped on.
     package func text(_ column: Int32) -> String {

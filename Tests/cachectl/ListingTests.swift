@@ -35,6 +35,16 @@ import Testing
             entries.map { $0["url"] as? String } == expected.map { "https://\($0.replacing("/", with: ".example/"))" })
     }
 
+    @Test func `goes on behind rows that nobody has written`() async throws {
+        try await fill()
+        try cachectl.temporary.run("UPDATE entry SET initial_age = -5 WHERE url LIKE 'https://b.%' AND body_size < 100")
+        let first = try await cachectl("list", "--limit", "1", "--json")
+        let entries = try #require(JSONSerialization.jsonObject(with: first.output) as? [[String: Any]])
+        #expect(entries.map { $0["url"] as? String } == ["https://c.example/largest"])
+        #expect(try await cachectl("list", "--limit", "1").errors.contains("there is more"))
+        #expect(try await urls("--by", "newest") == ["https://c.example/largest", "https://a.example/expired"])
+    }
+
     @Test(arguments: ["newest", "largest", "url"]) func `goes on behind the entry that a cursor names`(
         order: String
     ) async throws {

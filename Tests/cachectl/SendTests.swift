@@ -106,6 +106,17 @@ import Testing
         #expect(try await cachectl("send", url, "--policy", "cacheOnly").errors.contains("from cache, stale"))
     }
 
+    @Test func `ends with 6 where it is kept to be sent later, and names the job`() async throws {
+        let policies = #""retry": {"attempts": 1}, "replay": {"mode": "durable"}"#
+        let text = #"{"url": "http://127.0.0.1:1/", "method": "PUT", \#(policies)}"#
+        let kept = try await cachectl("send", "-", input: text)
+        #expect(kept.status == 6 && kept.output.isEmpty && kept.errors.contains("job 1"), "\(kept.errors)")
+        let again = try await cachectl("send", "-", "--json", input: text)
+        #expect(again.status == 6 && again.text.filter { !$0.isWhitespace } == #"{"queued":2}"#, "\(again.text)")
+        let nowhere = try await cachectl(["send", "-", "--store", "/dev/null/x"], input: text)
+        #expect(nowhere.status == 4, "\(nowhere.errors)")
+    }
+
     @Test func `confirms what is stale with the server`() async throws {
         let url = try await cities() + "/2988507"
         #expect(try await cachectl("send", url, "-p", "_maxAge=0").errors.contains("from network"))
@@ -121,7 +132,9 @@ import Testing
 
     @Test(
         arguments: [
-            (["http://127.0.0.1:1/"], 3, "refused"),
+            (["http://127.0.0.1:1/"], 3, "refused"), (["http://h/", "--proxy", "foo"], 64, "proxy"),
+            ([#"{"url": "http://h/?token=s3cret"}"#], 64, "pipe it to -"), (["A: s3cret"], 64, "the source is neither"),
+            (["no-such-file"], 64, "'no-such-file' is neither"),
             (["http://h/%zz"], 64, "write %25"), (["example.com"], 64, "begin a URL with https://"),
             (["http://h/", "-X", "G T"], 64, "is not a method"), (["http://h/", "-H", "nothing"], 64, "has no colon"),
             (["http://h/", "-H", "A: x\ny"], 64, "line break"),
@@ -136,7 +149,7 @@ import Testing
         tool.environment = ["DIAMOND_STORE": cachectl.temporary.directory.path]
         let outcome = try await tool.run(["send"] + arguments)
         #expect(outcome.status == status)
-        #expect(outcome.errors.contains(part), "\(outcome.errors)")
+        #expect(outcome.errors.contains(part) && !outcome.errors.contains("s3cret"), "\(outcome.errors)")
         #expect(outcome.output.isEmpty)
         if !arguments.isEmpty && arguments != ["http://h/", "--max-age", "-1"] {
             #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")

@@ -70,6 +70,8 @@ extension Engine {
         public var clock: any Clock<Duration> = ContinuousClock()
         /// Milliseconds since the machine was started: what leases of the queue's jobs go by, which ``clock`` renews.
         package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
+        /// How long the end of the queue's owner waits for attempts that do not heed that they are canceled.
+        package var patience = Duration.seconds(5)
         /// From 0 up to 1, for delays that are drawn.
         package var draw: @Sendable () -> Double = { Double.random(in: 0..<1) }
 

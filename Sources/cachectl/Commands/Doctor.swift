@@ -12,15 +12,15 @@ struct Doctor: ParsableCommand {
             """
     )
 
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var place: PlaceOptions
 
     func run() throws {
-        var diagnosis = CacheDiagnosis(of: store.location)
-        let queue = ReplayDiagnosis(of: store.location)
+        var diagnosis = CacheDiagnosis(of: place.location)
+        let queue = ReplayDiagnosis(of: place.location)
         // Who has a queue may do without a cache.
         if queue != nil, diagnosis.failure?.code == .noStore { diagnosis.failure = nil }
         let report = HealthReport(diagnosis, queue)
-        if store.json {
+        if place.json {
             Output.json(report)
         } else {
             for line in report.lines { Output.line(line.printable) }

@@ -22,6 +22,10 @@ struct Key: AsyncParsableCommand {
     @Flag(help: "Tells the rule behind each line, and what is in no line.")
     var explain = false
 
+    func validate() throws {
+        guard !explain || other == nil else { throw ValidationError("--explain is for one request: leave OTHER out") }
+    }
+
     func run() async throws {
         let request = try await resolve(try options.request())
         let rules = try rules()
@@ -85,7 +89,8 @@ extension Key {
         let difference = lines.1.difference(from: lines.0)
         let removed = difference.removals.map(\.line), added = difference.insertions.map(\.line)
         if store.json {
-            Output.json(["onlyFirst": removed, "onlySecond": added])
+            let keys = [forms.0, forms.1].map(\.key.description)
+            Output.json(Comparison(keys: keys, onlyFirst: removed, onlySecond: added))
         } else {
             for line in removed { Output.lines("- \(line)") }
             for line in added { Output.lines("+ \(line)") }
@@ -93,6 +98,13 @@ extension Key {
         }
         if !difference.isEmpty { throw Failure.different }
     }
+}
+
+/// The form of `key --json` for two requests.
+private struct Comparison: Encodable {
+    var keys: [String]
+    var onlyFirst: [String]
+    var onlySecond: [String]
 }
 
 extension CanonicalForm {

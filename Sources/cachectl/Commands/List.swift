@@ -28,8 +28,8 @@ struct List: ParsableCommand {
     @Flag(help: "Only those that are past their lifetime and cannot be confirmed: what eviction takes first.")
     var expired = false
 
-    @Option(help: ArgumentHelp("Entries at most.", valueName: "N"))
-    var limit = 50
+    @Option(help: ArgumentHelp("Entries at most; 50.", valueName: "N"), transform: Limit.init(argument:))
+    var limit = Limit(50)
 
     @Option(
         help: ArgumentHelp("Begin behind the entry that a list in the same order named so.", valueName: "CURSOR"),
@@ -43,7 +43,6 @@ struct List: ParsableCommand {
     var after: CacheCursor?
 
     func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit is from 1 on") }
         guard after?.order ?? by == by else {
             throw ValidationError("the cursor is of a list by \(after?.order.rawValue ?? ""): say --by, or begin anew")
         }
@@ -57,13 +56,12 @@ struct List: ParsableCommand {
         if selections.contains(where: \.needsKey) { try store.refuseLocked(cache) }
         var listings: [CacheListing]
         do throws(CacheError) {
-            // One more than is shown tells whether there is one.
-            listings = try cache.list(selections, by: by, after: after, limit: min(limit, .max - 1) + 1)
+            listings = try cache.list(selections, by: by, after: after, limit: limit.oneMore)
         } catch {
             throw Failure.report(error)
         }
-        let isMore = listings.count > limit
-        listings = Array(listings.prefix(limit))
+        let isMore = listings.count > limit.count
+        listings = Array(listings.prefix(limit.count))
         show(listings.map { EntryRow($0, cursor: CacheCursor(behind: $0, by: by), now: now) })
         if isMore, !store.json, let last = listings.last {
             Output.note("there is more: --after \(CacheCursor(behind: last, by: by))")

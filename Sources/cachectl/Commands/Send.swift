@@ -8,7 +8,8 @@ struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sends a request: the body to standard output, where it came from to standard error.",
         discussion: """
-            A secret that a request file names is taken from the environment: github-token from GITHUB_TOKEN.
+            A secret that a request file names is taken from the environment: github-token from GITHUB_TOKEN. A request that \
+            is kept in the queue because it could not be sent now ends with 6; with --json, the job's id is printed.
             """,
         aliases: ["get"]
     )
@@ -36,15 +37,22 @@ struct Send: AsyncParsableCommand {
         try print(outcome)
     }
 
-    /// Without a store where it is sealed with another key: nothing is written into it in clear.
+    /// Without a store where it is sealed with another key, or nobody can tell: nothing is written into it in clear.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
         if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }
-        guard let cache = try? Cache(store.location, seal: configuration.seal, create: false) else {
-            return configuration
+        let cache: Cache?
+        var complaint: String?
+        do throws(CacheError) {
+            cache = try store.findCache(configuration.seal)
+        } catch {
+            (cache, complaint) = (nil, error.message)
         }
-        configuration.takeBound(of: cache)
-        if let complaint = try store.sealing.complaint(of: cache) {
+        if let cache {
+            configuration.takeBound(of: cache)
+            complaint = try store.sealing.complaint(of: cache)
+        }
+        if let complaint {
             Output.note("cachectl: sent without a cache: \(complaint)")
             configuration.store = nil
         }
@@ -65,7 +73,9 @@ struct Send: AsyncParsableCommand {
 
     private func print(_ outcome: Outcome) throws {
         switch outcome.result {
-        case .failure(let error): throw Failure.report(error)
+        case .failure(let error):
+            if error.code == .queued, store.json { Output.json(["queued": error.jobID]) }
+            throw Failure.report(error)
         case .success(let response):
             if store.json {
                 Output.json(SentResponse(response, outcome.time))

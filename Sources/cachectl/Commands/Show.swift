@@ -15,6 +15,10 @@ struct Show: ParsableCommand {
     @Flag(help: "Print the body alone, as it is.")
     var body = false
 
+    func validate() throws {
+        guard !body || !store.json else { throw ValidationError("--body prints no JSON: leave one of them out") }
+    }
+
     func run() throws {
         let cache = try store.openCache()
         let listing = try KeyArgument(key).find(in: cache)
@@ -23,6 +27,10 @@ struct Show: ParsableCommand {
             let complaint = try store.sealing.complaintOfEntries(in: cache)
             throw Failure.report(Failure.sealed, complaint ?? "the entry cannot be opened")
         }
+        guard !body || !listing.isPartial else {
+            throw Failure.report(Failure.damaged, "the body of \(key) is not at its end: send its request again")
+        }
+        let complaint: String
         do throws(CacheError) {
             let form = try cache.canonicalForm(of: listing.key) ?? ""
             let request = Array(form.utf8)
@@ -30,21 +38,24 @@ struct Show: ParsableCommand {
                 try listing.isPartial
                 ? cache.partialBody(listing.key, request: request)?.stored
                 : cache.findOnDisk(listing.key, request: request)
-            if body, listing.isPartial {
-                throw CacheError(.other, "the body of \(key) is not at its end: send its request again")
-            }
-            guard let stored else {
-                if listing.isPartial {
-                    let reason = "the part \(key) is of no use: it is damaged, or sealed with an older key, or is gone"
-                    throw CacheError(.corrupt, "\(reason): send its request again")
-                }
-                let obstacle = try cache.obstacle(to: listing.key, request: request)
-                throw CacheError(.corrupt, obstacle ?? "the entry \(key) is damaged: send its request again")
-            }
-            show(listing, form, stored)
+            if let stored { return show(listing, form, stored) }
+            complaint = try self.complaint(of: listing, request, in: cache)
         } catch {
             throw Failure.report(error)
         }
+        throw Failure.report(Failure.damaged, complaint)
+    }
+
+    /// Why an entry that is there cannot be shown.
+    private func complaint(
+        of listing: CacheListing, _ request: [UInt8], in cache: Cache
+    ) throws(CacheError) -> String {
+        guard !listing.isPartial else {
+            let reason = "the part \(key) is of no use: it is damaged, or sealed with an older key, or is gone"
+            return "\(reason): send its request again"
+        }
+        let obstacle = try cache.obstacle(to: listing.key, request: request)
+        return obstacle ?? "the entry \(key) is damaged: send its request again"
     }
 
     private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) {

@@ -15,17 +15,15 @@ struct Stats: ParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
-    @Option(help: ArgumentHelp("What happened in the last N days, today included.", valueName: "N"))
-    var days: Int?
-
-    func validate() throws {
-        if let days, !(1...400).contains(days) { throw ValidationError("--days is from 1 to 400") }
-    }
+    @Option(
+        help: ArgumentHelp("What happened in the last N days, today included.", valueName: "N"),
+        transform: Days.init(argument:))
+    var days: Days?
 
     func run() throws {
         let cache = try store.openCache()
         do throws(CacheError) {
-            if let days {
+            if let days = days?.count {
                 let today = Int64(Date().timeIntervalSince1970) / 86400
                 return show(try cache.statistics(days: days).filter { $0.day > today - Int64(days) })
             }

@@ -77,7 +77,7 @@ struct HoldOptions: ParsableArguments {
         let queue = try place.openQueue()
         do throws(ReplayError) {
             for (hold, reason, since) in try queue.holds() {
-                Output.note(HoldForm(hold, reason: reason, since: since).note)
+                Output.note(HoldForm(hold, reason: reason, since: since).note(in: place))
             }
         } catch {
             throw Failure.report(error)

@@ -25,6 +25,12 @@ struct PlaceOptions: ParsableArguments {
         }
     }
 
+    /// The options that name the same store to another command, each behind a blank.
+    var words: String {
+        [("store", store), ("app", app)].compactMap { name, value in value.map { " --\(name)=\($0.shellArgument)" } }
+            .joined()
+    }
+
     var location: Store {
         if let app { return Store(named: app) }
         let path = [store, ProcessInfo.processInfo.environment["DIAMOND_STORE"]].compactMap { $0 }.first { !$0.isEmpty }

@@ -59,6 +59,10 @@ struct ReplayOptions: ParsableArguments {
         if let expiry { request.replay.expiry = .milliseconds(expiry.milliseconds) }
         if let unique { request.replay.unique = unique }
         if let uniqueness { request.replay.uniqueness = uniqueness }
+        guard uniqueness == nil || request.replay.unique != nil else {
+            throw Failure.report(
+                Failure.usage, "--uniqueness is for a request with a unique name: give it with --unique")
+        }
         if let lane { request.lane = Lane(lane) }
         request.tags.formUnion(tag)
     }

@@ -68,17 +68,23 @@ struct RequestOptions: ParsableArguments {
     private static func base(_ source: String) throws(RequestError) -> Request {
         guard source != "-" else { return try Request(json: try input()) }
         guard !isCommand(source) else { return try Request(curl: source) }
-        guard !source.contains("://") else { return Request(source) }
-        guard let data = FileManager.default.contents(atPath: source) else {
-            let shown = RequestURL.masked(Array(source.utf8))
-            throw RequestError(
-                .malformedURL, "\(shown) is neither a readable file nor a URL: begin a URL with https://")
+        guard !source.hasPrefix("{") else {
+            throw RequestError(.malformedRequest, "a request as JSON is no argument: put it in a file, or pipe it to -")
         }
+        guard !source.contains("://") else { return Request(source) }
+        guard let data = FileManager.default.contents(atPath: source) else { throw noSource(source) }
         do {
             return try Request(json: data)
         } catch {
             throw RequestError(error.code, "\(source): \(error.message)")
         }
+    }
+
+    /// What looks like no name of a file may be a header, or have a secret in it.
+    private static func noSource(_ source: String) -> RequestError {
+        let isName = source.allSatisfy { !$0.isWhitespace && !"\"':{}".contains($0) }
+        let shown = isName ? RequestURL.masked(Array(source.utf8)) : "the source"
+        return RequestError(.malformedURL, "\(shown) is neither a readable file nor a URL: begin a URL with https://")
     }
 
     private static func input() throws(RequestError) -> Data {

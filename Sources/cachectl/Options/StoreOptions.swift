@@ -30,6 +30,15 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
+    /// The same, for those who send: `nil` where there is none yet, or a damaged one, in whose place engines begin another.
+    func findCache(_ seal: (any CacheSeal)?) throws(CacheError) -> Cache? {
+        do throws(CacheError) {
+            return try Cache(location, seal: seal, create: false)
+        } catch  where [.noStore, .corrupt].contains(error.code) {
+            return nil
+        }
+    }
+
     /// Ends with 5 where a key is missing that opens what was looked at.
     func refuseLocked(_ cache: Cache) throws {
         if let complaint = try sealing.complaint(of: cache) { throw Failure.report(Failure.sealed, complaint) }

@@ -14,7 +14,7 @@ struct Editor {
 
     /// - Parameter use: gets the edited text. Where it throws, the file is kept, and the error names it: what somebody has
     ///   written is not to be written again.
-    /// - Throws: `other` where the editor does not end well; then nothing is to be changed.
+    /// - Throws: `wrongState` where the editor does not end well; then nothing is to be changed.
     func edit<Value>(
         _ text: String,
         _ use: (Data) async throws(ReplayError) -> Value
@@ -39,7 +39,7 @@ struct Editor {
         guard system("\(command) \(path.shellWord)") == 0 else {
             try? FileManager.default.removeItem(atPath: path)
             throw ReplayError(
-                .other, "'\(command)' did not end well, and nothing was changed: set EDITOR, or give a file")
+                .wrongState, "'\(command)' did not end well, and nothing was changed: set EDITOR, or give a file")
         }
         guard let edited = FileManager.default.contents(atPath: path) else {
             throw ReplayError(.other, "'\(command)' has left no text, and nothing was changed: give a file")

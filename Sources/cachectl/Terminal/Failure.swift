@@ -12,6 +12,7 @@ enum Failure {
     static let noResponse = ExitCode(3)
     static let noStore = ExitCode(4)
     static let sealed = ExitCode(5)
+    static let queued = ExitCode(6)
     static let usage = ExitCode(64)
     static let noOutput = ExitCode(74)
 
@@ -36,8 +37,15 @@ enum Failure {
         }
     }
 
-    static func report(_ error: ConnectionError) -> ExitCode {
-        report([.badRequest, .noCredential].contains(error.code) ? usage : noResponse, error.message)
+    static func report(_ error: ConnectionError) -> ExitCode { report(code(of: error), error.message) }
+
+    private static func code(of error: ConnectionError) -> ExitCode {
+        switch error.code {
+        case .badRequest, .badSettings, .noCredential: usage
+        case .queued: queued
+        case .cannotQueue: noStore
+        default: noResponse
+        }
     }
 }
 #endif

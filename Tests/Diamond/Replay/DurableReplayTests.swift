@@ -135,17 +135,13 @@ import Testing
         let queue = try engine.queue()
         // A write that does not come to its end.
         let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
-        Thread {
-            try? queue.database.write { (_) throws(SQLiteError) in
-                isHeld.open()
-                mayEnd.wait()
-            }
-        }.start()
+        holdWrites(to: queue, isHeld, mayEnd)
         await isHeld.wait()
-        while !hasEnded.isOpen {
-            desk.clock.advance(by: .seconds(1))
-            await Task.yield()
+        await untilTrue { [desk] in
+            if !hasEnded.isOpen { desk.clock.advance(by: .seconds(1)) }
+            return hasEnded.isOpen
         }
+        #expect(hasEnded.isOpen)
         mayEnd.signal()
         let error = await #expect(throws: ConnectionError.self) { try await sending.value }
         #expect(error?.code == .queued && error?.jobID == 1)

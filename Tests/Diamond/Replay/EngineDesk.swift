@@ -31,6 +31,8 @@ final class EngineDesk: Sendable {
         configuration.now = { [clock] in clock.date }
         configuration.clock = clock
         configuration.uptime = { [clock] in clock.date.milliseconds }
+        // Where much runs beside, a task may wait for seconds.
+        configuration.patience = .seconds(600)
         configuration.retry = .never
         configuration.reachability = FakeNetwork(isReachable: true)
         change(&configuration)

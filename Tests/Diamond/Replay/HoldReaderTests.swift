@@ -45,6 +45,7 @@ import Testing
         let reader = desk.reader()
         reader.look()
         await desk.second()
+        await untilTrue { desk.looks.withLock { $0 } == 2 }
         #expect(desk.told.withLock { $0 } == [])
         await desk.second()
         #expect(await desk.told(1) == [[.engine]])

@@ -173,6 +173,12 @@ import Testing
         await #expect(throws: ReplayError.self) { try await engine.queue().enqueue(kept) }
     }
 
+    @Test func `a fragment, which is never sent, is not kept`() async throws {
+        let queue = try ReplayQueue(desk.temporary.store)
+        let id = try await queue.enqueue(Request("http://api.test/a?b=1#access_token=s3cret", method: .put))
+        #expect(try queue.request(of: #require(id))?.url == "http://api.test/a?b=1")
+    }
+
     private static let form = "application/x-www-form-urlencoded"
 
     private static func encodedAsJSON(_ request: Request) -> Request {

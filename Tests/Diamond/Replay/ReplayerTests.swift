@@ -17,6 +17,8 @@ import Testing
         clock.now = { [time] in time.date.milliseconds }
         clock.uptime = { [time] in time.date.milliseconds }
         (clock.sleep, clock.draw) = (time, { 0 })
+        // Where much runs beside, a task may wait for seconds.
+        clock.patience = .seconds(600)
         return clock
     }
 
@@ -70,6 +72,21 @@ import Testing
         }
     }
 
+    @Test func `counts also what it finds not to be sent any more`() async throws {
+        let queue = try queue()
+        var late = request()
+        late.replay.expiry = .seconds(1)
+        try await queue.enqueue(late)
+        var copy = ReplayCopy(Request("http://api.test/notes", method: .post, body: .json(1)))
+        copy.request.replay = ReplayPolicy(.durable)
+        copy.request.replay.keyLifetime = nil
+        copy.unknownSince = time.date
+        try await queue.enqueue([copy])
+        time.advance(by: .seconds(2))
+        let summary = await replayer(queue) { _ in .success }.replay()
+        #expect(summary == Replayer.Summary(dead: 1, needsReview: 1))
+    }
+
     @Test func `what is added, and whose time comes, is sent while it runs`() async throws {
         let queue = try queue()
         let sent = Guarded<[Int64]>([])
@@ -82,10 +99,11 @@ import Testing
         try await queue.enqueue(request())
         await untilTrue { sent.withLock { $0.count } == 1 }
         await untilTrue { (try? queue.job(1)?.state) == .waiting }
-        while sent.withLock({ $0.count }) < 2 {
-            // No further once it is claimed: a lease is over in a minute.
-            if try queue.job(1)?.state == .waiting { time.advance(by: .milliseconds(500)) }
-            await Task.yield()
+        await untilTrue { [time] in
+            // Only while it sleeps until then: on its way to the claim, and in it, a lease goes by.
+            let isAsleep = time.sleeping.contains { $0 <= .seconds(1) }
+            if isAsleep, (try? queue.job(1)?.state) == .waiting { time.advance(by: .milliseconds(500)) }
+            return sent.withLock { $0.count } == 2
         }
         await untilTrue { (try? queue.job(1)?.state) == .done }
         replayer.stop()
@@ -168,10 +186,20 @@ import Testing
         let (queue, other) = (try queue(), try queue())
         try await queue.hold(.queue)
         try await queue.enqueue(request())
-        let replayer = replayer(other) { _ in .success }
+        let looks = Guarded(0)
+        let replayer = Replayer(
+            other, width: 4, reachability: network,
+            identities: {
+                looks.withLock { $0 += 1 }
+                return .all
+            },
+            send: { sending in Replayer.Sent(outcome: await sending.begin() ? .success : .notBegun) })
         let run = Task { await replayer.run() }
-        // It has looked, and waits for somebody to ring.
-        await untilTrue { !time.sleeping.isEmpty }
+        // It has looked twice, and so has waited in between for somebody to ring.
+        await untilTrue {
+            if looks.withLock({ $0 }) == 1 { replayer.wake() }
+            return looks.withLock { $0 } > 1
+        }
         #expect(try queue.job(1)?.state == .ready)
         try await queue.release(.queue)
         await untilTrue { [time] in
@@ -235,7 +263,7 @@ import Testing
 
     @Test func `stopped, it lets what is on its way come to its end and claims nothing more`() async throws {
         let queue = try queue()
-        try await queue.enqueue([request("a"), request("a")])
+        try await queue.enqueue((0..<5).map { _ in request("a") })
         let (isThere, mayGo) = (Gate(), Gate())
         let replayer = replayer(queue) { _ in
             isThere.open()
@@ -246,8 +274,10 @@ import Testing
         await isThere.wait()
         replayer.stop()
         mayGo.open()
-        #expect(await run.value.finished == 1)
-        #expect(try queue.jobs().map(\.state) == [.done, .ready])
+        let finished = await run.value.finished
+        // A look that had begun may bring one more.
+        #expect((1...2).contains(finished))
+        #expect(try queue.counts()[.ready] == 5 - finished)
     }
 
     @Test func `canceled, it gives back what it has not sent`() async throws {
@@ -262,7 +292,9 @@ import Testing
         let run = Task { await replayer.run() }
         await isThere.wait()
         run.cancel()
-        #expect(await run.value.postponed == 1)
+        let postponed = await run.value.postponed
+        // A look that had begun may bring it once more, and gives it back.
+        #expect((1...2).contains(postponed))
         #expect(try queue.job(1).map { [$0.state.description, "\($0.attempts)"] } == ["ready", "0"])
     }
 
@@ -375,18 +407,13 @@ import Testing
         await isThere.wait()
         // A write that does not come to its end.
         let (isHeld, mayEnd) = (Gate(), DispatchSemaphore(value: 0))
-        Thread {
-            try? queue.database.write { (_) throws(SQLiteError) in
-                isHeld.open()
-                mayEnd.wait()
-            }
-        }.start()
+        holdWrites(to: queue, isHeld, mayEnd)
         await isHeld.wait()
-        for _ in 0..<60 {
-            time.advance(by: .seconds(1))
-            await Task.yield()
+        await untilTrue { [time] in
+            if !hasEnded.isOpen { time.advance(by: .seconds(1)) }
+            return hasEnded.isOpen
         }
-        await hasEnded.wait()
+        #expect(hasEnded.isOpen)
         mayEnd.signal()
         replayer.stop()
         _ = await run.value

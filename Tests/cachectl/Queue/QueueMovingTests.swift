@@ -30,6 +30,8 @@ import Testing
         #expect(new.map(\.state) == [.held, .waiting, .waiting])
         #expect(new[1].orderingKey == "k" && abs(new[1].runAt.timeIntervalSinceNow - 9 * 86_400) < 3600)
         #expect(new[2].unknownSince != nil && new[2].priority == 7)
+        let ends = zip(new, old).map { abs(($0.expiresAt ?? .distantPast).timeIntervalSince($1.expiresAt ?? .now)) }
+        #expect(ends.allSatisfy { $0 < 1.001 }, "\(ends)")
         #expect(try await other("queue", "release", "1").text == "released 1 job\n1 ready, 2 waiting\n")
     }
 

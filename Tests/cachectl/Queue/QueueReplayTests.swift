@@ -43,6 +43,20 @@ import Testing
         #expect(form["postponed"] as? Int == 1 && (form["counts"] as? [String: Int])?["dead"] == 1, "\(form)")
     }
 
+    @Test func `counts what it finds too late, and ends with 1`() async throws {
+        try await add("http://127.0.0.1:1", "--expiry", "1d")
+        try cachectl.damageQueue("UPDATE job SET expires_at = 1")
+        let late = try await cachectl("queue", "replay")
+        #expect(late.status == 1 && late.text.hasSuffix("\n1 dead\n1 dead\n"), "\(late.text)")
+    }
+
+    @Test(arguments: [["--limit", "1"], ["--width", "2", "--dry-run"], ["--limit", "0", "--dry-run"]])
+    func `refuses what would be of no effect`(options: [String]) async throws {
+        try await add("http://127.0.0.1:1")
+        #expect(try await cachectl(["queue", "replay"] + options).status == 64)
+        #expect(try cachectl.queue().job(1)?.attempts == 0)
+    }
+
     @Test func `sends only the jobs of those whom it is told`() async throws {
         let server = try RawServer(answering: Self.acceptance)
         for name in ["me", "other"] { try await add(server.base, "--identity", name) }
@@ -55,6 +69,10 @@ import Testing
         let text = #"{"url": "\#(server.base)/", "credentials": [{"prefix": "Bearer ", "secret": "api-token"}]}"#
         _ = try await cachectl("queue", "add", "-", input: text)
         #expect(try await cachectl("queue", "replay").text.hasSuffix("1 postponed\n1 waiting\n"))
+        _ = try await cachectl("queue", "retry", "1")
+        // An empty one is none.
+        let empty = try await cachectl("queue", "replay", environment: ["API_TOKEN": ""])
+        #expect(empty.status == 0 && empty.text.hasSuffix("1 postponed\n1 waiting\n"), "\(empty.text)")
         _ = try await cachectl("queue", "retry", "1")
         let sent = try await cachectl("queue", "replay", environment: ["API_TOKEN": "s3cret"])
         #expect(sent.status == 0 && sent.text.hasSuffix("1 done\n1 done\n"), "\(sent.text)\(sent.errors)")
@@ -105,6 +123,21 @@ import Testing
         #expect(second == "job 2: finish, running to done (finished)")
         replay.kill(signal)
         #expect(await output.firstLine() == "2 done")
+        #expect(await replay.ended() == .exited(0))
+    }
+
+    @Test func `tells programs what becomes of jobs, one object a line`() async throws {
+        let server = try RawServer(answering: Self.acceptance)
+        try await add(server.base)
+        let output = Pipe()
+        let replay = try ChildProcess(
+            BuiltTool("cachectl").url,
+            ["queue", "replay", "--watch", "--json", "--store", cachectl.temporary.directory.path],
+            output: .pipe(output))
+        let line = await output.firstLine()
+        #expect(line.contains(#""from":"running","job":1,"reason":"finished","to":"done""#), "\(line)")
+        replay.kill(SIGINT)
+        #expect(await output.firstLine().contains(#""finished":1"#))
         #expect(await replay.ended() == .exited(0))
     }
 }

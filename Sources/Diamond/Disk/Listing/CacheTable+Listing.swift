@@ -20,13 +20,30 @@ extension CacheTable {
     ) throws(SQLiteError) -> [CacheListing] {
         let (condition, values) = condition(selections)
         let start = start(behind: cursor)
-        let statement = try connection.statement(
-            composed: """
-                SELECT \(columns) FROM entry WHERE \(condition) AND \(start.sql)
-                ORDER BY \(terms(of: order)) LIMIT ?
-                """)
-        try bind(values + start.values + [.integer(Int64(limit))], to: statement)
-        return try listings(of: statement)
+        let sql = """
+            SELECT \(columns) FROM entry WHERE \(condition) AND \(start.sql)
+            ORDER BY \(terms(of: order)) LIMIT ?
+            """
+        return try page(limit, sql, values + start.values, on: connection)
+    }
+
+    /// Rows that nobody has written do not count: a page that is not full is the last one.
+    ///
+    /// - Parameter sql: ends with a limit, which is bound behind `values`.
+    private static func page(
+        _ limit: Int,
+        _ sql: String,
+        _ values: [Value],
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [CacheListing] {
+        var limitOfRows = limit
+        while true {
+            let statement = try connection.statement(composed: sql)
+            try bind(values + [.integer(Int64(limitOfRows))], to: statement)
+            let (listings, rows) = try listings(of: statement)
+            guard listings.count < limit, rows == limitOfRows else { return Array(listings.prefix(limit)) }
+            limitOfRows *= 2
+        }
     }
 
     private static func start(behind cursor: CacheCursor?) -> (sql: String, values: [Value]) {
@@ -61,10 +78,8 @@ extension CacheTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [CacheListing] {
         let (condition, values) = condition(selections)
-        let statement = try connection.statement(
-            composed: "SELECT \(columns) FROM entry WHERE \(condition) AND id >= ? ORDER BY id LIMIT ?")
-        try bind(values + [.integer(id), .integer(Int64(limit))], to: statement)
-        return try listings(of: statement)
+        let sql = "SELECT \(columns) FROM entry WHERE \(condition) AND id >= ? ORDER BY id LIMIT ?"
+        return try page(limit, sql, values + [.integer(id)], on: connection)
     }
 
     /// The entries whose keys begin with these hexadecimal digits, at most two: enough to tell whether it is one.
@@ -85,7 +100,7 @@ extension CacheTable {
         try statement.bind(last, at: 2)
         try statement.bind(Int64(digits.utf8.count), at: 3)
         try statement.bind(digits.lowercased(), at: 4)
-        return try listings(of: statement)
+        return try listings(of: statement).listings
     }
 
     /// The least and the greatest prefix of keys that begin with these digits, one at least: that decides the sign.
@@ -97,10 +112,16 @@ extension CacheTable {
         return bounds.count == 2 ? (Int64(bitPattern: bounds[0]), Int64(bitPattern: bounds[1])) : nil
     }
 
-    private static func listings(of statement: borrowing SQLiteStatement) throws(SQLiteError) -> [CacheListing] {
+    private static func listings(
+        of statement: borrowing SQLiteStatement
+    ) throws(SQLiteError) -> (listings: [CacheListing], rows: Int) {
         var listings: [CacheListing] = []
-        while try statement.step() { if let listing = CacheListing(row: statement) { listings.append(listing) } }
-        return listings
+        var rows = 0
+        while try statement.step() {
+            rows += 1
+            if let listing = CacheListing(row: statement) { listings.append(listing) }
+        }
+        return (listings, rows)
     }
 
     static func totals(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheTotals {

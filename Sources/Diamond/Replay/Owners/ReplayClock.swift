@@ -12,6 +12,8 @@ struct ReplayClock: Sendable {
     var sleep: any Clock<Duration>
     /// From 0 up to 1, for delays that are drawn.
     var draw: @Sendable () -> Double
+    /// How long an owner's end waits for attempts that do not heed that they are canceled, by a clock that always goes.
+    var patience = Duration.seconds(5)
 
     static let system = ReplayClock(
         now: { Date().milliseconds },

@@ -4,8 +4,9 @@ import DiamondSQLite
 extension ReplayOwner {
     /// Makes the jobs of owners ready again that have died, or have been away for longer than their leases.
     ///
+    /// - Parameter tell: what has become of those of their jobs that nobody sends unasked.
     /// - Returns: whether there are others left that live.
-    func rescue() async throws(ReplayError) -> Bool {
+    func rescue(tellingEnds tell: ([ReplayState]) -> Void) async throws(ReplayError) -> Bool {
         guard !isRetired else { return false }
         let others = try owners()
         let dead = others.filter(isDead)
@@ -14,15 +15,18 @@ extension ReplayOwner {
         let me = try await enter()
         defer { leave() }
         let boot = clock.boot
-        try await writer.write { (connection, ledger) throws(SQLiteError) in
-            guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else { return }
+        let ends = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            let count = ledger.transitions.count
+            guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else { return [] as [ReplayState] }
             // One that has said meanwhile that it lives is believed.
             let now = try ReplayTable.owners(on: connection)
             for owner in dead where now.contains(where: { $0.id == owner.id && $0.leaseUntil == owner.leaseUntil }) {
                 let isInnocent = owner.isSuspended || owner.isOfAnother(boot)
                 try ReplayTable.bury(owner.id, isInnocent: isInnocent, on: connection, &ledger)
             }
+            return ledger.ends(since: count)
         }
+        tell(ends)
         for owner in dead { OwnerLock.remove(owner.name, in: store.ownersDirectory) }
         return others.count > dead.count
     }

@@ -8,8 +8,6 @@ final class ReplayOwner: Sendable {
     static let renewal = Duration.milliseconds(15_000)
     /// Before the lease ends, attempts that go on are ended: nobody else may have begun.
     static let margin: Int64 = 5_000
-    /// How long the end waits for attempts that do not heed that they are canceled.
-    private static let patience = Duration.seconds(5)
 
     /// An attempt that goes on.
     private struct Course {
@@ -207,7 +205,7 @@ final class ReplayOwner: Sendable {
             signal.wake()
         }
         // Not by this task, which may be canceled: others send what is given back while it is on the wire.
-        await Task { await signal.wait(for: Self.patience, by: ContinuousClock()) }.value
+        await Task { await signal.wait(for: clock.patience, by: ContinuousClock()) }.value
     }
 
     /// Whether there is time left to begin an attempt.

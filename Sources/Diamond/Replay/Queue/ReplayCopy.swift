@@ -6,6 +6,8 @@ package struct ReplayCopy: Sendable {
     package var request: Request
     /// It is not sent before; `nil` for now.
     package var runAt: Date?
+    /// When it is given up; `nil` for its policy's time, from now on.
+    package var expiresAt: Date?
     /// The first attempt that may have been processed without anybody knowing.
     package var unknownSince: Date?
     /// Whether it is sent only when somebody has released it.
@@ -13,9 +15,16 @@ package struct ReplayCopy: Sendable {
     /// Where it comes from, for people.
     package var place: String?
 
-    package init(_ request: Request, runAt: Date? = nil, unknownSince: Date? = nil, isHeld: Bool = false) {
+    package init(
+        _ request: Request,
+        runAt: Date? = nil,
+        expiresAt: Date? = nil,
+        unknownSince: Date? = nil,
+        isHeld: Bool = false
+    ) {
         self.request = request
         self.runAt = runAt
+        self.expiresAt = expiresAt
         self.unknownSince = unknownSince
         self.isHeld = isHeld
     }
@@ -47,6 +56,7 @@ extension ReplayQueue {
         for copy in copies {
             do throws(ReplayError) {
                 var draft = try await draft(of: copy.request, at: copy.runAt?.milliseconds)
+                draft.expiresAt = copy.expiresAt?.milliseconds
                 draft.history.unknownAt = copy.unknownSince?.milliseconds
                 draft.isHeld = copy.isHeld
                 drafts.append(draft)

@@ -8,7 +8,7 @@ public struct ReplayFilter: Hashable, Sendable {
     public var orderingKey: String?
     /// Those on behalf of an identity.
     public var identity: String?
-    /// With its port, where the URL names one.
+    /// With its port, where the URL names one; in any case.
     public var host: String?
     /// Those whose requests have the tag.
     public var tag: String?

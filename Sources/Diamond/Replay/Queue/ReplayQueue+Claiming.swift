@@ -39,19 +39,25 @@ extension ReplayQueue {
         return true
     }
 
+    /// - Parameter tell: what has become of those that are found not to be sent: their time is over, or a person has to
+    ///   look at them.
     /// - Returns: `nil` where the owner is taken for dead.
     package func claim(
         _ limit: Int,
         of identities: ReplayTable.Identities,
-        by owner: Int64
+        by owner: Int64,
+        tellingEnds tell: ([ReplayState]) -> Void = { _ in }
     ) async throws(ReplayError) -> [ReplayTable.Claimed]? {
         while true {
-            let claims = try await writer.write { (connection, ledger) throws(SQLiteError) in
+            let (claims, ends) = try await writer.write { (connection, ledger) throws(SQLiteError) in
                 guard try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection) else {
-                    return nil as (jobs: [ReplayTable.Claimed], isMore: Bool)?
+                    return (nil as (jobs: [ReplayTable.Claimed], isMore: Bool)?, [] as [ReplayState])
                 }
-                return try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger)
+                let count = ledger.transitions.count
+                let claims = try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger)
+                return (claims, ledger.ends(since: count))
             }
+            tell(ends)
             guard let claims else { return nil }
             if !claims.isMore { return claims.jobs }
         }

@@ -50,6 +50,8 @@ extension ReplayOutcome {
 }
 
 extension Replayer.Summary {
+    mutating func count(_ states: [ReplayState]) { for state in states { count(state) } }
+
     fileprivate mutating func count(_ state: ReplayState?) {
         switch state {
         case .done: finished += 1

@@ -26,9 +26,9 @@ public final class Replayer: Sendable {
         public var finished = 0
         /// Jobs that wait again, or are held.
         public var postponed = 0
-        /// Jobs that are dead.
+        /// Jobs that are dead, those included whose time it found to be over.
         public var dead = 0
-        /// Jobs that a person has to look at.
+        /// Jobs that a person has to look at, before they are sent as well.
         public var needsReview = 0
         /// Why it ended before its time; `nil` where it did not.
         public var error: ReplayError?
@@ -137,12 +137,12 @@ public final class Replayer: Sendable {
         await withDiscardingTaskGroup { group in
             while !isDone(deadline, stops) {
                 do throws(ReplayError) {
-                    let hasOthers = try await queue.owner.rescue()
+                    let hasOthers = try await queue.owner.rescue { ends in ledger.withLock { $0.count(ends) } }
                     try await queue.tidySometimes()
                     try await reach(network)
                     // Before the claim: what ends during it may have made room, or another job ready.
                     let wasIdle = isIdle
-                    let jobs = try await claim()
+                    let jobs = try await claim { ends in ledger.withLock { $0.count(ends) } }
                     left.withLock { $0 += jobs.count }
                     for job in jobs {
                         group.addTask {
@@ -225,14 +225,16 @@ public final class Replayer: Sendable {
         }
     }
 
-    private func claim(isAgain: Bool = false) async throws(ReplayError) -> [ReplayTable.Claimed] {
+    private func claim(
+        isAgain: Bool = false, tellingEnds tell: ([ReplayState]) -> Void
+    ) async throws(ReplayError) -> [ReplayTable.Claimed] {
         let free = width - running.withLock { $0 }
         guard free > 0, try queue.mayHaveWork() else { return [] }
         let identities = await identities()
         let owner = try await queue.owner.enter()
         let claimed: [ReplayTable.Claimed]?
         do throws(ReplayError) {
-            claimed = try await queue.claim(free, of: identities, by: owner)
+            claimed = try await queue.claim(free, of: identities, by: owner, tellingEnds: tell)
         } catch {
             queue.owner.leave()
             throw error
@@ -241,7 +243,7 @@ public final class Replayer: Sendable {
             queue.owner.lose(owner)
             queue.owner.leave()
             // At once, as another owner, once: what takes that one for dead as well is not to be raced.
-            return isAgain ? [] : try await claim(isAgain: true)
+            return isAgain ? [] : try await claim(isAgain: true, tellingEnds: tell)
         }
         running.withLock { $0 += jobs.count }
         // Each job is an owner's; the look itself is over.

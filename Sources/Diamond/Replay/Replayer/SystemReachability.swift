@@ -73,6 +73,9 @@ public final class SystemReachability: Reachability {
         }
     }
 
+    /// Something may have changed.
+    func tell() { Self.tell(state) }
+
     private static func tell(_ state: Guarded<State>) {
         for continuation in state.withLock({ Array($0.listeners.values) }) { continuation.yield() }
     }

@@ -42,7 +42,7 @@ extension ReplayDraft {
         var request = request
         request.replay = policy
         var draft = try ReplayDraft(request, rules: rules, freshKey: idempotencyKey ?? UUID().uuidString)
-        draft.runAt = runAt
+        (draft.runAt, draft.expiresAt) = (runAt, expiresAt)
         return draft
     }
 

@@ -20,6 +20,8 @@ struct ReplayDraft: Hashable, Sendable {
     var kind: String? { policy.kind }
     /// Not before; milliseconds since 1970, `nil` for now.
     var runAt: Int64?
+    /// When to give up, in milliseconds since 1970, where another queue has set that already; `nil` for the policy's time.
+    var expiresAt: Int64?
     /// Whether it is held by itself from the first.
     var isHeld = false
     /// What was tried already.
@@ -48,15 +50,16 @@ struct ReplayDraft: Hashable, Sendable {
     ///   - freshKey: of a request that has no `Idempotency-Key` and needs one.
     init(_ request: Request, rules: KeyRules, freshKey: @autoclosure () -> String) throws(ReplayError) {
         do throws(RequestError) {
+            let request = request.withoutFragment
             let wire = try WireRequest(request)
             try Self.refuseSecrets(of: request, wire, rules.adding(wire))
             (method, url) = (wire.method.rawValue, wire.printableURL(rules))
             host = String(String(decoding: wire.url.origin, as: UTF8.self).drop { $0 != "/" }.dropFirst(2))
             (identity, lane, tags) = (request.identity, request.lane.name, request.tags.sorted())
             (policy, isIdempotent) = (request.replay, wire.method.isIdempotent)
-            let request = request.keyed(else: freshKey)
-            idempotencyKey = HTTPField.Name.idempotencyKey.flatMap { request.headers[$0] }
-            self.request = try request.json()
+            let keyed = request.keyed(else: freshKey)
+            idempotencyKey = HTTPField.Name.idempotencyKey.flatMap { keyed.headers[$0] }
+            self.request = try keyed.json()
         } catch {
             throw ReplayError(error)
         }
@@ -74,6 +77,9 @@ struct ReplayDraft: Hashable, Sendable {
         hash.update(data: Data([identity == nil ? 0 : 1]))
         return Data(hash.finalize())
     }
+
+    /// - Parameter now: in milliseconds since 1970.
+    func expiry(at now: Int64) -> Int64? { expiresAt ?? policy.expiry.map { now + $0.milliseconds } }
 
     // MARK: Secrets
 
@@ -146,6 +152,16 @@ extension Request {
         else { return self }
         var request = self
         request.headers[name] = freshKey()
+        return request
+    }
+}
+
+extension Request {
+    /// A fragment is never sent, and may hold a token.
+    fileprivate var withoutFragment: Request {
+        guard let mark = url.unicodeScalars.firstIndex(of: "#") else { return self }
+        var request = self
+        request.url = String(url.unicodeScalars[..<mark])
         return request
     }
 }

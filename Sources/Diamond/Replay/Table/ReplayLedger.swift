@@ -25,6 +25,11 @@ struct ReplayLedger: Sendable {
         transitions.append(ReplayTransition(jobID: id, verb: verb, from: from, to: to, reason: reason, at: at))
     }
 
+    /// What has become of jobs, since there were `count` transitions, that nobody will send unasked.
+    func ends(since count: Int) -> [ReplayState] {
+        transitions[count...].compactMap(\.to).filter { $0 == .dead || $0 == .needsReview }
+    }
+
     var hour: Int64 { now / 3_600_000 }
 
     /// How often each verb was used.

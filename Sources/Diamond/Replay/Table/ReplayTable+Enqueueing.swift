@@ -116,7 +116,7 @@ extension ReplayTable {
         try statement.bind(isHead, at: 15)
         try statement.bind(Int64(draft.policy.priority), at: 16)
         try statement.bind(draft.runAt ?? ledger.now, at: 17)
-        try statement.bind(draft.policy.expiry.map { ledger.now + $0.milliseconds }, at: 18)
+        try statement.bind(draft.expiry(at: ledger.now), at: 18)
         try statement.bind(ledger.now, at: 19)
         try statement.bind(Int64(draft.policy.attempts), at: 20)
         try statement.bind(isSentAtOnce, at: 21)

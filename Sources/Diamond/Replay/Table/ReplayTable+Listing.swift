@@ -113,7 +113,7 @@ extension ReplayFilter {
         if let state { terms.append(("state = CAST(? AS INTEGER)", String(state.rawValue))) }
         if let orderingKey { terms.append(("ordering_key = ?", orderingKey)) }
         if let identity { terms.append(("identity = ?", identity)) }
-        if let host { terms.append(("host = ?", host)) }
+        if let host { terms.append(("host = ?", host.lowercased())) }
         if let tag { terms.append(("EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)", tag)) }
         if let enqueuedBefore {
             terms.append(("enqueued_at < CAST(? AS INTEGER)", String(enqueuedBefore.milliseconds)))

@@ -98,7 +98,7 @@ extension ReplayTable {
         try statement.bind(row.id, at: 1)
         try bindRequest(draft, to: statement)
         // It was told of now, and has all its time and attempts before it.
-        try statement.bind(draft.policy.expiry.map { ledger.now + $0.milliseconds }, at: 11)
+        try statement.bind(draft.expiry(at: ledger.now), at: 11)
         try statement.bind(Int64(draft.policy.attempts), at: 12)
         try statement.bind(Int64(draft.policy.priority), at: 13)
         try statement.run()

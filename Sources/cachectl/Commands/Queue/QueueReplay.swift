@@ -10,7 +10,7 @@ struct QueueReplay: AsyncParsableCommand {
         discussion: """
             Of each ordering key only the first job may be sent: those behind it follow when it is done. Any number of \
             programs may send the jobs of one queue at the same time. Ends with 1 when a job has died or a person has to \
-            look at one. Ctrl-C, or an output that nobody reads any more, lets what is on its way come to its end.
+            look at one. With --watch and --json, what becomes of jobs is told as one object a line. Ctrl-C, or an output that nobody reads any more, lets what is on its way come to its end.
 
             A secret that a request names is taken from the environment: github-token from GITHUB_TOKEN. Where it \
             is not there, a job of an identity is held until that is released, and any other waits.
@@ -28,21 +28,26 @@ struct QueueReplay: AsyncParsableCommand {
     @Flag(help: "Say what would be sent, and send nothing.")
     var dryRun = false
 
-    @Option(help: ArgumentHelp("Jobs on their way at the same time, at most.", valueName: "N"))
-    var width = 8
+    @Option(help: ArgumentHelp("Jobs on their way at the same time, at most; 8.", valueName: "N"))
+    var width: Int?
 
     @Option(help: ArgumentHelp("Only jobs of an identity, and those of nobody; again for more.", valueName: "NAME"))
     var identity: [String] = []
 
     @Option(
-        help: ArgumentHelp("With --dry-run: jobs at most, of those to be sent as of those that wait.", valueName: "N"))
-    var limit = 50
+        help: ArgumentHelp(
+            "With --dry-run: jobs at most, of those to be sent as of those that wait; 50.", valueName: "N"),
+        transform: Limit.init(argument:))
+    var limit: Limit?
 
     private var place: PlaceOptions { store.place }
 
     func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit is from 1 on") }
-        guard width > 0 else { throw ValidationError("--width is from 1 on") }
+        guard width ?? 1 > 0 else { throw ValidationError("--width is from 1 on") }
+        guard dryRun || limit == nil else {
+            throw ValidationError("--limit is for --dry-run: without it, all is sent that can be")
+        }
+        guard !dryRun || width == nil else { throw ValidationError("--width is not for --dry-run: nothing is sent") }
         guard [once, watch, dryRun].count(where: \.self) < 2 else {
             throw ValidationError("give one of --once, --watch and --dry-run")
         }
@@ -53,6 +58,7 @@ struct QueueReplay: AsyncParsableCommand {
         guard dryRun else { return try await send() }
         do throws(ReplayError) {
             let identities: ReplayTable.Identities = identity.isEmpty ? .all : .only(Set(identity))
+            let limit = limit?.count ?? 50
             let plan = ReplayPlan(
                 rehearsal: try await queue.rehearsal(limit: limit, of: identities),
                 waiting: try queue.waiting(limit: limit, of: identities),
@@ -84,7 +90,7 @@ struct QueueReplay: AsyncParsableCommand {
     private static let remedy = "a person has to look: see 'cachectl queue list --state dead' and '--state needsReview'"
 
     private func outcome(with engine: Engine) async -> Result<Replayer.Summary, ReplayError> {
-        let identities = Set(identity)
+        let (identities, width) = (Set(identity), width ?? 8)
         do throws(ReplayError) {
             let replayer =
                 try identities.isEmpty
@@ -97,10 +103,11 @@ struct QueueReplay: AsyncParsableCommand {
 
     /// Sends, and tells of it until nothing more is to be told.
     private func summary(of replayer: Replayer, _ engine: Engine) async -> Replayer.Summary {
-        let isSilent = place.json
+        let (isJSON, isWatching) = (place.json, watch)
         let observation = engine.activity.observe { event in
-            guard case .job(let transition) = event, transition.verb != .claim, !isSilent else { return }
-            if !Output.attempt(line: transition.description.printable) { replayer.stop() }
+            guard case .job(let transition) = event, transition.verb != .claim, !isJSON || isWatching else { return }
+            let line = isJSON ? Output.text(of: TransitionForm(transition)) : transition.description.printable
+            if !Output.attempt(line: line) { replayer.stop() }
         }
         let interruption = Interruption { replayer.stop() }
         let summary = watch ? await replayer.run() : await replayer.replay()
@@ -110,10 +117,12 @@ struct QueueReplay: AsyncParsableCommand {
         return summary
     }
 
-    /// Not where the store is sealed with another key: nothing is written into it in clear.
+    /// Not where the store is sealed with another key, or nobody can tell: nothing is written into it in clear.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
-        if let cache = try? Cache(store.location, seal: configuration.seal, create: false) {
+        let cache: Cache?
+        do throws(CacheError) { cache = try store.findCache(configuration.seal) } catch { throw Failure.report(error) }
+        if let cache {
             try store.refuseLocked(cache)
             configuration.takeBound(of: cache)
         }
@@ -125,7 +134,8 @@ struct QueueReplay: AsyncParsableCommand {
     }
 
     private func show(_ summary: Replayer.Summary, _ counts: [ReplayState: Int]) {
-        guard !place.json else { return Output.json(SummaryForm(summary, counts)) }
+        let form = SummaryForm(summary, counts)
+        guard !place.json else { return watch ? Output.jsonLine(form) : Output.json(form) }
         let parts = [
             (summary.finished, "done"), (summary.postponed, "postponed"), (summary.dead, "dead"),
             (summary.needsReview, "in review"),
@@ -141,7 +151,7 @@ struct QueueReplay: AsyncParsableCommand {
         for id in plan.sent { if let job = try queue.job(id) { jobs.append(job) } }
         guard !place.json else { return Output.json(PlanForm(plan, jobs)) }
         let now = Date()
-        for line in plan.lines { Output.line(line.printable) }
+        for line in plan.lines(in: place) { Output.line(line.printable) }
         for (title, part) in [("SENT NOW", jobs), ("WAITING", plan.later)] where !part.isEmpty {
             Output.line("\n\(title)")
             var table = JobRow.table
@@ -151,7 +161,25 @@ struct QueueReplay: AsyncParsableCommand {
     }
 }
 
-/// The form of `queue replay --json`.
+/// What has become of a job: a line of `queue replay --watch --json`.
+private struct TransitionForm: Encodable {
+    var job: Int64
+    var verb: String
+    /// Absent of a new one.
+    var from: String?
+    /// Absent of one that is gone.
+    var to: String?
+    var reason: String
+    var at: String
+
+    init(_ transition: ReplayTransition) {
+        (job, verb, reason) = (transition.jobID, transition.verb.rawValue, transition.reason.description)
+        (from, to) = (transition.from?.description, transition.to?.description)
+        at = Quantity.instant(transition.at)
+    }
+}
+
+/// The form of `queue replay --json`, and the last line of `queue replay --watch --json`.
 private struct SummaryForm: Encodable {
     var finished: Int
     var postponed: Int
@@ -187,12 +215,13 @@ private struct ReplayPlan {
         rehearsal.transitions.filter { $0.verb == verb }.map(\.jobID)
     }
 
-    var lines: [String] {
+    func lines(in place: PlaceOptions) -> [String] {
         let notes = [
             (expired, "would end as expired"), (reviewed, "would go to review"),
         ].filter { !$0.0.isEmpty }.map { "\($1): \(Quantity.numbers($0))" }
         let rest = rehearsal.behind > 0 ? [", \(rehearsal.behind) behind"] : []
-        return holds.map(\.note) + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"] + notes
+        return holds.map { $0.note(in: place) } + ["would send \(Quantity.jobs(sent.count)) now\(rest.joined())"]
+            + notes
     }
 }
 

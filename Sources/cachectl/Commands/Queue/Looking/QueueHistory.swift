@@ -15,19 +15,17 @@ struct QueueHistory: ParsableCommand {
 
     @OptionGroup var place: PlaceOptions
 
-    @Option(help: ArgumentHelp("What happened in the last N days, today included; 7.", valueName: "N"))
-    var days = 7
+    @Option(
+        help: ArgumentHelp("What happened in the last N days, today included; 7.", valueName: "N"),
+        transform: Days.init(argument:))
+    var days = Days(7)
 
     @Flag(help: "Hour by hour.")
     var hours = false
 
-    func validate() throws {
-        guard (1...400).contains(days) else { throw ValidationError("--days is from 1 to 400") }
-    }
-
     func run() throws {
         let today = (Date().timeIntervalSince1970 / 86_400).rounded(.down)
-        let start = Date(timeIntervalSince1970: (today - Double(days - 1)) * 86_400)
+        let start = Date(timeIntervalSince1970: (today - Double(days.count - 1)) * 86_400)
         let queue = try place.findQueue()
         do throws(ReplayError) {
             show(try queue?.history(since: start) ?? [])

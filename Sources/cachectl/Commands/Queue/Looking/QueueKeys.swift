@@ -15,23 +15,18 @@ struct QueueKeys: ParsableCommand {
 
     @OptionGroup var place: PlaceOptions
 
-    @Option(help: ArgumentHelp("Keys at most.", valueName: "N"))
-    var limit = 1000
+    @Option(help: ArgumentHelp("Keys at most; 1000.", valueName: "N"), transform: Limit.init(argument:))
+    var limit = Limit(1000)
 
     @Flag(help: "Only those that are blocked.")
     var blocked = false
 
-    func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit is from 1 on") }
-    }
-
     func run() throws {
         let queue = try place.findQueue()
         do throws(ReplayError) {
-            // One more than is shown tells whether there is one.
-            let lines = try queue?.keys(limit: min(limit, .max - 1) + 1, areBlocked: blocked) ?? []
-            show(lines.prefix(limit).map { LineForm($0.head, $0.count) })
-            if lines.count > limit { Output.note("there is more: give a higher --limit") }
+            let lines = try queue?.keys(limit: limit.oneMore, areBlocked: blocked) ?? []
+            show(lines.prefix(limit.count).map { LineForm($0.head, $0.count) })
+            if lines.count > limit.count { Output.note("there is more: give a higher --limit") }
         } catch {
             throw Failure.report(error)
         }

@@ -17,25 +17,20 @@ struct QueueList: ParsableCommand {
     @OptionGroup var place: PlaceOptions
     @OptionGroup var filter: JobFilterOptions
 
-    @Option(help: ArgumentHelp("Jobs at most.", valueName: "N"))
-    var limit = 50
+    @Option(help: ArgumentHelp("Jobs at most; 50.", valueName: "N"), transform: Limit.init(argument:))
+    var limit = Limit(50)
 
     @Option(help: ArgumentHelp("Begin behind the job with this id.", valueName: "ID"))
     var after: Int64 = 0
 
-    func validate() throws {
-        guard limit > 0 else { throw ValidationError("--limit is from 1 on") }
-    }
-
     func run() throws {
         guard let queue = try place.findQueue() else { return show(QueueView()) }
         do throws(ReplayError) {
-            // One more than is shown tells whether there is one.
-            let jobs = try queue.jobs(filter.filter, after: after, limit: min(limit, .max - 1) + 1)
+            let jobs = try queue.jobs(filter.filter, after: after, limit: limit.oneMore)
             show(
                 QueueView(
                     counts: try queue.counts(), holds: try queue.holds().map { HoldForm($0, reason: $1, since: $2) },
-                    jobs: Array(jobs.prefix(limit)), isMore: jobs.count > limit))
+                    jobs: Array(jobs.prefix(limit.count)), isMore: jobs.count > limit.count))
         } catch {
             throw Failure.report(error)
         }

@@ -26,6 +26,7 @@ struct QueueShow: ParsableCommand {
 
     func validate() throws {
         guard !asCurl || !asRequest else { throw ValidationError("give one of --as-curl and --as-request") }
+        guard !asCurl || !place.json else { throw ValidationError("--as-curl prints no JSON: leave --json out") }
     }
 
     func run() throws {

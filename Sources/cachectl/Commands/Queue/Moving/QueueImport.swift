@@ -8,8 +8,8 @@ struct QueueImport: AsyncParsableCommand {
         commandName: "import",
         abstract: "Adds the jobs of lines that export has printed, in their order: all of them, or none.",
         discussion: """
-            They get new ids, and their attempts are counted anew. What waited for a time waits for it still, what was held \
-            is held, one by one, and what may have been processed is known as such. What was done, dead or in review is left \
+            They get new ids, and their attempts are counted anew. What waited for a time waits for it still, what was to be \
+            given up at one is given up at that, what was held is held, one by one, and what may have been processed is known as such. What was done, dead or in review is left \
             out. A line with a secret is refused. A line {"request": {…}} will do.
             """
     )

@@ -1,0 +1,81 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// What of a line of `queue export` another queue takes over.
+struct ImportedLine: Decodable {
+    private struct Key: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// What is a fact of the old queue and none of the new one stands among these, too.
+    private static let known: Set<String> = [
+        "version", "request", "id", "state", "reason", "method", "url", "host", "identity", "orderingKey", "order",
+        "isHead", "priority", "lane", "kind", "tags", "metadata", "enqueuedAt", "changedAt", "runAt", "expiresAt",
+        "attempts", "attemptLimit", "sentAt", "unknownSince", "idempotencyKey", "status",
+    ]
+
+    /// `nil` where the job has ended, with a request or without.
+    private(set) var copy: ReplayCopy?
+
+    /// - Parameter place: named where the queue refuses it.
+    init(_ line: Data, _ place: String) throws(RequestError) {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: line)
+            copy?.place = place
+        } catch let error as RequestError {
+            throw error
+        } catch {
+            throw Self.failure("is no line of an export: mend it")
+        }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        if let unknown = container.allKeys.map(\.stringValue).filter({ !Self.known.contains($0) }).min() {
+            throw Self.failure("has the key \"\(unknown)\", which is not known here: remove it, or mend its name")
+        }
+        guard try container.decodeIfPresent(Int.self, forKey: Key(stringValue: "version")) ?? 1 == 1 else {
+            throw Self.failure("is of a newer version: update this program")
+        }
+        let state = try Self.state(container)
+        if state?.isEnd != true { copy = try Self.copy(container, isHeld: state == .held) }
+    }
+
+    private static func copy(
+        _ container: KeyedDecodingContainer<Key>,
+        isHeld: Bool
+    ) throws -> ReplayCopy {
+        guard let request = try container.decodeIfPresent(Request.self, forKey: Key(stringValue: "request")) else {
+            throw failure("has no request: write one under \"request\"")
+        }
+        let sent = try date("sentAt", container)
+        return ReplayCopy(
+            request, runAt: try date("runAt", container), expiresAt: try date("expiresAt", container),
+            unknownSince: try date("unknownSince", container) ?? sent, isHeld: isHeld)
+    }
+
+    /// `nil` where the line does not say.
+    private static func state(_ container: KeyedDecodingContainer<Key>) throws -> ReplayState? {
+        guard let name = try container.decodeIfPresent(String.self, forKey: Key(stringValue: "state")) else {
+            return nil
+        }
+        guard let state = ReplayState(name) else { throw failure("is in the state '\(name)', which is not known here") }
+        return state
+    }
+
+    private static func date(_ key: String, _ container: KeyedDecodingContainer<Key>) throws -> Date? {
+        guard let text = try container.decodeIfPresent(String.self, forKey: Key(stringValue: key)) else { return nil }
+        guard let date = try? Date(text, strategy: .iso8601) else {
+            throw failure("has under \"\(key)\" no time such as 2026-08-01T12:00:00Z: mend it")
+        }
+        return date
+    }
+
+    private static func failure(_ message: String) -> RequestError { RequestError(.malformedRequest, message) }
+}
+#endif

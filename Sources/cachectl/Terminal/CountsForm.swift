@@ -1,0 +1,23 @@
+#if Tools
+import Diamond
+
+/// How many jobs are in each state.
+struct CountsForm: Encodable {
+    private var counts: [ReplayState: Int]
+
+    init(_ counts: [ReplayState: Int]) { self.counts = counts }
+
+    func encode(to encoder: any Encoder) throws {
+        let named = ReplayState.allCases.map { ($0.description, counts[$0] ?? 0) }
+        try Dictionary(uniqueKeysWithValues: named).encode(to: encoder)
+    }
+
+    /// `2 ready, 1 done`, without those of which there are none.
+    var text: String {
+        let parts = ReplayState.allCases.compactMap { state in
+            counts[state].flatMap { $0 > 0 ? "\($0) \(state)" : nil }
+        }
+        return parts.isEmpty ? "no jobs" : parts.joined(separator: ", ")
+    }
+}
+#endif

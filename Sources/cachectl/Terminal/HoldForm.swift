@@ -1,0 +1,48 @@
+#if Tools
+import Diamond
+import Foundation
+
+/// What is held by name.
+struct HoldForm: Encodable {
+    /// `engine`, `queue`, `key`, `identity` or `lane`.
+    var kind: String
+    /// Absent of the queue and the engines.
+    var name: String?
+    var reason: String?
+    var since: String?
+
+    init(_ hold: ReplayHold, reason: String = "", since: Date? = nil) {
+        kind = hold.kind
+        name = hold.isWhole ? nil : hold.name
+        self.reason = reason.isEmpty ? nil : reason
+        self.since = since.map(Quantity.instant)
+    }
+
+    /// `the ordering key 'cart-7'`.
+    var title: String {
+        let noun = ["key": "ordering key", "engine": "store's engines"][kind] ?? kind
+        return name.map { "the \(noun) '\($0)'" } ?? "the \(noun)"
+    }
+
+    /// The command that ends it.
+    private func release(in place: PlaceOptions) -> String {
+        "cachectl queue release --\(kind)\(name.map { "=\($0.shellArgument)" } ?? "")\(place.words)"
+    }
+
+    /// The same line, and what ends it.
+    func note(in place: PlaceOptions) -> String { "\(line): '\(release(in: place))' ends it" }
+
+    /// `held: the lane 'images' since 2026-08-01T12:00:00Z (the server asked for it)`.
+    var line: String {
+        "held: \(title)\(since.map { " since \($0)" } ?? "")\(reason.map { " (\($0))" } ?? "")"
+    }
+}
+
+extension String {
+    /// As it is where no shell minds, else in quotes.
+    var shellArgument: String {
+        let isPlain = allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._/".contains($0)) }
+        return isPlain && !isEmpty ? self : shellWord
+    }
+}
+#endif
