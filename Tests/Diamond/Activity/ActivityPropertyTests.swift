@@ -36,7 +36,7 @@ import Testing
             if step % 4 == 0 { await Task.yield() }
         }
         await crowd.finish()
-        await engine.activity.idle()
+        await recorder.idle(engine.activity)
         let note: Comment = "DIAMOND_SEED=\(Effort.seed)"
         #expect(engine.activity.counts == ActivityCounts(), note)
         #expect(engine.activity.snapshot.lanes.isEmpty && engine.connections.isEmpty, note)

@@ -1,4 +1,5 @@
 import DiamondSQLite
+import DiamondTestSupport
 import HTTPTypes
 
 @testable import Diamond
@@ -39,6 +40,11 @@ final class ActivityRecorder: Sendable {
     var open: [ActivityInterval] { state.withLock { Array($0.open.values) } }
     /// Whether all that began has ended, once.
     var isBalanced: Bool { state.withLock { $0.open.isEmpty && $0.mistakes == 0 } }
+    /// Waits until nothing goes on, and all of it has been told: what has ended counts no more before that.
+    func idle(_ activity: Activity) async {
+        await activity.idle()
+        await untilTrue { open.isEmpty }
+    }
     /// A line for each event.
     var story: [String] { state.withLock { $0.story } }
 }

@@ -28,11 +28,10 @@ import Testing
         isFailure: Bool,
         codes: [String]
     ) async {
-        let (gate, failed) = (Gate(), Gate())
+        let (gates, failed) = (["http://h/0": Gate(), "http://h/2": Gate()], Gate())
         let engine = Engine.stub(
             StubTransport { request throws(TransportError) in
-                let isBad = request.url.hasSuffix("/1")
-                guard !isBad else { return .stub(status: 500) }
+                guard let gate = gates[request.url] else { return .stub(status: 500) }
                 await withTaskCancellationHandler {
                     await gate.wait()
                 } onCancel: {
@@ -48,7 +47,7 @@ import Testing
         batch.connections[1].completionBlock = { failed.open() }
         engine.enqueue(batch)
         await failed.wait()
-        if !(isFailingFast && isFailure) { gate.open() }
+        if !(isFailingFast && isFailure) { for gate in gates.values { gate.open() } }
         let results = await batch.results
         #expect(results.map(\.word) == codes)
         #expect(await batch.progress.all.last?.failed == (isFailure ? (isFailingFast ? 3 : 1) : 0))

@@ -199,7 +199,10 @@ import Testing
             await cache.flush()
             let isForgotten = Guarded(false)
             async let lookingUp: Void = Task.detached {
-                while !isForgotten.withLock({ $0 }) { _ = cache.find(entry.key, request: entry.request) }
+                while !isForgotten.withLock({ $0 }) {
+                    _ = cache.find(entry.key, request: entry.request)
+                    await Task.yield()
+                }
             }.value
             await Task.yield()
             cache.forget(entry.key)

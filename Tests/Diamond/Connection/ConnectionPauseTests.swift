@@ -21,6 +21,8 @@ import Testing
 
     private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
 
+    private static func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.runner == nil } }
+
     @Test func `is not started before it is resumed`() async throws {
         let engine = engine()
         let connection = engine.connection(for: Request("http://h/"))
@@ -71,7 +73,8 @@ import Testing
         let first = engine.enqueue(Request("http://h/1"))
         await flying("http://h/1")
         let connections = [engine.enqueue(Request("http://h/2", method: .post)), engine.enqueue(Request("http://h/3"))]
-        await untilTrue { engine.lanes.waiting == 2 }
+        // In line, and with nobody who runs them: what is in line is seen before that.
+        await untilTrue { engine.lanes.waiting == 2 && connections.allSatisfy(Self.isAtRest) }
         for connection in connections { connection.pause() }
         await untilTrue { engine.lanes.waiting == 0 }
         airport.land("http://h/1")
@@ -233,7 +236,8 @@ import Testing
         await flying("http://h/")
         airport.land("http://h/")
         _ = try await connection.response
-        #expect(engine.lanes.running == 0)
+        // The first exchange, which the pause has given up, may take longer to its end than the second.
+        await untilTrue { engine.lanes.running == 0 }
     }
 
     // MARK: Prepared late
@@ -350,7 +354,9 @@ import Testing
 
     @Test func `leaves the others of its flight alone`() async throws {
         let engine = engine()
+        let recorder = ActivityRecorder(engine.activity)
         let connections = [engine.enqueue(Request("http://h/")), engine.enqueue(Request("http://h/"))]
+        await untilTrue { recorder.story.count { $0 == "miss" } == 2 }
         await flying("http://h/")
         connections[0].pause()
         airport.land("http://h/")

@@ -27,8 +27,8 @@ import Testing
 
     /// Begins, and pauses when half of the answer is here.
     private func paused(_ request: Request, on engine: Engine) async -> Connection {
-        let connection = engine.enqueue(request)
         let before = reservoir.drained
+        let connection = engine.enqueue(request)
         await untilTrue { [reservoir] in reservoir.drained > before }
         connection.pause()
         return connection

@@ -60,6 +60,8 @@ import Testing
         #expect(try temporary.rows("entry") == 0)
         cache.store(try .stub("63"))
         await untilTrue { (try? temporary.rows("entry")) == 64 }
+        // What is on disk is seen before the writer is at rest, and until then it takes along what comes.
+        await untilTrue { cache.writer.state.withLock { !$0.isScheduled } }
         cache.store(try .stub("64"))
         #expect(try temporary.rows("entry") == 64)
         await cache.flush()

@@ -166,7 +166,8 @@ import Testing
             // There at once.
             _ = try await connection.response
         }
-        #expect(actor.jobs - before == 2)
+        // One to begin, and one to go on, unless the response was there already.
+        #expect((1...2).contains(actor.jobs - before))
         #expect(intrusions.withLock { $0 } == 0)
         await engine.close()
     }

@@ -40,6 +40,7 @@ import Testing
         let connection = engine.enqueue(Request("http://h/1"))
         await untilTrue { airport.flying.count == 2 }
         await group.triggerGracefulShutdown()
+        for _ in 0..<500 { await Task.yield() }
         #expect(!clock.sleeping.contains(.seconds(10)))
         airport.land("http://h/job")
         #expect(try await queue.end(of: id).state == .done)

@@ -59,6 +59,7 @@ import Testing
         await boarded(1)
         let tasks = (0..<2).map { _ in Task { try await engine.send(Request("http://h/")) } }
         await boarded(3)
+        await flying("http://h/")
         if isConnection { connections[0].cancel() } else { tasks[0].cancel() }
         await #expect(throws: ConnectionError.self) {
             _ = isConnection ? try await connections[0].response : try await tasks[0].value
@@ -75,8 +76,10 @@ import Testing
         let hasEnded = Gate()
         let transport = StubTransport.silent { hasEnded.open() }
         let engine = temporary.engine(transport, clock: ManualClock())
+        let observation = observation(of: engine)
         let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
+        await boarded(3)
         for connection in connections {
             #expect(!hasEnded.isOpen)
             connection.cancel()
@@ -84,6 +87,7 @@ import Testing
         await hasEnded.wait()
         for connection in connections { await #expect(throws: ConnectionError.self) { try await connection.response } }
         await untilTrue { engine.activity.inFlight == 0 && engine.lanes.running == 0 }
+        _ = observation
     }
 
     /// Two requests that share nothing, though the cache may know them by one key.
@@ -174,6 +178,7 @@ import Testing
         let observation = observation(of: engine)
         let first = engine.enqueue(Request("http://h/1"))
         await boarded(1)
+        await flying("http://h/1")
         for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
             engine.enqueue(Request(url))
             await boarded(index + 2)
@@ -219,10 +224,10 @@ import Testing
         await boarded(4)
         gate.open()
         await flying("http://h/2")
-        await untilTrue {
-            clock.advance(by: .seconds(1))
-            return engine.lanes.waiting == 2
-        }
+        // Once: more could be more time than there is for all attempts.
+        await untilTrue { !clock.sleeping.isEmpty }
+        clock.advance(by: .seconds(1))
+        await untilTrue { engine.lanes.waiting == 2 }
         airport.land("http://h/2")
         await flying("http://h/1")
         airport.land("http://h/1")
@@ -263,14 +268,17 @@ import Testing
             throw TransportError(.badResponse, "no")
         }
         let engine = temporary.engine(transport, clock: ManualClock())
+        let observation = observation(of: engine)
         let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
+        await boarded(3)
         gate.open()
         for connection in connections {
             await #expect(throws: ConnectionError.self) { try await connection.response }
         }
         await #expect(throws: ConnectionError.self) { try await engine.send(Request("http://h/")) }
         #expect(transport.requests.count == 2)
+        _ = observation
     }
 
     @Test func `leaves nothing behind, however many come and go`() async throws {

@@ -130,9 +130,8 @@ import Testing
         await transport.close()
     }
 
-    @Test(arguments: [HTTPRequest.Method.get, .head], ["200 OK", "304 Not Modified"])
+    @Test(arguments: [(HTTPRequest.Method.head, "200 OK"), (.head, "304 Not Modified"), (.get, "304 Not Modified")])
     func `takes a head that tells of a coding for no body`(method: HTTPRequest.Method, status: String) async throws {
-        guard method == .head || status.hasPrefix("304") else { return }
         let server = try RawServer(
             answering: "HTTP/1.1 \(status)\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n\r\n")
         let transport = HTTPClientTransport()

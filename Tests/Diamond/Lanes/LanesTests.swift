@@ -56,6 +56,15 @@ import Testing
         #expect(engine.lanes.running == 0)
     }
 
+    /// Whether whoever waits in line hears of what changes: on the way into it, one looks for itself.
+    private static func areAtRest(in lanes: Lanes) -> Bool {
+        lanes.state.withLock { state in
+            var queue = state.queue
+            (queue.width, queue.originWidth) = (100, 100)
+            return queue.admit().allSatisfy { if case .undecided = $0.waiter.who.waiter { false } else { true } }
+        }
+    }
+
     @Test(
         arguments: [Request("http://h/1"), Request("http://h/1", cache: .noStore)],
         [(503, "http://h/1"), (302, "http://h/4")])
@@ -88,7 +97,7 @@ import Testing
             await untilTrue { clock.sleeping.count == 1 }
             clock.advance(by: .seconds(1))
         }
-        await untilTrue { engine.lanes.waiting == 2 }
+        await untilTrue { engine.lanes.waiting == 2 && Self.areAtRest(in: engine.lanes) }
         connections[0].queuePriority = .high
         airport.land("http://h/2")
         await untilTrue { transport.requests.count == 3 }

