@@ -14,7 +14,9 @@ struct StoreDecision {
     /// What a cache must not keep, whatever the server says of its lifetime (RFC 6585 sections 3 to 6).
     private static let unkept: Set<Int> = [428, 429, 431, 511]
 
-    /// - Parameter isSelecting: whether a header, in lower case, is a part of the key as it was sent.
+    /// - Parameters:
+    ///   - isSecret: whether it is not to stand in a file, whatever the rules of HTTP say.
+    ///   - isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(
         method: HTTPRequest.Method,
         status: Int,
@@ -22,6 +24,7 @@ struct StoreDecision {
         body: Data,
         sentAt: Int64,
         receivedAt: Int64,
+        isSecret: Bool = false,
         isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
     ) {
         let control = CacheControl(headers)
@@ -29,7 +32,7 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let isKept = Self.cacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
         // A body that is coded still is for the one who has asked for it so: the coding is no part of the key.
-        guard method == .get || method == .query, isKept, !control.noStore, !headers.isCoded,
+        guard method == .get || method == .query, isKept, !isSecret, !control.noStore, !headers.isCoded,
             Self.canSelect(headers, isSelecting)
         else {
             stored = nil

@@ -11,6 +11,7 @@ extension Pipeline {
             body: arrival.body,
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt,
+            isSecret: Redirect.hasSecret(arrival, after: passage.wire, environment.rules),
             isSelecting: isSelecting(passage, arrival.adaptedHeaders)
         )
     }

@@ -24,7 +24,11 @@ enum Redirect {
         next.identity = request.identity
         let isSameOrigin = url.origin == request.url.origin
         if isSameOrigin { next.credentials = request.headerCredentials }
-        next.takeForSecret(request.parameterCredentials)
+        next.rules.secrets += request.secretParameters
+        // What was asked for with a secret of nobody's is nobody's.
+        if next.identity == nil, request.parameterCredentials.contains(where: { $0.secret.name != nil }) {
+            next.cache = .noStore
+        }
         if dropsBody(response.status.code, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = nil
@@ -51,6 +55,15 @@ enum Redirect {
         return (target, url)
     }
 
+    /// Whether it names a secret parameter of its target, or one of the request's own.
+    static func hasSecret(_ arrival: Arrival, after request: WireRequest, _ rules: KeyRules) -> Bool {
+        guard (300..<400).contains(arrival.status.code), let location = arrival.headers.value(of: .location),
+            let items = target(of: location, from: request)?.queryItems().items
+        else { return false }
+        let rules = rules.adding(request).adding(IdentityRules(secrets: request.secretParameters))
+        return items.contains(where: rules.isSecret)
+    }
+
     /// Where a `Location` or `Content-Location` leads; `nil` where nowhere.
     static func target(of location: String, from request: WireRequest) -> RequestURL? {
         absolute(location, from: request).flatMap { try? RequestURL($0) }
@@ -67,16 +80,12 @@ enum Redirect {
     }
 }
 
-extension Request {
-    /// A server may say in its redirect what it was sent, with the values of parameters that are secrets: they are so there,
-    /// too. And what was asked for with a secret of nobody's is nobody's.
-    fileprivate mutating func takeForSecret(_ credentials: [Credential]) {
-        for case .parameter(let name) in credentials.map(\.place) { rules.secrets.append(name) }
-        if identity == nil, credentials.contains(where: { $0.secret.name != nil }) { cache = .noStore }
-    }
-}
-
 extension WireRequest {
+    /// Names of parameters that secrets go to: a server may say in its redirect what it was sent.
+    fileprivate var secretParameters: [String] {
+        parameterCredentials.compactMap { if case .parameter(let name) = $0.place { name } else { nil } }
+    }
+
     /// Whether it has any that do not go along to another origin, but for those that are filled in later: a key has
     /// their names.
     func hasCredentials(_ rules: KeyRules) -> Bool {
