@@ -27,19 +27,13 @@ struct CurlLines {
         return true
     }
 
-    /// - Returns: those who may be connected now that one is, or has ended: all, or where it was not connected another.
+    /// - Returns: those who may be connected now that one is, or has ended. Where it was not connected all as well: that tells
+    ///   nothing of HTTP/2, and one after the other would each wait for the failures of all before it.
     mutating func next(after transfer: CurlTransfer) -> [CurlTransfer] {
-        guard let origin = transfer.sharedOrigin, var line = lines[origin], line.first === transfer else { return [] }
+        guard let origin = transfer.sharedOrigin, let line = lines[origin], line.first === transfer else { return [] }
+        lines[origin] = nil
         // Who has been canceled meanwhile has no handle any more.
-        line.waiting.removeAll { $0.handle == nil }
-        guard !transfer.hasBegun, let first = line.waiting.first else {
-            lines[origin] = nil
-            return line.waiting
-        }
-        line.first = first
-        line.waiting.removeFirst()
-        lines[origin] = line
-        return [first]
+        return line.waiting.filter { $0.handle != nil }
     }
 
     /// A transfer has its answer.

@@ -111,27 +111,49 @@ struct Exchange: Sendable {
         var attempt = first
         while true {
             let decision = decision(after: attempt)
-            switch decision {
-            case .giveUp(let reason): return try finish(attempt, reason)
-            case .retry(let delay, _, _):
-                record(decision, after: attempt)
-                try await wait(delay, &seat)
-            case .refreshCredential:
-                record(decision, after: attempt)
-                try await refresh(&seat)
+            if case .giveUp(let reason) = decision { return try finish(attempt, reason) }
+            record(decision, after: attempt)
+            let end: Duration?
+            do throws(ConnectionError) { end = try await ready(for: decision, &seat) } catch {
+                refund(decision)
+                throw error
             }
-            // Whoever is paused waits in no line; and again, because it may have been paused in that.
-            try askToRepeat()
-            if let end = try await retake(&seat) { return try finish(attempt, insteadOfNext: .outOfTime(end)) }
-            try askToRepeat()
+            if let end {
+                refund(decision)
+                return try finish(attempt, insteadOfNext: .outOfTime(end))
+            }
             order.hear(.attempt(number))
             do throws(ConnectionError) { attempt = try await self.attempt(seat) } catch {
                 // Others have opened the circuit meanwhile.
                 guard error.code == .circuitOpen else { throw error }
+                refund(decision)
                 return try finish(attempt, insteadOfNext: .circuitOpen)
             }
             guard !attempt.isGood else { return try finish(attempt) }
         }
+    }
+
+    /// Waits until the next attempt may begin.
+    ///
+    /// - Returns: from when on none begins, where the way back to the wire took until then.
+    private mutating func ready(
+        for decision: RetryDecision, _ seat: inout Seat
+    ) async throws(ConnectionError) -> Duration? {
+        if case .retry(let delay, _, _) = decision {
+            try await wait(delay, &seat)
+        } else {
+            try await refresh(&seat)
+        }
+        // Whoever is paused waits in no line; and again, because it may have been paused in that.
+        try askToRepeat()
+        if let end = try await retake(&seat) { return end }
+        try askToRepeat()
+        return nil
+    }
+
+    /// Gives back what was paid for an attempt that did not come about: others have repetitions to pay.
+    private func refund(_ decision: RetryDecision) {
+        if case .retry(_, isFree: false, _) = decision { repetitions.refund(to: order.origin) }
     }
 
     private mutating func finish(

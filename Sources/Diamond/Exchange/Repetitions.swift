@@ -52,6 +52,12 @@ final class Repetitions: Sendable {
         return withBudget(of: origin, at: now) { $0.withdraw(at: now) }
     }
 
+    /// A repetition that was paid was not sent.
+    func refund(to origin: String) {
+        let now = clock.uptime()
+        withBudget(of: origin, at: now) { $0.refund(at: now) }
+    }
+
     private func withBudget<Value>(of origin: String, at now: Int64, _ body: (inout RetryBudget) -> Value) -> Value {
         state.withLock { $0.budgets.withValue(of: origin, at: now, body) }
     }

@@ -10,7 +10,7 @@ struct Asker: Sendable {
         var resolvedAt: Int?
         // Beside what ends with a byte: the smaller ones take no words of their own.
         var standingPriority = FlightPriority.normal
-        let isInFlight: Bool
+        var isInFlight: Bool
         var request: ActivityInterval.ID?
     }
 
@@ -70,6 +70,8 @@ struct Asker: Sendable {
     var behindAnswer: Asker {
         changed { [priority] in
             ($0.standingPriority, $0.claim, $0.sink) = (priority, nil, nil)
+            // Nor is it a job's, nor what an exchange waits for.
+            ($0.gate, $0.ticket, $0.isInFlight) = (nil, nil, false)
             $0.acceptance = $0.acceptance?.withoutTrace
         }
     }

@@ -16,6 +16,8 @@ final class Flight: Sendable {
     private let clock: ExchangeClock
     /// From when on the time of its exchange counts; `nil` for its begin.
     private let since: Int64?
+    /// Whether its time is limited: else one that is up is that of a server which says nothing, to nobody.
+    private let isTimed: Bool
     /// What its wait is counted in.
     private let scope: ActivityScope?
     private let course: Course
@@ -27,6 +29,7 @@ final class Flight: Sendable {
         _ lanes: Lanes,
         by clock: ExchangeClock,
         since: Int64? = nil,
+        isTimed: Bool = true,
         revocations: Int = 0,
         in scope: ActivityScope? = nil,
         course: @escaping Course,
@@ -36,6 +39,7 @@ final class Flight: Sendable {
         self.lanes = lanes
         self.clock = clock
         self.since = since
+        self.isTimed = isTimed
         self.revocations = revocations
         self.scope = scope
         self.course = course
@@ -212,7 +216,7 @@ final class Flight: Sendable {
             return .success(response)
         case .failure(var error):
             let missed = own - (since ?? begin)
-            guard missed >= Self.leastTime, error.code == .timedOut else { return outcome }
+            guard isTimed, missed >= Self.leastTime, error.code == .timedOut else { return outcome }
             (error.ownBegin, error.ownEnd) = (own, clock.uptime() + missed)
             return .failure(error)
         }

@@ -1,4 +1,5 @@
 import DiamondSQLite
+import Synchronization
 
 /// Whose claim it is. One for all its runs, and no closures: each that waits has a claim.
 protocol FlightClaimant: AnyObject, Sendable {
@@ -46,7 +47,15 @@ final class FlightClaim: Sendable {
         case dropped
     }
 
+    /// What the run has found out, for the next one.
+    final class Finding: Sendable {
+        let value: any Sendable
+
+        init(_ value: any Sendable) { self.value = value }
+    }
+
     private let state = Guarded(State.open)
+    private let finding = AtomicLazyReference<Finding>()
     /// How many identities had been forgotten when the run began.
     let epoch: Int
     private let claimant: any FlightClaimant
@@ -81,6 +90,13 @@ final class FlightClaim: Sendable {
     func records() -> Bool { claimant.records(run) }
 
     private func goOn() -> Bool { claimant.goOn(with: run) }
+
+    /// What a run that has had to wait had found out before: it is run again with its place on the wire, and is not to ask
+    /// for anything that may need one.
+    var found: (any Sendable)? { finding.load()?.value }
+
+    /// Only the first is kept.
+    func note(_ value: any Sendable) { _ = finding.storeIfNil(Finding(value)) }
 
     // MARK: What was received
 
@@ -156,6 +172,16 @@ final class FlightClaim: Sendable {
             priority.keepUp(with: { claimant.priority }, tell: { lanes.change(number, to: $0) })
         }
         return isThere
+    }
+
+    /// Gives a place back that the run has come with: it is about to wait for what may need one, and then waits in its task.
+    func giveBackPlace(_ lanes: Lanes) {
+        let held = state.withLock { state -> FlightPlace? in
+            guard case .held(let place) = state else { return nil }
+            state = .used
+            return place
+        }
+        if let held { lanes.leave(held) }
     }
 
     // MARK: Flights

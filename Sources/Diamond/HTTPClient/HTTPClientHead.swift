@@ -27,7 +27,10 @@ struct HTTPClientHead {
         head.version.major < 2 ? "HTTP/\(head.version.major).\(head.version.minor)" : "HTTP/\(head.version.major)"
     }
 
-    private var isCoded: Bool { ["gzip", "deflate"].contains(head.headers.first(name: "Content-Encoding")) }
+    // As SwiftNIO looks at it, in any case of letters.
+    private var isCoded: Bool {
+        ["gzip", "deflate"].contains(head.headers[canonicalForm: "Content-Encoding"].first?.lowercased())
+    }
 
     private func fields(withoutCoding hidesCoding: Bool) -> HTTPFields {
         var fields = HTTPFields()

@@ -40,8 +40,10 @@ extension Pipeline {
                 return try await flyAnew(dated(question), &seat, hear)
             }
             let (passage, count) = (question.passage, revocations)
+            let policy = passage.retry ?? retry
             return Flight(
-                at: passage.place, lanes, by: wire.repetitions.clock, since: passage.begin, revocations: count,
+                at: passage.place, lanes, by: wire.repetitions.clock, since: passage.begin,
+                isTimed: policy.deadline != nil || policy.attemptTimeout != nil, revocations: count,
                 in: passage.scope(in: activity), course: course, whenOver: whenOver)
         }
         return flight.map(Way.shared) ?? .gone
@@ -62,6 +64,8 @@ extension Pipeline {
             countMiss(question)
             throw .parked
         }
+        // The flight waits for one.
+        asker.claim?.giveBackPlace(lanes)
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
         guard let (rest, timeUp) = wait else {

@@ -154,16 +154,16 @@ extension Pipeline {
     }
 
     private func refresh(_ stored: StoredAnswer, _ passage: Passage, since found: Int) {
-        // Without a body beside it, it shares no flight: there is one at a time.
-        let key = passage.asker.sink == nil ? nil : passage.identity?.key
-        if let key, !bodilessRefreshes.withLock({ $0.insert(key).inserted }) { return }
+        // One at a time: while it waits, others may find the same stale by the thousand.
+        let key = passage.identity?.key
+        if let key, !refreshed.withLock({ $0.insert(key).inserted }) { return }
         let token = passage.begin(.refresh, in: activity)
         let question = Question(
             passage: passage.behindAnswer(in: token.id), stored: StoredAnswer(stored.response),
             isConditional: stored.response.flags.contains(.hasValidator), isAwaited: false, found: found)
         refreshes.add { [self] in
             let outcome = try? await outcome(of: question, since: nil)
-            if let key { _ = bodilessRefreshes.withLock { $0.remove(key) } }
+            if let key { _ = refreshed.withLock { $0.remove(key) } }
             // What would be for another alone is not stored, so that there is nothing to refresh.
             token.end(outcome.flatMap { $0.isUnshared ? nil : ActivityOutcome($0) } ?? ActivityOutcome())
         }

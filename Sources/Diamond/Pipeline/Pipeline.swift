@@ -18,7 +18,7 @@ final class Pipeline: Sendable {
     /// What brings up to date what was served stale.
     let refreshes = RunningTasks()
     /// Those of them that share no flight, and so are begun only one at a time.
-    let bodilessRefreshes = Guarded<Set<RequestKey>>([])
+    let refreshed = Guarded<Set<RequestKey>>([])
     /// What brings bodies that are not collected.
     let streams = RunningTasks()
     let forgotten = Forgotten()
@@ -79,6 +79,7 @@ final class Pipeline: Sendable {
         _ asker: Asker,
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
+        asker.claim?.giveBackPlace(lanes)
         asker.claim?.step(aside: true)
         defer { asker.claim?.step(aside: false) }
         return try await body()
@@ -167,7 +168,11 @@ final class Pipeline: Sendable {
         if asker.gate != nil { return try Passage(request, rules: environment.rules, at: forgotten.count) }
         if let epoch = asker.resolvedAt { return try Passage(request, rules: environment.rules, at: epoch) }
         if let passage = try passageAtOnce(of: request) { return passage }
-        return try await askedPassage(of: request, asker)
+        // Asked once for all runs of a connection that has to wait.
+        if let passage = asker.claim?.found as? Passage { return passage }
+        let passage = try await askedPassage(of: request, asker)
+        asker.claim?.note(passage)
+        return passage
     }
 
     private func askedPassage(of request: Request, _ asker: Asker) async throws(ConnectionError) -> Passage {

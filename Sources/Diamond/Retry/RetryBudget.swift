@@ -34,4 +34,7 @@ struct RetryBudget: Hashable, Sendable {
         balance.add(-Self.repetition, at: now)
         return true
     }
+
+    /// Gives back what was paid for a repetition that nobody has sent.
+    mutating func refund(at now: Int64) { balance.add(Self.repetition, at: now) }
 }

@@ -6,8 +6,8 @@ struct BodyPipe: Sendable {
     /// What the producer is to do after a piece.
     enum Demand { case more, pause, stop }
 
-    // Unsafe: the state resumes it once, and a checked one costs an allocation.
-    fileprivate typealias Waiter = UnsafeContinuation<Void, Never>
+    // Unsafe: the state resumes it once, and a checked one costs an allocation. With whether nobody else waits.
+    fileprivate typealias Waiter = UnsafeContinuation<Bool, Never>
 
     fileprivate struct State {
         var buffer = Data()
@@ -75,10 +75,13 @@ struct BodyPipe: Sendable {
             state.isPaused = state.buffer.count >= highWater
             return (state.isPaused ? .pause : .more, state.takeWaiter(), nil)
         }
-        waiter?.resume()
+        waiter?.resume(returning: true)
         news?.tell(news?.count ?? 0)
         return demand
     }
+
+    /// Whether somebody waits for what comes next.
+    var hasReader: Bool { state.withLock { $0.waiter != nil } }
 
     /// Whether the next piece would be held back.
     var isFull: Bool { state.withLock { $0.isPaused } }
@@ -93,7 +96,7 @@ struct BodyPipe: Sendable {
             (state.onResume, state.onStop) = (nil, nil)
             return state.takeWaiter()
         }
-        waiter?.resume()
+        waiter?.resume(returning: true)
     }
 
     // MARK: The consumer's side
@@ -107,7 +110,7 @@ struct BodyPipe: Sendable {
             let (outcome, onResume) = state.withLock { state in state.take() }
             onResume?()
             if let outcome { return try outcome.get() }
-            await wait()
+            try await wait()
         }
     }
 
@@ -136,7 +139,7 @@ struct BodyPipe: Sendable {
                 if case .failure = outcome { abandon() }
                 return try outcome.get()
             }
-            await wait()
+            try await wait()
         }
     }
 
@@ -145,18 +148,24 @@ struct BodyPipe: Sendable {
         stop(TransportError(.cancelled, "the body was dropped before its end", requestMayHaveBeenSent: true))
     }
 
-    private func wait() async {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let mustWait = state.withLock { state in
-                    guard !state.hasNews else { return false }
+    /// - Throws: `other` where somebody waits already, whom nobody would wake any more.
+    private func wait() async throws(TransportError) {
+        let isAlone = await withTaskCancellationHandler {
+            await withUnsafeContinuation { (waiter: Waiter) in
+                let known = state.withLock { state -> Bool? in
+                    if state.hasNews { return true }
+                    guard state.waiter == nil else { return false }
                     state.waiter = waiter
-                    return true
+                    return nil
                 }
-                if !mustWait { waiter.resume() }
+                if let known { waiter.resume(returning: known) }
             }
         } onCancel: {
             stop(.cancelled(requestMayHaveBeenSent: true))
+        }
+        guard isAlone else {
+            let message = "a body is read by one at a time: let one reader hand it on to the others"
+            throw TransportError(.other, message, requestMayHaveBeenSent: true)
         }
     }
 
@@ -174,7 +183,7 @@ struct BodyPipe: Sendable {
         // It may be memory of the app's, which is freed where no lock is held.
         withExtendedLifetime(rest) {}
         onStop?()
-        waiter?.resume()
+        waiter?.resume(returning: true)
     }
 }
 

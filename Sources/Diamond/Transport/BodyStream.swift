@@ -2,7 +2,8 @@ public import Foundation
 
 /// The body of a response, in pieces, read from the wire only as fast as it is consumed.
 ///
-/// One consumer: a second iteration finds the stream empty. Dropping it unread cancels the exchange behind it, and so
+/// One reader at a time: a second iteration goes on where the first has left off, and two that wait at the same time are an
+/// error of the second. Dropping it unread cancels the exchange behind it, and so
 /// does canceling the task that reads it.
 public struct BodyStream: AsyncSequence, Sendable {
     public typealias Element = Data

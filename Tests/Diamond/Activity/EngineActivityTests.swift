@@ -144,6 +144,29 @@ import Testing
         #expect(engine.activity.counts == ActivityCounts() && recorder.isBalanced)
     }
 
+    @Test func `has one refresh of what is found stale many times meanwhile`() async throws {
+        airport.headers = [.cacheControl: "max-age=0"]
+        let engine = engine(store: temporary.store)
+        let first = engine.enqueue(Request("http://h/"))
+        await flying("http://h/")
+        airport.landAll()
+        _ = try await first.response
+        let recorder = ActivityRecorder(engine.activity)
+        for _ in 0..<20 {
+            #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
+        }
+        await flying("http://h/")
+        #expect(engine.activity.counts.refreshing == 1)
+        airport.landAll()
+        await recorder.idle(engine.activity)
+        #expect(recorder.story.count { $0 == "refresh began" } == 1)
+        // And another when that is over.
+        #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
+        await flying("http://h/")
+        airport.landAll()
+        await recorder.idle(engine.activity)
+    }
+
     @Test func `counts refreshes behind stale answers apart`() async throws {
         airport.headers = [.cacheControl: "max-age=0"]
         let engine = engine(store: temporary.store)

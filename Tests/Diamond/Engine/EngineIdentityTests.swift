@@ -120,6 +120,45 @@ import Testing
         await engine.close()
     }
 
+    @Test func `keeps nothing for a user that was asked for without the parameter that tells who that is`() async throws
+    {
+        let transport = StubTransport { request throws(TransportError) in
+            request.url.hasPrefix("http://h/a")
+                ? .stub(status: 302, headers: [.location: "/b"])
+                : .stub(headers: [.cacheControl: "max-age=3600"], body: request.url)
+        }
+        let engine = engine { $0.transport = transport }
+        func request(_ url: String) -> Request {
+            var request = Request(url)
+            (request.identity, request.credentials) = ("user-42", [.parameter("appid", .unnamed("s3cret"))])
+            return request
+        }
+        #expect(try await engine.send(request("http://h/a")).text == "http://h/b")
+        #expect(try await engine.send(request("http://h/b")).text == "http://h/b?appid=s3cret")
+        await engine.close()
+    }
+
+    @Test(arguments: ["header", "parameter"])
+    func `keeps nothing for a user that an interceptor has asked for without the credential`(
+        place: String
+    ) async throws {
+        struct SignedOut: Interceptor {
+            func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+                request.headers[.authorization] = nil
+                request.url = request.url.replacing("?token=t", with: "")
+            }
+        }
+        let engine = engine {
+            $0.transport = StubTransport(headers: [.cacheControl: "max-age=3600"])
+            $0.interceptors = [SignedOut()]
+        }
+        var request = Request(place == "header" ? "http://h/feed" : "http://h/feed?token=t")
+        request.identity = "user-42"
+        if place == "header" { request.headers[.authorization] = "Bearer t" }
+        for _ in 0..<2 { #expect(try await engine.send(request).source == .network) }
+        await engine.close()
+    }
+
     @Test(arguments: ["/path/?appid=s3cret", "http://other/path?a=1&appid=s3cret"], [nil, "anna"])
     func `keeps no byte of a parameter's secret that a redirect repeats, and nothing that is nobody's`(
         location: String, identity: String?

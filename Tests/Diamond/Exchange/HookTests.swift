@@ -120,6 +120,18 @@ import Testing
         await engine.close()
     }
 
+    /// Whoever has come to its place asks nobody who may need one.
+    @Test func `by a credential provider is sent while others wait for their places`() async throws {
+        let engine = engine {
+            $0.credentials = Provider(home: home)
+            $0.width = 1
+        }
+        defer { home.move(into: nil) }
+        let connections = (0..<20).map { engine.enqueue(Request("http://h/\($0)", method: .post)) }
+        for connection in connections { #expect(try await connection.response.status == .ok) }
+        await engine.close()
+    }
+
     @Test(arguments: [0, 1, 2])
     func `by an interceptor waits for none of its serial lane`(_ place: Int) async throws {
         let send = { @Sendable [home] (url: String) in if url.hasSuffix("/1") { try await home.send("http://h/2") } }

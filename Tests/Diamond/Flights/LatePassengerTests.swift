@@ -57,6 +57,30 @@ import Testing
         await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
     }
 
+    /// Of a server that says nothing there is no more to come for those who have joined later.
+    @Test func `is told that a server is silent with the others, where no time is limited`() async throws {
+        let (gate, count) = (Gate(), Guarded(0))
+        let transport = StubTransport { _ throws(TransportError) in
+            count.withLock { $0 += 1 }
+            await gate.wait()
+            throw TransportError(.timedOut, "nothing moved", requestMayHaveBeenSent: true)
+        }
+        var policy = RetryPolicy(attempts: 1)
+        (policy.deadline, policy.attemptTimeout) = (nil, nil)
+        let engine = engine(transport, policy)
+        let observation = observation(of: engine)
+        let first = ask(engine)
+        await untilTrue { count.withLock { $0 } == 1 }
+        clock.advance(by: .seconds(30))
+        let late = ask(engine)
+        await boarded(2)
+        clock.advance(by: .seconds(30))
+        gate.open()
+        for task in [first, late] { #expect(await error(of: task) == .timedOut) }
+        #expect(count.withLock { $0 } == 1)
+        withExtendedLifetime(observation) {}
+    }
+
     /// One whose flight is under way, and one who joins it later.
     private func askTwice(
         _ engine: Engine,

@@ -152,4 +152,11 @@ import Testing
         for number in 0..<10_000 { origins.withValue(of: "many \(number)", at: Int64(number) + 200) { $0 = 1 } }
         #expect(origins.count <= 100)
     }
+
+    @Test func `has again what was paid for a repetition that was not sent`() {
+        var budget = RetryBudget(RetryBudgetPolicy(share: 0, reserve: 1))
+        #expect(budget.withdraw(at: 0) && !budget.canWithdraw(at: 0))
+        budget.refund(at: 1)
+        #expect(budget.withdraw(at: 1) && !budget.canWithdraw(at: 1))
+    }
 }

@@ -52,6 +52,17 @@ import Testing
         #expect(isStopped.isOpen)
     }
 
+    @Test func `has one reader at a time, and tells the second`() async throws {
+        let pipe = BodyPipe()
+        let first = Task { try await pipe.next() }
+        await untilTrue { pipe.hasReader }
+        await #expect { try await pipe.next() } throws: {
+            ($0 as? TransportError)?.code == .other && "\($0)".contains("one at a time")
+        }
+        _ = pipe.yield(Data("a".utf8))
+        #expect(try await first.value == Data("a".utf8))
+    }
+
     @Test func `wakes the one who waits with a piece, and with the end`() async throws {
         let pipe = BodyPipe()
         async let first = pipe.next()

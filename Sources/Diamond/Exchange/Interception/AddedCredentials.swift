@@ -7,6 +7,8 @@ struct AddedCredentials {
     private let isInURL: Bool
     /// Nobody can tell what a body that was changed says. One that is made piece by piece is taken for unchanged.
     private let isBodyChanged: Bool
+    /// Whether one that was there is not any more.
+    let hasLost: Bool
 
     /// - Parameters:
     ///   - adapted: as it is about to be sent.
@@ -17,6 +19,17 @@ struct AddedCredentials {
         }
         isInURL = adapted.url != outgoing.url && Self.withoutSecrets(adapted.url, outgoing.url, rules) != adapted.url
         isBodyChanged = !Self.isSame(adapted.body, outgoing.body)
+        let hasLostField = outgoing.headers.contains {
+            rules.isCredential($0.name) && !adapted.headers.contains($0.name)
+        }
+        hasLost = hasLostField || adapted.url != outgoing.url && Self.hasLostItem(adapted.url, outgoing.url, rules)
+    }
+
+    private static func hasLostItem(_ url: String, _ before: String, _ rules: KeyRules) -> Bool {
+        guard let url = try? RequestURL(parsing: url) else { return false }
+        let names = Set(url.queryItems().items.map(\.name))
+        let old = (try? RequestURL(parsing: before))?.queryItems().items ?? []
+        return old.contains { rules.isSecret($0) && !names.contains($0.name) }
     }
 
     var isEmpty: Bool { headers.isEmpty && !isInURL && !isBodyChanged }

@@ -40,7 +40,7 @@ extension ExchangeOrder {
         let added = AddedCredentials(request, from: outgoing.request, rules)
         if isForeign { added.takeBack(from: &request, to: outgoing.request, rules) }
         // What is asked for without them is no answer to those who ask with them.
-        let isPersonal = !added.isEmpty && (isForeign || identity == nil)
+        let isPersonal = added.hasLost || !added.isEmpty && (isForeign || identity == nil)
         let headers = adaptedHeaders(request.headers, from: outgoing.request.headers)
         var adapted = Outgoing(request: request, isPersonal: outgoing.isPersonal)
         if isLed(request, awayFrom: outgoing.request) {

@@ -51,7 +51,9 @@ struct Passage: Sendable {
     ) throws(ConnectionError) {
         try self.init(request, rules: rules, at: last.epoch)
         let isOtherOrigin = wire.url.origin != last.wire.url.origin
-        let isStripped = isOtherOrigin && last.wire.hasCredentials(rules)
+        // A parameter goes along nowhere.
+        let hasLostItems = last.wire.hasReplacedItems(rules) && !wire.hasReplacedItems(rules)
+        let isStripped = isOtherOrigin && last.wire.hasCredentials(rules) || hasLostItems
         let asker = hasBody || last.asker.upload == nil ? last.asker : last.asker.uploading(nil)
         change {
             $0.marks = last.marks.intersection(.ofAllHops).union(.redirected)

@@ -94,6 +94,14 @@ extension WireRequest {
     }
 }
 
+extension WireRequest {
+    /// Whether it has parameters that an identity takes the place of.
+    func hasReplacedItems(_ rules: KeyRules) -> Bool {
+        let rules = rules.adding(self)
+        return !filledItems.isEmpty || items.items.contains { rules.isReplaced(parameter: $0.name.span) }
+    }
+}
+
 extension HTTPFields {
     fileprivate mutating func removeWhatIsForOneOrigin(_ rules: KeyRules) {
         for name in Set(map(\.name)) where rules.isHeldBack(name) || name.canonicalName == "host" { self[name] = nil }
