@@ -32,6 +32,7 @@ CREATE TABLE job (
     owner           INTEGER,              -- who runs it
     sent_at         INTEGER,              -- when the attempt that goes on began; NULL while it has not
     unknown_at      INTEGER,              -- the first attempt that may have been processed unseen
+    may_have_acted  INTEGER NOT NULL DEFAULT 0 CHECK (may_have_acted IN (0, 1)),  -- so it was, and was redriven since
     key_lifetime    INTEGER,              -- of the idempotency key; NULL where there is none
     is_idempotent   INTEGER NOT NULL CHECK (is_idempotent IN (0, 1)),  -- by its method
     unique_key      BLOB,                 -- a digest

@@ -226,6 +226,14 @@ extension CacheTable {
     }
 
     /// Those of a request that was confirmed come to those of the one that brought the answer.
+    static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Set<String> {
+        let statement = try connection.statement("SELECT name FROM tag WHERE entry = ?")
+        try statement.bind(id, at: 1)
+        var names: Set<String> = []
+        while try statement.step() { names.insert(statement.text(0)) }
+        return names
+    }
+
     static func addTags(
         _ tags: Set<String>,
         to id: Int64,

@@ -20,6 +20,8 @@ extension WireRequest {
         if !self.rules.ignoring.isEmpty { return true }
         let all = rules.adding(self)
         return items.items.contains { item in
+            // Nor do others mask what is a secret by this request's word alone.
+            if all.isSecret(item), !rules.isSecret(item) { return true }
             if rules.isIgnored(parameter: item.name.span) { return false }
             let isReplaced = identity != nil && item.hasValue && all.isReplaced(parameter: item.name.span)
             return isReplaced || all.isIgnored(parameter: item.name.span)

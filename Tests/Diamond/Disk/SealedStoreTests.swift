@@ -168,6 +168,8 @@ import Testing
         rotated.store(entries[0])
         let before = entries[1].stored
         entries[1].stored.storedAt = 5
+        // Asked for without its tag, it keeps that.
+        entries[1].tags = []
         rotated.confirm(entries[1], replacing: before)
         await rotated.flush()
         #expect(try rotated.seals() == ["first": 1, "second": 2])

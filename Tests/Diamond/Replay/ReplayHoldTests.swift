@@ -129,6 +129,20 @@ import Testing
         queue.listeners.remove(number)
     }
 
+    @Test func `a process that may be suspended keeps no lock when a replayer has come to its end`() async throws {
+        let queue = try ReplayQueue(temporary.store, clock: .still)
+        try await queue.allowSuddenTermination(true)
+        var request = Request("http://api.test/", method: .put)
+        request.replay = .durable
+        try await queue.enqueue(request)
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { sending in
+            Replayer.Sent(outcome: await sending.begin() ? .success : .notBegun)
+        }
+        #expect(await replayer.replay().finished == 1)
+        let locks = try FileManager.default.contentsOfDirectory(atPath: temporary.store.ownersDirectory.path)
+        #expect(locks.isEmpty && queue.owner.id == nil)
+    }
+
     @Test func `a process that may be suspended, and has nothing under way, keeps no lock`() async throws {
         let queue = try ReplayQueue(temporary.store, clock: .still)
         func owners() throws -> [ReplayTable.Owner] {

@@ -93,6 +93,41 @@ import Testing
         #expect(try queue.jobs().count == 2)
     }
 
+    @Test func `a job that may have acted before it was sent anew is neither swallowed nor changed`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        var policy = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
+        policy.keyLifetime = nil
+        let copy = ReplayCopy(request(policy), unknownSince: Date(timeIntervalSinceNow: -60))
+        let id = try #require(try await queue.enqueue([copy])[0])
+        let owner = try await queue.owner.enter()
+        #expect(try await queue.claim(1, of: .all, by: owner)?.isEmpty == true)
+        try await queue.redrive(id)
+        #expect(try queue.job(id)?.state == .ready)
+        var deletion = Request("https://a.example/notes", method: .delete)
+        deletion.replay = ReplayPolicy(.durable, unique: "note", uniqueness: .merge)
+        let other = try #require(try await queue.enqueue(deletion))
+        #expect(try other != id && queue.counts()[.ready] == 2)
+        // Another would be added, and the newer one has the name.
+        await #expect { try await queue.edit(id) { $0.body = .json(["n": 3]) } } throws: {
+            ($0 as? ReplayError)?.code == .notUnique
+        }
+        #expect(try body(id, in: queue) == .json(["n": 1]))
+        queue.owner.leave()
+        await queue.close()
+    }
+
+    @Test func `a job that is sent anew has its unique name again`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let policy = ReplayPolicy(.durable, unique: "profile")
+        let id = try #require(try await queue.enqueue(request(policy)))
+        // As where another has had the name meanwhile, and is done.
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE job SET unique_states = 0, state = 5")
+        }
+        try await queue.redrive(id)
+        #expect(try await queue.enqueue(request(policy)) == id)
+    }
+
     @Test func `merges nothing into a job of another line or lane`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let id = try await queue.enqueue(request(ReplayPolicy(.durable, unique: "me", uniqueness: .merge)))

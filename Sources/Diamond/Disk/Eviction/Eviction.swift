@@ -85,7 +85,7 @@ final class Eviction: Sendable {
             return state.isUnderWay
         }
         guard isUnderWay else { return (0, try giveBack(usage)) }
-        let eviction = try evict(usage.used - usage.goal)
+        let eviction = try evict(to: usage.goal)
         if eviction.isExhausted { breakOff(at: usage.bound) }
         return (eviction.count, !eviction.isExhausted)
     }
@@ -100,9 +100,12 @@ final class Eviction: Sendable {
         }
     }
 
-    private func evict(_ excess: Int64) throws(CacheError) -> CacheTable.Eviction {
+    private func evict(to goal: Int64) throws(CacheError) -> CacheTable.Eviction {
         let now = now()
         return try file.write { (connection) throws(SQLiteError) in
+            // Others may have made room while this waited for its turn.
+            let excess = try CacheTable.pages(on: connection).used - goal
+            guard excess > 0 else { return CacheTable.Eviction() }
             let left = try CacheTable.evictLeftovers(at: now, on: connection)
             guard left.isExhausted else { return left }
             let expired = try CacheTable.evictExpired(before: now, excess: excess, on: connection)

@@ -39,7 +39,10 @@ extension CacheFile {
         // The body was sealed with an older key: everything anew. Where it is not at hand it stays stale.
         guard row.row.keyID == sealing.seal.keyID else {
             guard entry.stored.isWhole else { return false }
+            // What names it stays: digests are those of the store, whatever the key.
+            let names = try CacheTable.tags(of: row.id, on: connection)
             try store(entry, on: connection)
+            try CacheTable.addTags(names, to: row.id, on: connection)
             return true
         }
         var stored = entry.stored

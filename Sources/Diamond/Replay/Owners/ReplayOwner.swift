@@ -256,6 +256,13 @@ final class ReplayOwner: Sendable {
         withExtendedLifetime(lock) {}
     }
 
+    /// Lets go of the lock as ``suspend(_:)`` does, where something was under way then that has ended by now.
+    func restIfSuspended() async {
+        guard state.withLock({ $0.isSuspended && $0.users == 0 && $0.id != nil }) else { return }
+        // Where the disk fails, the lease ends.
+        try? await suspend(true)
+    }
+
     /// Ends what is on its way, and gives back what was claimed, and the lock.
     func retire() async {
         let (id, lock, heartbeat) = state.withLock { state -> (Int64?, OwnerLock?, Task<Void, Never>?) in

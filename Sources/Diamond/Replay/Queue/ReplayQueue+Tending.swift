@@ -102,7 +102,7 @@ extension ReplayQueue {
             guard (try? Request(json: written)) == old else {
                 return .failure(ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again"))
             }
-            guard row.unknownAt == nil else {
+            guard !row.mayBeKnown else {
                 // Where a newer one has the name, that says what is to be sent.
                 if let key = added.uniqueKey, let other = try ReplayTable.open(key, on: connection), other.id != id {
                     return .failure(Self.notUnique(id))

@@ -171,6 +171,7 @@ public final class Replayer: Sendable {
             await rest(left, signal, until: deadline)
             if deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
         }
+        await queue.owner.restIfSuspended()
         listener.cancel()
         queue.listeners.remove(number)
         course.withLock { $0.signals[place] = nil }

@@ -89,7 +89,7 @@ extension ReplayRow {
     }
 
     /// That it is gone may be its own doing, above all a DELETE's.
-    private var hasGone: Bool { isIdempotent && unknownAt != nil }
+    private var hasGone: Bool { isIdempotent && mayBeKnown }
 
     private var isRepeatable: Bool { isIdempotent || keyLifetime != nil }
 
@@ -112,7 +112,7 @@ extension ReplayRow {
         // Where it is nobody's, another process may know the secret.
         case .noCredential: identity == nil ? repeatLater(now, draw) : hold(.unauthorized)
         case .undecodable: undecodable(now, draw)
-        case .returned: wait(until: runAt, .returned)
+        case .returned: wait(until: min(runAt, now), .returned)
         case .interrupted:
             unknownAt = unknownAt ?? sentAt ?? now
             if let reason = reviewReason(at: now) { end(.needsReview, reason) } else { wait(until: now, .returned) }
@@ -134,11 +134,12 @@ extension ReplayRow {
     mutating func takeDeath(rescues: Int, isInnocent: Bool, at now: Int64) {
         renewToken()
         defer { (owner, sentAt) = (nil, nil) }
-        guard let sentAt else { return wait(until: runAt, .returned) }
+        // Who was claimed had its time, whatever a clock says that was set back since.
+        guard let sentAt else { return wait(until: min(runAt, now), .returned) }
         unknownAt = unknownAt ?? sentAt
         if let reason = reviewReason(at: now) { return end(.needsReview, reason) }
         if rescues >= Self.poisonLimit, !isInnocent { return end(.dead, .poison) }
-        wait(until: runAt, .rescued)
+        wait(until: min(runAt, now), .rescued)
     }
 
     /// Deaths in 72 hours that make a job poison (Sidekiq's numbers, its issue 4633).

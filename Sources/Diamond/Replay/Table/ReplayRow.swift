@@ -27,6 +27,9 @@ struct ReplayRow: Hashable, Sendable {
     /// The first attempt that may have been processed unseen.
     var unknownAt: Int64?
     var status: Int?
+    /// Whether one before it was redriven may have been processed: whoever has redriven it answers for that, but what is changed
+    /// is still no request that nobody has seen.
+    var mayHaveActed = false
     /// Whether a program could not read its request before. Looked up where it matters.
     var wasUndecodable = false
 
@@ -35,6 +38,9 @@ struct ReplayRow: Hashable, Sendable {
 
     /// Who has an older one has lost the job.
     mutating func renewToken() { token = min(token + 1, Self.sensible.upperBound) }
+
+    /// Whether a server may know the request: then it is not changed, which would be taken for a repetition.
+    var mayBeKnown: Bool { unknownAt != nil || mayHaveActed }
 
     /// Whether it stands in the line of its ordering key.
     var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }

@@ -18,7 +18,8 @@ extension ReplayTable {
         let counts = try census(on: connection)
         for state in [ReplayState.done, .dead] {
             let limit = retention.limit(of: state)
-            let surplus = max(0, (counts[state] ?? 0) - limit.count)
+            let count = state == .dead ? try deadCount(on: connection) : counts[state] ?? 0
+            let surplus = max(0, count - limit.count)
             let old = try ended(state, before: ledger.now - limit.age.milliseconds, on: connection)
             let oldest = surplus > old.count ? try ended(state, before: .max, atMost: surplus, on: connection) : old
             for id in oldest {
@@ -39,6 +40,13 @@ extension ReplayTable {
             "DELETE FROM hour WHERE hour <= (SELECT hour FROM hour GROUP BY hour ORDER BY hour DESC LIMIT 1 OFFSET ?)")
         try statement.bind(keptHours, at: 1)
         try statement.run()
+    }
+
+    /// Of those that may be forgotten: such as must not would take the room of the others.
+    private static func deadCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
+        Int(
+            try connection.integer(
+                "SELECT count(*) FROM job WHERE state = 5 AND (is_strict = 0 OR ordering_key IS NULL)"))
     }
 
     // Not the heads of lines: a strict one that is dead blocks until somebody has decided.

@@ -26,7 +26,7 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Addition? {
         if draft.policy.uniqueness == .keep { return .kept(other.id) }
         // Of what may have been sent nothing is changed: the server would take the change for a repetition.
-        guard other.state != .running, other.unknownAt == nil, draft.history.unknownAt == nil else { return nil }
+        guard other.state != .running, !other.mayBeKnown, draft.history.unknownAt == nil else { return nil }
         guard draft.policy.uniqueness == .merge else {
             guard draft.isInLine(of: other) else {
                 try discard(other, on: connection, &ledger)
@@ -62,6 +62,13 @@ extension ReplayTable {
             return .merged
         case .failure(let error): return .refused(error)
         }
+    }
+
+    /// Has its unique name again, in the states that count for it, where nobody else has it.
+    static func takeName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("UPDATE job SET unique_states = 15 WHERE id = ?")
+        try statement.bind(id, at: 1)
+        try statement.run()
     }
 
     static func freeName(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {

@@ -26,7 +26,10 @@ extension ReplayTable {
         if deed == .redrive, try isNameTaken(of: id, on: connection) { return .notUnique }
         let old = row.state
         row.take(deed, at: ledger.now)
-        if deed == .redrive { try renewExpiry(of: id, on: connection, ledger) }
+        if deed == .redrive {
+            try renewExpiry(of: id, on: connection, ledger)
+            try takeName(of: id, on: connection)
+        }
         try settle(&row, on: connection, ledger)
         try save(row, deed.verb, from: old, on: connection, &ledger)
         return .done(row.state)
@@ -108,6 +111,7 @@ extension ReplayRow {
 
     // Whoever redrives answers for it: what may have been processed counts as looked into.
     private mutating func redrive(at now: Int64) {
+        if unknownAt != nil { mayHaveActed = true }
         (state, runAt, attempts, unknownAt) = (.ready, now, 0, nil)
         (isHeld, reason) = (false, .redriven)
     }

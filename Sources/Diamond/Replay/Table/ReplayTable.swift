@@ -10,7 +10,7 @@ package enum ReplayTable {
         let statement = try connection.statement(
             """
             SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
-                state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status
+                state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status, may_have_acted
             FROM job WHERE id = ?
             """
         )
@@ -29,7 +29,8 @@ package enum ReplayTable {
         let statement = try connection.statement(
             """
             UPDATE job SET state = ?2, reason = ?3, is_head = ?4, is_held = ?5, run_at = ?6, attempts = ?7, token = ?8,
-                owner = ?9, sent_at = ?10, unknown_at = ?11, status = ?12, changed_at = ?13
+                owner = ?9, sent_at = ?10, unknown_at = ?11, status = ?12, changed_at = ?13,
+                may_have_acted = ?14
             WHERE id = ?1
             """
         )
@@ -48,6 +49,7 @@ package enum ReplayTable {
         try statement.bind(row.unknownAt, at: 11)
         try statement.bind(row.status.map(Int64.init), at: 12)
         try statement.bind(ledger.now, at: 13)
+        try statement.bind(row.mayHaveActed, at: 14)
         try statement.run()
         ledger.note(verb, row, from: old)
         if let key = row.orderingKey { try settleLine(key, on: connection) }
@@ -207,6 +209,7 @@ extension ReplayRow {
         sentAt = row.optional(17)?.clamped(to: Self.sensible)
         unknownAt = row.optional(18)?.clamped(to: Self.sensible)
         status = row.optional(19).map(Int.init)
+        mayHaveActed = row.int64(20) != 0
     }
 }
 
