@@ -122,7 +122,7 @@ import Testing
 
     /// Whoever has come to its place asks nobody who may need one.
     @Test func `by a credential provider is sent while others wait for their places`() async throws {
-        let engine = engine {
+        let engine = engine(isSerial: false) {
             $0.credentials = Provider(home: home)
             $0.width = 1
         }
