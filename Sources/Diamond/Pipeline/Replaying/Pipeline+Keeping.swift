@@ -20,12 +20,7 @@ extension Pipeline {
     func keeping(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         let ticket = asker.ticket ?? ReplayTicket()
         let number = ticket.beginRun()
-        // It asks for whom the request is.
-        let (queue, draft) = try await aside(asker) { () async throws(ConnectionError) in
-            try await timeLeft(of: request).value { [self] () async throws(ConnectionError) in
-                try await self.kept(request, ticket)
-            }
-        }
+        let (queue, draft) = try await draft(of: request, ticket, asker)
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
         let run = KeptRun(ticket: ticket, number: number, queue: queue, asker: asker)
@@ -58,6 +53,18 @@ extension Pipeline {
                     try await sending(kept, job, run, gate, isGivenUp)
                 }
             }.get()
+        }
+    }
+
+    /// Asks for whom the request is, once for all runs: one that has come to its place keeps that.
+    private func draft(
+        of request: Request, _ ticket: ReplayTicket, _ asker: Asker
+    ) async throws(ConnectionError) -> (ReplayQueue, ReplayDraft) {
+        guard !ticket.isDrafted else { return try await kept(request, ticket) }
+        return try await aside(asker) { () async throws(ConnectionError) in
+            try await timeLeft(of: request).value { [self] () async throws(ConnectionError) in
+                try await self.kept(request, ticket)
+            }
         }
     }
 

@@ -33,6 +33,9 @@ final class ReplayTicket: Sendable {
         Task { await Self.settle(job, unknownAt == nil ? .notBegun : .interrupted, unknownAt: unknownAt, in: queue) }
     }
 
+    /// Whether nothing has to be asked for ``draft(of:for:)``.
+    var isDrafted: Bool { state.withLock { $0.draft != nil } }
+
     func draft(of request: Request, for queue: ReplayQueue) async throws(ReplayError) -> ReplayDraft {
         if let draft = state.withLock({ $0.draft }) { return draft }
         let draft = try await queue.draft(of: request)
