@@ -80,9 +80,6 @@ struct BodyPipe: Sendable {
         return demand
     }
 
-    /// Whether somebody waits for what comes next.
-    var hasReader: Bool { state.withLock { $0.waiter != nil } }
-
     /// Whether the next piece would be held back.
     var isFull: Bool { state.withLock { $0.isPaused } }
 

@@ -37,12 +37,4 @@ struct HoldForm: Encodable {
         "held: \(title)\(since.map { " since \($0)" } ?? "")\(reason.map { " (\($0))" } ?? "")"
     }
 }
-
-extension String {
-    /// As it is where no shell minds, else in quotes.
-    var shellArgument: String {
-        let isPlain = allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._/".contains($0)) }
-        return isPlain && !isEmpty ? self : shellWord
-    }
-}
 #endif

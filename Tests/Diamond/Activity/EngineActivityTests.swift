@@ -144,13 +144,19 @@ import Testing
         #expect(engine.activity.counts == ActivityCounts() && recorder.isBalanced)
     }
 
-    @Test func `has one refresh of what is found stale many times meanwhile`() async throws {
+    /// What it has of `http://h/` is stale.
+    private func engineWithStale() async throws -> Engine {
         airport.headers = [.cacheControl: "max-age=0"]
         let engine = engine(store: temporary.store)
         let first = engine.enqueue(Request("http://h/"))
         await flying("http://h/")
         airport.landAll()
         _ = try await first.response
+        return engine
+    }
+
+    @Test func `has one refresh of what is found stale many times meanwhile`() async throws {
+        let engine = try await engineWithStale()
         let recorder = ActivityRecorder(engine.activity)
         for _ in 0..<20 {
             #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
@@ -168,12 +174,7 @@ import Testing
     }
 
     @Test func `counts refreshes behind stale answers apart`() async throws {
-        airport.headers = [.cacheControl: "max-age=0"]
-        let engine = engine(store: temporary.store)
-        let first = engine.enqueue(Request("http://h/"))
-        await flying("http://h/")
-        airport.landAll()
-        _ = try await first.response
+        let engine = try await engineWithStale()
         let recorder = ActivityRecorder(engine.activity)
         #expect(try await engine.send(Request("http://h/", cache: .staleWhileRevalidate)).source == .stale)
         await flying("http://h/")

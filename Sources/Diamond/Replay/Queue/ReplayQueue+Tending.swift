@@ -21,7 +21,8 @@ extension ReplayQueue {
     public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
 
     /// Sends a job again that is dead or in review, with its place in its line and its `Idempotency-Key`; its attempts and
-    /// its time (``ReplayPolicy/expiry``) are counted anew. That it may have been processed counts as looked into.
+    /// its time (``ReplayPolicy/expiry``) are counted anew. That it may have been processed counts as looked into; its
+    /// request is still not changed, by an edit or by one of its unique name, because the server may know it.
     ///
     /// - Throws: ``ReplayError``: `notUnique` where another one has its unique name by now.
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }

@@ -14,16 +14,4 @@ struct Limit {
         self.count = count
     }
 }
-
-/// How many days back, today included: from 1 to 400, as many as statistics are kept.
-struct Days {
-    let count: Int
-
-    init(_ count: Int) { self.count = count }
-
-    init(argument: String) throws {
-        guard let count = Int(argument), (1...400).contains(count) else { throw ValidationError("it is from 1 to 400") }
-        self.count = count
-    }
-}
 #endif

@@ -1,0 +1,83 @@
+import Foundation
+
+/// From one attempt to the next.
+extension Exchange {
+    /// Waits until the next attempt may begin.
+    ///
+    /// - Returns: from when on none begins, where the way back to the wire took until then.
+    mutating func ready(
+        for decision: RetryDecision, _ seat: inout Seat
+    ) async throws(ConnectionError) -> Duration? {
+        if case .retry(let delay, _, _) = decision {
+            try await wait(delay, &seat)
+        } else {
+            try await refresh(&seat)
+        }
+        // Whoever is paused waits in no line; and again, because it may have been paused in that.
+        try askToRepeat()
+        if let end = try await retake(&seat) { return end }
+        try askToRepeat()
+        return nil
+    }
+
+    /// Gives back what was paid for an attempt that did not come about: others have repetitions to pay.
+    func refund(_ decision: RetryDecision) {
+        if case .retry(_, isFree: false, _) = decision { repetitions.refund(to: order.origin) }
+    }
+
+    private func wait(_ delay: Duration, _ seat: inout Seat) async throws(ConnectionError) {
+        leave(&seat)
+        if delay > .zero {
+            order.hear(.waiting(until: Date(milliseconds: wire.now() + delay.milliseconds)))
+            order.gate?.rest()
+            try await sleep(delay)
+        }
+    }
+
+    private func sleep(_ delay: Duration) async throws(ConnectionError) {
+        let token = order.scope.begin(.backoff, attempt: number)
+        defer { token.end() }
+        guard await repetitions.waits.sleep(delay) else { throw .cancelled }
+    }
+
+    private func askToRepeat() throws(ConnectionError) {
+        guard order.mayRepeat?() ?? true else { throw .parked }
+    }
+
+    /// Takes the place on the wire again.
+    ///
+    /// - Returns: from when on no other attempt begins, where the way back took until then.
+    private func retake(_ seat: inout Seat) async throws(ConnectionError) -> Duration? {
+        guard let end = order.policy.lastBegin else {
+            _ = try await seat.retake(in: order.scope, attempt: number, within: nil)
+            return nil
+        }
+        let rest = max(.zero, end - elapsed)
+        let isBack = try await seat.retake(in: order.scope, attempt: number, within: (rest, repetitions.clock))
+        return isBack && elapsed < end ? nil : end
+    }
+
+    // Who runs it is told even where it is for a moment only: the way back may be long, and others need the runner.
+    private func leave(_ seat: inout Seat) {
+        seat.leave()
+        order.hear(.aside)
+    }
+
+    // Without its place: what makes the credential may send through the same engine. Where that takes until no other attempt
+    // begins, whoever takes the place again finds it.
+    private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
+        leave(&seat)
+        guard let renewal = order.renewal else { return }
+        let end = order.policy.lastBegin
+        let outcome = await repetitions.waits.value(within: end.map { $0 - elapsed }) {
+            await Result { () async throws(ConnectionError) in try await renewal.request() }
+        }
+        if let end, elapsed >= end { return }
+        switch outcome {
+        case .success(let request): renewed = .some(try request.get())
+        case .failure(.late): return
+        case .failure(.canceled): throw .cancelled
+        case .failure(.closed): throw ConnectionError(closedWhile: history.mayHaveArrived)
+        }
+    }
+}
