@@ -19,6 +19,9 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let full = Code(rawValue: SQLITE_FULL)
         package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
         package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
+        /// The SQL does not go with the file. Ours goes with every file that is what it says of itself, so this one is not: a
+        /// table or a column is missing, or its format or version is another.
+        package static let unfit = Code(rawValue: SQLITE_ERROR)
         package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
         /// The file was written by a newer version of this package.
         package static let newerSchema = Code(rawValue: -1)
@@ -70,7 +73,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         case .full: "free space on the disk"
         case .ioError: "check the disk and its free space"
         case .cannotOpen: "check that the directory exists and is writable for this user"
-        case .corrupt, .notADatabase: "move the file away; it will be made anew"
+        case .corrupt, .notADatabase, .unfit: "move the file away; it will be made anew"
         case .newerSchema: "update this program, or use another store directory"
         case .foreignFile: "use another store directory"
         case .forked: "open the database after the fork, in the child"

@@ -72,7 +72,7 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
 
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
-        .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt,
+        .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt, .unfit: .corrupt,
         .ioError: .diskError, .noSharedMemory: .diskFull,
     ]
 }

@@ -35,6 +35,46 @@ import Testing
         #expect(events.setAside.count == 1)
     }
 
+    @Test(arguments: SelfDescription.allCases)
+    func `that says something wrong of itself is set aside, and begins anew`(wrong: SelfDescription) async throws {
+        let entry = try entry("a")
+        do {
+            let cache = try open()
+            cache.store(entry)
+            await cache.flush()
+            _ = try await cache.purge(entry.key)  // empties the log
+        }
+        let file = URL(filePath: temporary.store.cachePath)
+        var bytes = try Data(contentsOf: file)
+        try wrong.damage(&bytes)
+        try bytes.write(to: file)
+        for suffix in ["-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
+        }
+        let cache = try open()
+        cache.store(entry)
+        await cache.flush()
+        #expect(try cache.findOnDisk(entry.key, request: entry.request) == entry.stored)
+        #expect(try setAside().count == 1)
+        #expect(events.setAside.count == 1)
+    }
+
+    /// What a file of SQLite says of itself in its first page (https://sqlite.org/fileformat2.html), and SQLite takes for an
+    /// error of whoever asks.
+    enum SelfDescription: CaseIterable {
+        case format, version, column
+
+        func damage(_ bytes: inout Data) throws {
+            switch self {
+            case .format: bytes[47] ^= 8
+            case .version: bytes[63] ^= 1
+            case .column:
+                let name = try #require(bytes.firstRange(of: Data("value         BLOB".utf8)))
+                bytes[name.lowerBound] ^= 1
+            }
+        }
+    }
+
     @Test func `that is no database is left alone by those who only look`() throws {
         try FileManager.default.createDirectory(at: temporary.directory, withIntermediateDirectories: true)
         try Data(repeating: 1, count: 8192).write(to: URL(filePath: temporary.store.cachePath))

@@ -170,10 +170,12 @@ private struct PassingClock: Clock {
         withExtendedLifetime(life) {}
     }
 
-    @Test func `a damaged file is refused, and left as it is`() throws {
+    @Test(arguments: [0..<8192, 47..<48])
+    func `a damaged file is refused, and left as it is`(places: Range<Int>) throws {
         let temporary = TemporaryStore()
-        _ = try ReplayQueue(temporary.store)
-        let damaged = Data(repeating: 0x5A, count: 8192)
+        try ReplayQueue(temporary.store).database.emptyLog()
+        var damaged = try Data(contentsOf: URL(filePath: temporary.store.replayPath))
+        damaged.replaceSubrange(places, with: repeatElement(0x5A, count: places.count))
         for suffix in ["-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: temporary.store.replayPath + suffix)
         }
