@@ -70,6 +70,8 @@ extension Exchange {
         _ keeper: (any PartialKeeping)?,
         _ removals: Int?
     ) throws(ConnectionError) -> Launch {
+        // What the app does in between may take its time, and nothing has left yet.
+        try askToBegin()
         if outgoing.isPersonal { order.hear(.personal) }
         let transfer = try transfer(outgoing, behind: incomplete, keeper, removals)
         return Launch(number: number, transfer: transfer, limit: limit(after: spent))
@@ -82,7 +84,13 @@ extension Exchange {
     private func pass(
         _ gate: SendGate, isBeside: Bool, with admission: CircuitBreaker.Admission
     ) async throws(ConnectionError) {
-        do throws(ConnectionError) { try await gate.pass(isBeside: isBeside) } catch {
+        do throws(ConnectionError) {
+            try await gate.pass(isBeside: isBeside)
+            do throws(ConnectionError) { try askToBegin() } catch {
+                gate.takeBack()
+                throw error
+            }
+        } catch {
             // Whoever is to prove the server well has not asked it.
             repetitions.note(.failed(.cancelled(requestMayHaveBeenSent: false)), of: admission, from: order.origin)
             throw error
@@ -142,9 +150,11 @@ extension Exchange {
         } beside: {
             guard let leave = spare() else { return nil }
             defer { leave() }
-            guard repetitions.withdraw(from: order.origin),
-                let second = try? await launch(number, isBeside: true)
-            else { return nil }
+            guard repetitions.withdraw(from: order.origin) else { return nil }
+            guard let second = try? await launch(number, isBeside: true) else {
+                repetitions.refund(to: order.origin)
+                return nil
+            }
             let attempt = await second.attempt()
             // Whoever watches the bytes sees those of the one that counts.
             if hedge.isAnswer(attempt) { order.hear(.began(second.transfer.meter)) }

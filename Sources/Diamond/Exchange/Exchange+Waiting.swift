@@ -14,10 +14,10 @@ extension Exchange {
             try await refresh(&seat)
         }
         // Whoever is paused waits in no line; and again, because it may have been paused in that.
-        try askToRepeat()
-        if let end = try await retake(&seat) { return end }
-        try askToRepeat()
-        return nil
+        try askToBegin()
+        let end = try await retake(&seat)
+        try askToBegin()
+        return end
     }
 
     /// Gives back what was paid for an attempt that did not come about: others have repetitions to pay.
@@ -40,8 +40,9 @@ extension Exchange {
         guard await repetitions.waits.sleep(delay) else { throw .cancelled }
     }
 
-    private func askToRepeat() throws(ConnectionError) {
-        guard order.mayRepeat?() ?? true else { throw .parked }
+    /// Nothing of the attempt that comes next has left.
+    func askToBegin() throws(ConnectionError) {
+        guard order.mayBegin?() ?? true else { throw .parked }
     }
 
     /// Takes the place on the wire again.

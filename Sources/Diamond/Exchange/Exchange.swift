@@ -124,9 +124,9 @@ struct Exchange: Sendable {
             }
             order.hear(.attempt(number))
             do throws(ConnectionError) { attempt = try await self.attempt(seat) } catch {
+                refund(decision)
                 // Others have opened the circuit meanwhile.
                 guard error.code == .circuitOpen else { throw error }
-                refund(decision)
                 return try finish(attempt, insteadOfNext: .circuitOpen)
             }
             guard !attempt.isGood else { return try finish(attempt) }

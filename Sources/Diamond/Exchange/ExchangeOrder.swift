@@ -30,7 +30,7 @@ final class ExchangeOrder: Sendable {
     /// Asked before anything leaves; `nil` where nobody has to be.
     let gate: SendGate?
     /// Asked before it is sent again: where it may not be, its run is given up. `nil` where nobody has to be.
-    let mayRepeat: (@Sendable () -> Bool)?
+    let mayBegin: (@Sendable () -> Bool)?
 
     init(
         request: TransportRequest,
@@ -48,13 +48,13 @@ final class ExchangeOrder: Sendable {
         pouring: Pouring?,
         upload: Upload? = nil,
         gate: SendGate? = nil,
-        mayRepeat: (@Sendable () -> Bool)? = nil
+        mayBegin: (@Sendable () -> Bool)? = nil
     ) {
         (self.request, self.policy, self.origin, self.renewal) = (request, policy, origin, renewal)
         (self.scope, self.hear, self.bodyLimit) = (scope, hear, bodyLimit)
         (self.identity, self.rules, self.isForeign, self.isContinuable) = (identity, rules, isForeign, isContinuable)
         (self.keeper, self.pouring, self.upload) = (keeper, pouring, upload)
-        (self.gate, self.mayRepeat) = (gate, mayRepeat)
+        (self.gate, self.mayBegin) = (gate, mayBegin)
     }
 
     /// How its request gets newer credentials.

@@ -106,6 +106,8 @@ final class Flight: Sendable {
     }
 
     private func abandon(_ phase: Phase) {
+        // First: whoever finds it looks again until it is gone.
+        whenOver(true)
         switch phase {
         // Where its place is there already, that is given back by who finds that it is wanted no more.
         case .waiting(let number): lanes.leaveLine(number)
@@ -113,7 +115,6 @@ final class Flight: Sendable {
         // It is canceled where it is made.
         case .new, .starting, .landed: break
         }
-        whenOver(true)
     }
 
     /// Comes to its end soon, and tells those who are aboard.

@@ -194,10 +194,8 @@ final class FlightClaim: Sendable {
         if isWanted { _ = goOn() }
     }
 
-    /// Whether a flight for it has landed, whose outcome waits to be taken.
-    func hasLanded(for key: RequestKey?) -> Bool {
-        state.withLock { if case .landed(_, key) = $0 { true } else { false } }
-    }
+    /// Whether a flight has landed, whose outcome waits to be taken by one of the run's hops.
+    var hasLanded: Bool { state.withLock { if case .landed = $0 { true } else { false } } }
 
     /// What the flight has brought, taken once, and only by the hop that has boarded it.
     func takeOutcome(for key: RequestKey?) -> Flight.Outcome? {

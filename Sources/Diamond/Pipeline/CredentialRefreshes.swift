@@ -18,7 +18,8 @@ final class CredentialRefreshes: Sendable {
     }
 
     private struct State {
-        var records = RecentlyUsed<Secret, Record> { Record() }
+        // One that is being made must not be forgotten, or it would be made twice: some servers take both back then.
+        var records = RecentlyUsed<Secret, Record>(isInUse: { $0.run != nil }) { Record() }
         /// How many refreshes have made something.
         var count = 0
         var running: [Int: Run] = [:]

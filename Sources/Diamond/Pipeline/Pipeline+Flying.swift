@@ -122,13 +122,13 @@ extension Pipeline {
             pouring: passage.asker.sink.map { Pouring(sink: $0, url: passage.url, origin: passage.place.origin) },
             upload: passage.asker.upload,
             gate: passage.asker.gate,
-            mayRepeat: mayRepeat(passage)
+            mayBegin: mayBegin(passage)
         )
     }
 
     /// For a connection alone, and a method that is not safe: a pause ends the others at once, or leaves them to those who
     /// share them. What a redirect has led to is not given up, because a run begins anew with what has led to it.
-    private func mayRepeat(_ passage: Passage) -> (@Sendable () -> Bool)? {
+    private func mayBegin(_ passage: Passage) -> (@Sendable () -> Bool)? {
         guard let claim = passage.asker.claim, !passage.wire.method.isSafe, !passage.marks.contains(.redirected) else {
             return nil
         }

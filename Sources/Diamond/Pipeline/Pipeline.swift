@@ -99,10 +99,7 @@ final class Pipeline: Sendable {
     func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
         // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
         var passage = try await passage(of: request, asker)
-        // A cookie that the answer itself has set does not make it another question's.
-        if asker.claim?.hasLanded(for: passage.identity?.key) != true {
-            passage = passage.considering(wire.cookies, at: wire.date)
-        }
+        passage = considering(passage, asker)
         passage.setOut(for: asker)
         // What begins where a server is asked; that of a connection has begun.
         var token: ActivityToken?
@@ -141,9 +138,16 @@ final class Pipeline: Sendable {
             throw ConnectionError(.badResponse, message)
         }
         let hasBody = !Redirect.dropsBody(response.status.code, passage.wire.method)
-        return try Passage(
-            next, behind: passage, withBody: hasBody, since: response.ownBegin, rules: environment.rules
-        ).considering(wire.cookies, at: wire.date)
+        return considering(
+            try Passage(
+                next, behind: passage, withBody: hasBody, since: response.ownBegin, rules: environment.rules),
+            passage.asker)
+    }
+
+    /// With the jar's cookies, but not where an answer has come already, maybe to a later hop: a cookie that it has set itself
+    /// does not make it another question's.
+    private func considering(_ passage: Passage, _ asker: Asker) -> Passage {
+        asker.claim?.hasLanded == true ? passage : passage.considering(wire.cookies, at: wire.date)
     }
 
     /// What a response leads to, with all that the request says beside.

@@ -10,14 +10,20 @@ struct RecentlyUsed<Key: Hashable, Value> {
 
     private let capacity: Int
     private let initial: @Sendable () -> Value
+    private let isInUse: @Sendable (Value) -> Bool
     private var entries: [Key: Entry] = [:]
 
     /// - Parameters:
     ///   - capacity: keys at most; 1,000.
+    ///   - isInUse: whether a value has to stay, beyond the bound, too.
     ///   - initial: what a key begins with.
-    init(capacity: Int = 1000, initial: @escaping @Sendable () -> Value) {
+    init(
+        capacity: Int = 1000,
+        isInUse: @escaping @Sendable (Value) -> Bool = { _ in false },
+        initial: @escaping @Sendable () -> Value
+    ) {
         self.capacity = max(1, capacity)
-        self.initial = initial
+        (self.isInUse, self.initial) = (isInUse, initial)
     }
 
     var count: Int { entries.count }
@@ -38,7 +44,8 @@ struct RecentlyUsed<Key: Hashable, Value> {
 
     private mutating func makeRoom() {
         guard entries.count >= capacity else { return }
-        let leaving = entries.sorted { $0.value.lastUse < $1.value.lastUse }.prefix((capacity + 1) / 2)
+        let idle = entries.filter { !isInUse($0.value.value) }
+        let leaving = idle.sorted { $0.value.lastUse < $1.value.lastUse }.prefix((capacity + 1) / 2)
         for (key, _) in leaving { entries[key] = nil }
     }
 }

@@ -136,6 +136,38 @@ import Testing
         #expect(engine.activity.inFlight == 0)
     }
 
+    private struct SlowSigner: Interceptor {
+        let entered = Gate()
+        let gate = Gate()
+
+        func adapt(_ request: inout TransportRequest, attempt: Int) async throws {
+            entered.open()
+            await gate.wait()
+        }
+    }
+
+    @Test(arguments: [ReplayPolicy.never, .durable])
+    func `is not sent where it was paused while its request was adapted`(replay: ReplayPolicy) async throws {
+        let signer = SlowSigner()
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = airport.transport
+        configuration.interceptors = [signer]
+        let engine = Engine(configuration)
+        var request = Request("http://h/", method: .post)
+        request.replay = replay
+        let connection = engine.enqueue(request)
+        await signer.entered.wait()
+        connection.pause()
+        signer.gate.open()
+        await untilTrue { Self.isAtRest(connection) || !airport.flying.isEmpty }
+        try #require(airport.flying.isEmpty)
+        #expect(connection.state == .paused && engine.lanes.running == 0)
+        connection.resume()
+        await flying("http://h/")
+        airport.land("http://h/")
+        #expect(try await connection.response.text == "http://h/")
+    }
+
     // MARK: Between two attempts
 
     /// Answers what comes first to a URL as is said, and all else when it is let go.
@@ -200,6 +232,27 @@ import Testing
         await flying("http://h/1")
         airport.land("http://h/1")
         _ = try await connection.response
+    }
+
+    @Test func `begins anew where the time for another attempt went by while it was paused in line`() async throws {
+        let busy = TransportResponse.stub(status: 503, headers: [.retryAfter: "1"])
+        let (transport, clock) = (transport(["http://h/1": .success(busy)]), TestClock())
+        let engine = engine(transport, clock, width: 1)
+        let connection = engine.enqueue(Request("http://h/1", method: .post))
+        await untilTrue { clock.sleeping.count == 1 }
+        let other = engine.enqueue(Request("http://h/2"))
+        await flying("http://h/2")
+        clock.advance(by: .seconds(2))
+        await untilTrue { engine.lanes.waiting == 1 && clock.sleeping.count == 1 }
+        connection.pause()
+        clock.advance(by: .seconds(60))
+        await untilTrue { Self.isAtRest(connection) }
+        connection.resume()
+        airport.land("http://h/2")
+        _ = try await other.response
+        await flying("http://h/1")
+        airport.land("http://h/1")
+        #expect(try await connection.response.status == .ok)
     }
 
     @Test func `comes to its end behind a redirect, because what has led there may have acted`() async throws {

@@ -51,6 +51,22 @@ import Testing
         await engine.close()
     }
 
+    @Test func `sends a connection once behind a stored redirect, also where its answer sets a cookie`() async throws {
+        let redirect: HTTPFields = [.location: "/login", .cacheControl: "max-age=3600"]
+        let transport = StubTransport { request throws(TransportError) in
+            request.url == "http://h.x/old"
+                ? .stub(status: 301, headers: redirect) : .stub(headers: [.setCookie: "s=1; Path=/"])
+        }
+        let plain = engine(transport) { $0.cookies = nil }
+        _ = try await plain.send(request("old"))
+        await plain.close()
+        let engine = engine(transport)
+        #expect(try await engine.enqueue(request("old")).response.status == .ok)
+        let paths = transport.requests.map { String($0.url.dropFirst("http://h.x/".count)) }
+        #expect(paths == ["old", "login", "login"])
+        await engine.close()
+    }
+
     @Test func `keeps no answer that a server tells apart by cookies`() async throws {
         let varying = StubTransport(headers: [.cacheControl: "max-age=3600", .vary: "Accept, Cookie"])
         let engine = engine(varying)

@@ -153,6 +153,14 @@ import Testing
         #expect(origins.count <= 100)
     }
 
+    @Test func `stay where they are in use, however many come`() {
+        var values = RecentlyUsed<Int, Int>(capacity: 10, isInUse: { $0 > 0 }, initial: { 0 })
+        for number in 0..<20 { values.withValue(of: number, at: Int64(number)) { $0 = 1 } }
+        for number in 20..<100 { values.withValue(of: number, at: Int64(number)) { $0 = 0 } }
+        #expect((0..<20).allSatisfy { number in values.withValue(of: number, at: 100) { $0 } == 1 })
+        #expect(values.count <= 30)
+    }
+
     @Test func `has again what was paid for a repetition that was not sent`() {
         var budget = RetryBudget(RetryBudgetPolicy(share: 0, reserve: 1))
         #expect(budget.withdraw(at: 0) && !budget.canWithdraw(at: 0))
