@@ -50,7 +50,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A call of the system that failed, by its `errno`.
     package init(errno: Int32, _ message: String, path: String) {
         let reason = String(cString: strerror(errno))
-        self.init(errno == ENOSPC ? .full : .cannotOpen, "\(message), \(reason)", path: path)
+        self.init([ENOSPC, EDQUOT].contains(errno) ? .full : .cannotOpen, "\(message), \(reason)", path: path)
     }
 
     /// One line for people: the file, what happened, and what to do.

@@ -67,6 +67,9 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether the same may go well a moment later.
     var isPassing: Bool { [.busy, .diskFull, .diskError].contains(code) }
 
+    /// Whether an open queue may be used again later: also where for now a process can open no more files.
+    var isPassingWhenOpen: Bool { isPassing || code == .cannotOpen }
+
     static let remedyOfDamage =
         "keep the file, and get what is in it with sqlite3's .recover, or put a copy of it in its place"
 

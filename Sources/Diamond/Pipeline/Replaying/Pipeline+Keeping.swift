@@ -25,7 +25,7 @@ extension Pipeline {
         (kept.cache, kept.replay) = (request.cache, .never)
         let run = KeptRun(ticket: ticket, number: number, queue: queue, asker: asker)
         let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
-        guard request.replay.mode == .durable else {
+        guard try isDurable(draft, ticket, in: queue) else {
             let gate = JobGate { [self] in
                 ticket.cutOff(in: number, isHarmless: isHarmless).flatMap { refusal(of: draft, behind: $0) }
             } open: { [self] _ in
@@ -79,6 +79,14 @@ extension Pipeline {
             let queue = try place.take()
             return (queue, try await ticket.draft(of: request, for: queue))
         } catch {
+            throw ConnectionError(cannotQueue: error)
+        }
+    }
+
+    private func isDurable(
+        _ draft: ReplayDraft, _ ticket: ReplayTicket, in queue: ReplayQueue
+    ) throws(ConnectionError) -> Bool {
+        do throws(ReplayError) { return try ticket.isDurable(draft, in: queue) } catch {
             throw ConnectionError(cannotQueue: error)
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 
 /// What an answer or an error means for another attempt, at another time.
@@ -25,12 +26,14 @@ extension ReplayOutcome {
         if let response = error.response {
             self.init(response, statuses: statuses, now: now, isBehindRedirect: isBehindRedirect)
         } else {
-            let fault = Self.fault(of: error, isReachable, isBehindRedirect)
+            let fault = Self.fault(of: error, statuses, isReachable, isBehindRedirect)
             self = .failed(fault, code: error.code.description, message: error.message)
         }
     }
 
-    private static func fault(of error: ConnectionError, _ isReachable: Bool, _ isBehindRedirect: Bool) -> Fault {
+    private static func fault(
+        of error: ConnectionError, _ statuses: Set<Int>, _ isReachable: Bool, _ isBehindRedirect: Bool
+    ) -> Fault {
         switch error.code {
         case .cancelled, .held: return .interrupted
         // What the engine was closed over may have left.
@@ -40,7 +43,7 @@ extension ReplayOutcome {
         // redirect, and some act and answer 307. Nor was the network away, or the request at fault.
         case _ where isBehindRedirect: return .unknown
         case .badRequest, .badSettings: return .unsendable
-        case .noCredential: return .noCredential
+        case .noCredential: return passingFault(ofProvider: error, statuses, isReachable) ?? .noCredential
         case .circuitOpen, .preparationFailed: return .unsent
         default: break
         }
@@ -51,6 +54,19 @@ extension ReplayOutcome {
         return cause.requestMayHaveBeenSent ? .unknown : .unsent
     }
 
+    /// Where a credential could not be had for now: what the provider has asked for it could not be reached, or answers
+    /// otherwise later. Nobody has to sign in for that.
+    private static func passingFault(
+        ofProvider error: ConnectionError, _ statuses: Set<Int>, _ isReachable: Bool
+    ) -> Fault? {
+        let failure = error.cause as? ConnectionError
+        if let response = failure?.response { return statuses.contains(response.status.code) ? .unsent : nil }
+        guard let cause = failure?.cause ?? error.cause else { return nil }
+        return TransportError.Code(ofNetwork: cause).map { code in
+            isReachable && code != .cannotResolveHost ? .unsent : .offline
+        }
+    }
+
     /// Whether a request that nobody has kept yet is worth to be: another attempt may have another outcome.
     var isWorthKeeping: Bool {
         switch self {
@@ -58,6 +74,28 @@ extension ReplayOutcome {
         case .failed(let fault, _, _): [.unsent, .unknown, .offline].contains(fault)
         }
     }
+}
+
+extension TransportError.Code {
+    /// That the network has failed; `nil` where something else has. The platform's own loading may tell it, too.
+    fileprivate init?(ofNetwork error: any Error) {
+        if let error = error as? TransportError, Self.ofNetwork.values.contains(error.code) {
+            self = error.code
+        } else if let error = error as? any CustomNSError, type(of: error).errorDomain == NSURLErrorDomain,
+            let code = Self.ofNetwork[error.errorCode]
+        {
+            self = code
+        } else {
+            return nil
+        }
+    }
+
+    /// By the codes of `URLError`.
+    private static let ofNetwork: [Int: TransportError.Code] = [
+        NSURLErrorTimedOut: .timedOut, NSURLErrorCannotFindHost: .cannotResolveHost,
+        NSURLErrorDNSLookupFailed: .cannotResolveHost, NSURLErrorCannotConnectToHost: .cannotConnect,
+        NSURLErrorNotConnectedToInternet: .cannotConnect, NSURLErrorNetworkConnectionLost: .connectionLost,
+    ]
 }
 
 extension ReplayDraft.History {

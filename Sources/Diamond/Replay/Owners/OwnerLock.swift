@@ -1,3 +1,4 @@
+import DiamondSQLite
 import Foundation
 
 /// A lock on a file of its own that a process holds as long as it lives: whoever can take it knows that it has died.
@@ -13,8 +14,7 @@ final class OwnerLock: Sendable {
         path = directory.appendingPathComponent(name).path
         descriptor = open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_RDWR, 0o600)
         guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let reason = String(cString: strerror(errno))
-            throw ReplayError(.cannotOpen, "the queue's lock \(path) cannot be made (\(reason)): make it writable")
+            throw ReplayError(SQLiteError(errno: errno, "the queue's lock cannot be made", path: path))
         }
     }
 

@@ -49,6 +49,13 @@ extension ReplayQueue {
         return draft
     }
 
+    /// Whether a request that is sent now would go before a job that is to be sent before it. One that has no place in any
+    /// order asks nobody.
+    func isPreceded(_ draft: ReplayDraft) throws(ReplayError) -> Bool {
+        guard draft.policy.orderingKey != nil || draft.policy.unique != nil else { return false }
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.isPreceded(draft, on: connection) }
+    }
+
     /// - Parameter isWanted: asked with their ids before they stay; where not, nothing is added, or changed.
     /// - Returns: their ids; `nil` where nothing has to be sent, and of all where they are not wanted.
     func add(

@@ -6,7 +6,7 @@ import HTTPTypes
 extension ReplayQueue {
     /// Sends a job now that waits for its time.
     ///
-    /// - Throws: ``ReplayError``: `noJob`, and `wrongState` where it does not wait.
+    /// - Throws: ``ReplayError``: `noJob`, and `wrongState` where it neither waits nor is ready.
     public func retry(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.retry, to: id) }
 
     /// Sends a job not before it is released.
@@ -58,8 +58,8 @@ extension ReplayQueue {
     ///
     /// - Parameters:
     ///   - id: of the job.
-    ///   - change: gets the request as it is on disk. Identity, lane, ordering key and unique name have to stay: by them
-    ///     the job is held and claimed, and has its place.
+    ///   - change: gets the request as it is on disk. Identity, lane, ordering key, order and unique name have to stay: by
+    ///     them the job is held and claimed, and has its place.
     /// - Returns: the id of the job that has the new request.
     /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent, or somebody else has changed it since
     ///   the edit began; `badRequest` for what has to stay; `notUnique` where another job would have to be added, and one

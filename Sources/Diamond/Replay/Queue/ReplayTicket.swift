@@ -19,6 +19,8 @@ final class ReplayTicket: Sendable {
         /// What it is kept as, whoever sends it.
         var jobID: ReplayJob.ID?
         var isCanceled = false
+        /// Whether it has to stand in a line before its first attempt; `nil` until somebody has looked.
+        var isDurable: Bool?
         /// What makes it a job, or has.
         var placing: Task<Result<Place, ReplayError>, Never>?
         var runs = ReplayRuns()
@@ -43,6 +45,18 @@ final class ReplayTicket: Sendable {
             // Of two runs, one of which a pause has given up, both send the same.
             let first = state.draft ?? draft
             state.draft = first
+            return first
+        }
+    }
+
+    /// Whether the draft is a job before its first byte leaves: also where it is kept on failure only, and others of its line
+    /// wait. Once for all runs: what one has sent of it no job knows of that another makes.
+    func isDurable(_ draft: ReplayDraft, in queue: ReplayQueue) throws(ReplayError) -> Bool {
+        if let known = state.withLock({ $0.isDurable }) { return known }
+        let isDurable = draft.policy.mode == .durable ? true : try queue.isPreceded(draft)
+        return state.withLock { state in
+            let first = state.isDurable ?? isDurable
+            state.isDurable = first
             return first
         }
     }

@@ -98,7 +98,8 @@ public final class Replayer: Sendable {
     /// Sends what is to be sent until the task is canceled, or ``stop()`` is called. Where it is canceled, what is on its way
     /// is canceled, too, and goes back to the queue.
     ///
-    /// A disk that is full, or a file that another process holds for long, is told to the observers and tried again.
+    /// A disk that is full, a file that another process holds for long, or one that cannot be opened for now, is told to the
+    /// observers and tried again.
     @discardableResult
     public func run() async -> Summary { await work(until: nil) }
 
@@ -159,7 +160,7 @@ public final class Replayer: Sendable {
                     }
                 } catch {
                     queue.report(error)
-                    guard deadline == nil, error.isPassing else {
+                    guard deadline == nil, error.isPassingWhenOpen else {
                         ledger.withLock { $0.error = error }
                         break
                     }

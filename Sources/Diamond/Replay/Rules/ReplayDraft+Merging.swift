@@ -10,14 +10,7 @@ extension ReplayDraft {
         case none
     }
 
-    /// | before | new | becomes |
-    /// |---|---|---|
-    /// | POST | PUT, PATCH | the POST, with what the new one changes |
-    /// | PUT, PATCH | the same method | the new one, with what it leaves alone |
-    /// | PUT, PATCH | DELETE | the DELETE |
-    /// | POST | DELETE | nothing |
-    ///
-    /// Bodies are merged by RFC 7396 where both are JSON objects; else the new one's counts.
+    /// As ``ReplayPolicy/Uniqueness/merge`` says.
     ///
     /// - Parameter earlier: the request that waits.
     /// - Throws: ``ReplayError/Code-swift.struct/cannotMerge`` for all else.

@@ -50,6 +50,16 @@ extension ReplayRow {
     mutating func goOn(behind cutOff: CutOff, at now: Int64) -> Bool {
         unknownAt = unknownAt ?? cutOff.sentAt
         guard let reason = cutOff.refusal(reviewReason(at: now)) else { return true }
+        return stop(reason)
+    }
+
+    /// - Returns: whether it may be sent still, after it has waited for its place on the wire; where not, it is for review.
+    mutating func mayBegin(at now: Int64) -> Bool {
+        guard let reason = reviewReason(at: now) else { return true }
+        return stop(reason)
+    }
+
+    private mutating func stop(_ reason: ReplayReason) -> Bool {
         end(.needsReview, reason)
         (owner, sentAt) = (nil, nil)
         return false
@@ -76,10 +86,12 @@ extension ReplayRow {
         // Nobody signs in for what is nobody's.
         case 401 where identity == nil: end(.dead, .refused)
         case 400, 422: end(.dead, .refused)
-        case _ where !isTransient && status != 401 && !isAtWork: end(.dead, .refused)
+        case _ where !isTransient && ![401, 421].contains(status) && !isAtWork: end(.dead, .refused)
         // The others are sent again, as they were asked for: that may have been done by the server before.
         case _ where isBehindRedirect && !isRepeatable: end(.needsReview, .outcomeUnknown)
         case 401: hold(.unauthorized)
+        // Not for this server, which has done nothing (RFC 9110 section 15.5.20): another connection goes to the right one.
+        case 421: repeatLater(now, draw)
         case 409 where isAtWork: repeatLater(now, draw)
         // The server itself asks for another one.
         case 429, 503:
@@ -88,8 +100,8 @@ extension ReplayRow {
         }
     }
 
-    /// That it is gone may be its own doing, above all a DELETE's.
-    private var hasGone: Bool { isIdempotent && mayBeKnown }
+    /// That it is gone may be its own doing. Of no other method: a PUT to what is not there has put nothing.
+    private var hasGone: Bool { method == "DELETE" && mayBeKnown }
 
     private var isRepeatable: Bool { isIdempotent || keyLifetime != nil }
 
@@ -164,9 +176,11 @@ extension ReplayRow {
         wait(until: now + ReplayBackoff.delay(after: attempts, draw: draw), .backoff)
     }
 
+    /// As long as the server asks for, and no shorter than after any other failure: a proxy that says "in 5 seconds" while
+    /// what stands behind it is down would use up all attempts in two minutes.
     private mutating func wait(_ pushBack: Duration, _ now: Int64, _ draw: Double) {
-        attempts += 1
-        guard attempts < attemptLimit else { return end(.dead, .attemptsUsed) }
-        wait(until: now + ReplayBackoff.delay(pushedBack: pushBack, draw: draw), .retryAfter)
+        let time = now + ReplayBackoff.delay(pushedBack: pushBack, draw: draw)
+        repeatLater(now, draw)
+        if state == .waiting, time >= runAt { wait(until: time, .retryAfter) }
     }
 }

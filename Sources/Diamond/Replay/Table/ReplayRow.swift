@@ -2,6 +2,7 @@
 struct ReplayRow: Hashable, Sendable {
     // What stays.
     let id: Int64
+    let method: String
     let identity: String?
     let orderingKey: String?
     let isStrict: Bool

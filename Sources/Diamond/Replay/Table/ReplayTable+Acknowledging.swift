@@ -38,7 +38,11 @@ extension ReplayTable {
             try save(row, .rescue, from: .running, on: connection, &ledger)
             return false
         }
-        if let cutOff, !row.goOn(behind: cutOff, at: ledger.now) {
+        let goesOn =
+            if let cutOff { row.goOn(behind: cutOff, at: ledger.now) } else {
+                isUnderWay || row.mayBegin(at: ledger.now)
+            }
+        guard goesOn else {
             try save(row, .fail, from: .running, on: connection, &ledger)
             return false
         }

@@ -136,6 +136,14 @@ extension ReplayTable {
         return id
     }
 
+    /// Whether another job is to be sent before a request: of its ordering key, or with its unique name.
+    static func isPreceded(_ draft: ReplayDraft, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool
+    {
+        if let key = draft.policy.orderingKey, try hasLine(key, on: connection) { return true }
+        guard let key = draft.uniqueKey else { return false }
+        return try open(key, on: connection) != nil
+    }
+
     private static func hasLine(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT 1 FROM job WHERE ordering_key = ? AND is_head = 1")
         try statement.bind(key, at: 1)

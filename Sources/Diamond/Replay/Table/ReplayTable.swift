@@ -10,7 +10,8 @@ package enum ReplayTable {
         let statement = try connection.statement(
             """
             SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
-                state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status, may_have_acted
+                state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status, may_have_acted,
+                method
             FROM job WHERE id = ?
             """
         )
@@ -190,6 +191,7 @@ extension ReplayRow {
     /// From a lookup's columns.
     init(_ row: borrowing SQLiteStatement) {
         id = row.int64(0)
+        method = row.text(21)
         identity = row.optionalText(1)
         orderingKey = row.optionalText(2)
         isStrict = row.int64(3) != 0

@@ -14,7 +14,8 @@ public struct ReplayPolicy: Hashable, Sendable {
     public enum Mode: String, Hashable, Sendable, CaseIterable {
         /// It is not; the failure is the caller's.
         case never
-        /// When its last attempt has failed, and a later one may not.
+        /// When its last attempt has failed, and a later one may not. Where jobs of its ordering key, or one of its unique
+        /// name, are open, it is kept at once: sent now, it would go before them.
         case onFailure
         /// Before its first attempt: the end of the program in the middle of it loses nothing.
         case durable
@@ -36,9 +37,21 @@ public struct ReplayPolicy: Hashable, Sendable {
         case replace
         /// It takes the new request, and keeps its time: what is changed often is sent once in a while.
         case preserveSchedule
-        /// It is replaced, but behind one that is being sent another is added.
+        /// As `replace`, by the name under which other queues have it: behind one that is being sent another is added, as
+        /// under each of these but `keep`.
         case appendAfterRunning
-        /// Both become one: the members of two JSON objects, the newer first; what was created and is deleted is not sent.
+        /// Both become one:
+        ///
+        /// | before | new | becomes |
+        /// |---|---|---|
+        /// | POST | PUT, PATCH | the POST, with what the new one changes |
+        /// | PUT | PUT | the new one |
+        /// | PATCH | PATCH | the new one, with what it leaves alone |
+        /// | PUT, PATCH, DELETE | DELETE | the DELETE |
+        /// | POST | DELETE | nothing |
+        ///
+        /// All else is refused: ``ReplayError/Code-swift.struct/cannotMerge``. Bodies are merged where both are JSON objects
+        /// (RFC 7396); else the new one's counts.
         case merge
     }
 

@@ -47,7 +47,7 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
 
     /// The server answered with 2xx or 3xx.
     public static let finished = ReplayReason(description: "finished")
-    /// An idempotent request that may have been processed before was answered with 404 or 410.
+    /// A DELETE that may have been processed before was answered with 404 or 410.
     public static let gone = ReplayReason(description: "gone")
     /// Somebody gave it up.
     public static let discarded = ReplayReason(description: "discarded")

@@ -43,6 +43,31 @@ import Testing
         #expect(try engine.queue().job(id)?.state == .needsReview)
     }
 
+    /// What is sent by the replayer.
+    @Test(arguments: [
+        (ReplayPolicy(.onFailure, orderingKey: "7"), ["a", "b"]),
+        (ReplayPolicy(.onFailure, unique: "7", uniqueness: .replace), ["b"]),
+        (ReplayPolicy(.onFailure, unique: "7", uniqueness: .keep), ["a"]),
+    ])
+    func `what has a place in an order does not go before what is kept`(
+        _ policy: ReplayPolicy, _ names: [String]
+    ) async throws {
+        var (first, second) = (desk.note(policy, method: .put), desk.note(policy, method: .put))
+        (first.url, second.url) = ("http://api.test/a", "http://api.test/b")
+        desk.serve(EngineDesk.refused)
+        let engine = desk.engine()
+        _ = try await desk.queued(first, by: engine)
+        desk.serve { _ in .stub(status: 200) }
+        _ = try await desk.queued(second, by: engine)
+        #expect(desk.transport.requests.count == 1)
+        desk.clock.advance(by: .seconds(60))
+        try await engine.replayer().replay()
+        #expect(desk.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names)
+        // Nothing stands before it any more.
+        _ = try await engine.send(second)
+        #expect(desk.transport.requests.map { String($0.url.suffix(1)) } == ["a"] + names + ["b"])
+    }
+
     @Test func `where the network is away an attempt costs nothing`() async throws {
         desk.serve(EngineDesk.refused)
         let engine = desk.engine { $0.reachability = FakeNetwork(isReachable: false) }

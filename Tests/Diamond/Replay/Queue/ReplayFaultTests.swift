@@ -170,6 +170,39 @@ private struct PassingClock: Clock {
         withExtendedLifetime(life) {}
     }
 
+    @Test func `is replayed again when a process can open files again`() async throws {
+        let (temporary, activity) = (TemporaryStore(), Activity())
+        var clock = ReplayClock.still
+        clock.sleep = PassingClock { _ in }
+        let queue = try ReplayQueue(temporary.store, clock: clock, activity: activity)
+        let owners = temporary.store.ownersDirectory
+        try FileManager.default.removeItem(at: owners)
+        try Data().write(to: owners)
+        let failures = Guarded(0)
+        let observation = activity.observe { event in
+            guard case .queueFailed = event else { return }
+            // The second time nothing is in the way any more.
+            let count = failures.withLock { failures in
+                failures += 1
+                return failures
+            }
+            guard count == 2 else { return }
+            try? FileManager.default.removeItem(at: owners)
+            try? FileManager.default.createDirectory(at: owners, withIntermediateDirectories: true)
+        }
+        let request = Request("http://api.test/notes", method: .put, body: .json(1))
+        let id = try #require(try await queue.enqueue(request))
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { sending in
+            Replayer.Sent(outcome: await sending.begin() ? .success : .notBegun)
+        }
+        let run = Task { await replayer.run() }
+        _ = try await queue.end(of: id)
+        replayer.stop()
+        #expect(await run.value.error == nil)
+        #expect(failures.withLock { $0 } >= 2)
+        withExtendedLifetime(observation) {}
+    }
+
     @Test(arguments: [0..<8192, 47..<48])
     func `a damaged file is refused, and left as it is`(places: Range<Int>) throws {
         let temporary = TemporaryStore()

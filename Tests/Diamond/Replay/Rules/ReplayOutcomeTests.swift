@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import Diamond
@@ -12,10 +13,12 @@ import Testing
         var attempts = 0
         var unknownAt: Int64?
         var isNobodys = false
+        var method: String { String(name.prefix { $0 != " " }) }
 
         var testDescription: String { name }
 
         static let put = Kind(name: "PUT", isIdempotent: true, keyLifetime: nil)
+        static let delete = Kind(name: "DELETE", isIdempotent: true, keyLifetime: nil)
         static let keyed = Kind(name: "POST with a key", isIdempotent: false, keyLifetime: 86_400_000)
         static let bare = Kind(name: "POST without a key", isIdempotent: false, keyLifetime: nil)
 
@@ -35,7 +38,8 @@ import Testing
 
         var row: ReplayRow {
             ReplayRow(
-                id: 1, identity: isNobodys ? nil : "anna", orderingKey: nil, isStrict: false, lane: "default",
+                id: 1, method: method, identity: isNobodys ? nil : "anna", orderingKey: nil, isStrict: false,
+                lane: "default",
                 isIdempotent: isIdempotent,
                 keyLifetime: keyLifetime, expiresAt: nil, attemptLimit: 20, state: .running, reason: .claimed,
                 isHead: true, isHeld: false, runAt: Self.now, attempts: attempts, token: 1, owner: 1,
@@ -85,13 +89,18 @@ import Testing
         Row(.put.nobodys, .answered(status: 401), .dead, .refused, 0),
         Row(.put.nobodys, failed(.noCredential), .waiting, .backoff, 1, delay: 1),
         Row(.put, .answered(status: 404), .dead, .refused, 0),
-        Row(.put.unknown, .answered(status: 404), .done, .gone, 0, isUnknown: true),
-        Row(.put.unknown, .answered(status: 410), .done, .gone, 0, isUnknown: true),
+        Row(.delete, .answered(status: 404), .dead, .refused, 0),
+        Row(.delete.unknown, .answered(status: 404), .done, .gone, 0, isUnknown: true),
+        Row(.delete.unknown, .answered(status: 410), .done, .gone, 0, isUnknown: true),
+        // It has put nothing, whatever an earlier attempt has done.
+        Row(.put.unknown, .answered(status: 404), .dead, .refused, 0, isUnknown: true),
         Row(.keyed.unknown, .answered(status: 404), .dead, .refused, 0, isUnknown: true),
         // The first one with the key is still at work.
         Row(.keyed, .answered(status: 409), .waiting, .backoff, 1, delay: 1, isUnknown: true),
         Row(.bare, .answered(status: 409), .dead, .refused, 0, isUnknown: true),
         Row(.put, .answered(status: 409), .dead, .refused, 0, isUnknown: true),
+        // It has come to another's server, which has done nothing.
+        Row(.bare, .answered(status: 421), .waiting, .backoff, 1, delay: 1),
         // Transient ones.
         Row(.put, busy(500), .waiting, .backoff, 1, delay: 1, isUnknown: true),
         Row(.keyed, busy(502), .waiting, .backoff, 1, delay: 1, isUnknown: true),
@@ -101,7 +110,10 @@ import Testing
         Row(.bare, busy(408), .waiting, .backoff, 1, delay: 1),
         // The server names the time.
         Row(.bare, busy(503, .seconds(30)), .waiting, .retryAfter, 1, delay: 30),
-        Row(.bare, busy(429, .zero), .waiting, .retryAfter, 1, delay: 0),
+        Row(.bare, busy(429, .zero), .waiting, .backoff, 1, delay: 1),
+        // No sooner than after another failure.
+        Row(.put.onceMore, busy(503, .seconds(5)), .waiting, .backoff, 19, delay: 1800),
+        Row(.put.onceMore, busy(503, .seconds(7200)), .waiting, .retryAfter, 19, delay: 7200),
         Row(.put, busy(503, .seconds(9 * 86_400)), .waiting, .retryAfter, 1, delay: 86_400),
         Row(.put.last, busy(503, .seconds(1)), .dead, .attemptsUsed, 20),
         // The server that has redirected it may have acted.
@@ -175,6 +187,32 @@ import Testing
         _ fault: ReplayOutcome.Fault, _ exchanges: Int, _ isWanted: Bool, _ meaning: ReplayOutcome.Fault
     ) {
         #expect(Self.failed(fault).known(exchanges: exchanges, isWanted: isWanted) == Self.failed(meaning))
+    }
+
+    private struct SignedOut: Error {}
+
+    private static let refused = TransportError(.cannotConnect, "refused")
+
+    private static func answered(_ code: Int) -> ConnectionError {
+        var error = ConnectionError(.badStatus, "it was answered with \(code)")
+        error.response = Response(status: .init(code: code))
+        return error
+    }
+
+    @Test(arguments: [
+        (ConnectionError(refused) as any Error, true, ReplayOutcome.Fault.unsent), (refused, true, .unsent),
+        (URLError(.timedOut), true, .unsent), (URLError(.cannotFindHost), true, .offline), (refused, false, .offline),
+        (answered(503), true, .unsent), (answered(400), true, .noCredential), (SignedOut(), true, .noCredential),
+        (URLError(.userAuthenticationRequired), true, .noCredential),
+        (ConnectionError(.noCredential, "none"), true, .noCredential),
+    ])
+    func `a credential that cannot be had for now is nobody's to sign in for`(
+        _ cause: any Error, _ isReachable: Bool, _ fault: ReplayOutcome.Fault
+    ) {
+        let error = ConnectionError(.noCredential, "x", cause: cause)
+        let outcome = ReplayOutcome(
+            error, statuses: RetryPolicy().statuses, now: Kind.now, isReachable: isReachable, isBehindRedirect: false)
+        #expect(outcome == .failed(fault, code: "noCredential", message: "x"))
     }
 
     @Test(arguments: [(1, 1.0, 2.0), (2, 2, 4), (3, 4, 8), (11, 1024, 2048), (12, 1800, 3600), (40, 1800, 3600)])

@@ -37,6 +37,20 @@ import Testing
         #expect(try desk.state(ids[0]) == .dead)
     }
 
+    @Test func `a job whose key has expired while it waited for its place is not sent`() throws {
+        let desk = try ReplayDesk()
+        let (owner, id) = (try desk.owner(lease: .max / 4), try desk.add("POST"))
+        let first = try #require(try desk.claim(by: owner).first)
+        #expect(try desk.begin(first, by: owner))
+        #expect(try desk.finish(first, .lost) == .waiting)
+        desk.now += 86_400_000
+        let second = try #require(try desk.claim(by: owner).first)
+        desk.now += 1
+        #expect(try !desk.begin(second, by: owner))
+        #expect(try desk.job(id)?.state == .needsReview && desk.job(id)?.reason == .keyExpired)
+        #expect(try desk.finish(second, .notBegun) == .needsReview)
+    }
+
     @Test func `a job that has failed waits once where nobody can read it, and is dead then`() throws {
         let desk = try ReplayDesk()
         let (owner, id) = (try desk.owner(lease: .max / 4), try desk.add("PUT", ReplayPolicy(.durable, attempts: 2)))
