@@ -24,7 +24,8 @@ struct Cachectl: AsyncParsableCommand {
               3   no response: unreachable, timed out, broken
               4   the store cannot be opened or written
               5   the store is sealed, and its key was not given
-              6   the request could not be sent now, and is kept in the queue to be sent later
+              6   the request came to no end, and is kept in the queue: to be sent later, or for a person \
+            to look at
               64  wrong usage, or a request that cannot be sent
               74  the output cannot be written
             """,

@@ -255,7 +255,7 @@ import UnixSignals
             show(try await engine.send(note))
         } catch {
             guard error.code == .queued else { throw error }
-            print("sent later, as job \(error.jobID ?? 0)")
+            print("kept, as job \(error.jobID ?? 0)")
         }
         let replayer = try engine.replayer()
         let replaying = Task { await replayer.run() }  // until the task is canceled

@@ -79,7 +79,8 @@ public final class Engine: Sendable {
     /// included, but a look into the cache's memory: what is there, and no interceptor, observer, cookie or credential
     /// provider has a say in, is returned within microseconds. In a serial lane, what one actor sends keeps its order.
     ///
-    /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown.
+    /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown, unless the
+    ///   request is kept for it (``Request/replay``): that is `queued`.
     public func send(_ request: Request) async throws(ConnectionError) -> Response {
         if let response = pipeline.atHand(request) { return response }
         return try await response(to: request, nil, placed(request, nil))

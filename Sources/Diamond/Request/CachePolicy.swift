@@ -11,7 +11,7 @@
 /// | `reload` | never | always, without validators | what HTTP allows |
 /// | `noStore` | never | always | never |
 ///
-/// Where HTTP does not allow to store a new answer (2xx) to a GET or QUERY, what was stored goes: it is no longer what the
+/// Where HTTP does not allow to store a new answer (200, 203 or 204) to a GET or QUERY, what was stored goes: it is no longer what the
 /// server says. What is stored stays under `noStore` alone.
 public struct CachePolicy: Hashable, Sendable {
     /// The policies without their `maxAge`, by the names that written requests and `cachectl --policy` use.

@@ -8,7 +8,8 @@ struct Doctor: ParsableCommand {
         abstract: "Tells how the store is, and what to do about what is not as it should be.",
         discussion: """
             Looks at the cache and, where there is one, the queue. Changes nothing. Ends with 1 when something is to be \
-            done, and with 4 when cache or queue cannot be opened. Whether every entry is sound tells verify.
+            done, and with 4 when cache or queue cannot be opened. Whether every entry is sound tells verify, \
+            and which jobs wait for a person, queue list.
             """
     )
 

@@ -6,7 +6,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// The request cannot be sent as it is; ``ConnectionError/cause`` is a ``RequestError``.
+        /// The request cannot be sent as it is; ``ConnectionError/cause`` is a ``RequestError``, a ``ReplayError`` where it
+        /// cannot be kept so, or a ``TransportError`` where the transport refuses it.
         public static let badRequest = Code(description: "badRequest")
         /// The connection, the call, or the task that waits for it was canceled.
         public static let cancelled = Code(description: "cancelled")
@@ -44,8 +45,9 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         /// The file of a download cannot be written: no room, no permission, no such directory; ``ConnectionError/cause`` is
         /// a `POSIXError`. Or its ``DownloadSink`` does not take the body; the cause is what that has thrown.
         public static let cannotWrite = Code(description: "cannotWrite")
-        /// The request could not be sent now, and is kept to be sent later: ``ConnectionError/jobID`` names the job,
-        /// ``ConnectionError/cause`` says what was wrong.
+        /// The request came to no end, and is kept: ``ConnectionError/jobID`` names the job, ``ConnectionError/cause`` says
+        /// what was wrong, but where it only has to wait behind others. Mostly it is sent later; where it may have acted, or
+        /// nobody is signed in for it, somebody has to look at it, or to sign in (``ReplayJob/state``).
         public static let queued = Code(description: "queued")
         /// The request was to be kept, and could not be: the message says what was wrong with both.
         public static let cannotQueue = Code(description: "cannotQueue")
@@ -97,7 +99,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         set { content.change { $0.message = newValue } }
     }
 
-    /// The ``RequestError``, ``TransportError`` or `DecodingError` behind it. A ``TransportError`` is the last attempt's, and
+    /// The ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError` behind it, or what code of the app has thrown. A ``TransportError`` is the last attempt's, and
     /// says that the request may have been sent where a redirect had been followed before, too.
     public var cause: (any Error)? {
         get { content.value.cause }

@@ -2,27 +2,7 @@ public import Foundation
 import HTTPTypes
 
 /// The written form of a request, version 1: the same in a file a person writes, in `cachectl send`, and on disk.
-///
-/// ```json
-/// {"version": 1, "method": "GET", "url": "https://api.example.com/cities",
-///  "parameters": [["country", "DE"], ["page", 2]], "headers": [["Accept", "application/json"]],
-///  "body": {"json": {"a": 1}}, "policy": "automatic", "maxAge": 60, "timeout": 30,
-///  "credentials": [{"header": "Authorization", "prefix": "Bearer ", "secret": "github-token"}],
-///  "identity": "user-42", "ignoring": ["utm_*"], "tags": ["cities"], "lane": "images",
-///  "retry": {"attempts": 5, "deadline": 30, "statuses": [429, 503]},
-///  "replay": {"mode": "durable", "orderingKey": "cart-7"}}
-/// ```
-///
-/// Only `url` is needed. `parameters` and `headers` may also be objects, read in the order of their names. `body` is
-/// one of `{"json": …}`, `{"form": …}`, `{"multipart": […]}`, `{"text": …}`, `{"base64": …}` and `{"file": "path"}`,
-/// the last three with an optional `contentType`; a part is `{"name": …}` with `text`, `base64` or `file`, and
-/// optionally `filename` and `contentType`. `maxAge` and `timeout` are seconds; a `timeout` of `null` waits forever.
-/// `retry` is a ``RetryPolicy``: `attempts`, `baseDelay`, `throttledDelay`, `maxDelay`, `retryAfterLimit`,
-/// `attemptTimeout`, `deadline`, `window`, `hedgeDelay` (times in seconds), `statuses` and `unsafeMethods`, all of which
-/// may be left out; `{"attempts": 1}` never sends it again, and without `retry` the engine's policy counts. `replay` is a
-/// ``ReplayPolicy``: `mode`, `orderingKey`, `order`, `priority`, `attempts`, `expiry`, `keyLifetime` (times in seconds),
-/// `unique`, `uniqueness`, `kind` and `metadata`; without it, nothing is kept for later. `bodyLimit` is in bytes.
-/// Further keys are `destination`, `arrays`, `objects`, `cacheKey`, `nonSelecting` and `secrets`. An unknown key is an error.
+/// See <doc:WritingRequests>.
 extension Request {
     /// Reads the written form.
     ///

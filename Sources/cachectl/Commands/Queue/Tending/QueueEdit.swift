@@ -10,7 +10,8 @@ struct QueueEdit: AsyncParsableCommand {
         discussion: """
             The request comes in its written form from FILE, from standard input, or, where that is a terminal, from the \
             editor of VISUAL or EDITOR, which begins with the present one. What it says of no identity, lane or replay \
-            stays as it was; another identity, lane or ordering key is refused. Of a job that may have been sent nothing \
+            stays as it was; another identity, lane, ordering key, order or unique \
+            name is refused. Of a job that may have been sent nothing \
             is changed: then the request is added as another job.
             """
     )
