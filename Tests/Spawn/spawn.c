@@ -23,8 +23,8 @@ int spawn_child(pid_t *identifier, const char *path, char *const arguments[], ch
                 const int descriptors[3]) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t none;
-    short flags = POSIX_SPAWN_SETSIGMASK;
+    sigset_t none, ignored;
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
 #ifdef __APPLE__
     flags |= POSIX_SPAWN_CLOEXEC_DEFAULT;
 #endif
@@ -34,6 +34,13 @@ int spawn_child(pid_t *identifier, const char *path, char *const arguments[], ch
     // Dispatch's threads block signals, and a child would go on with it.
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
+    // Nor is a child to ignore what the tests, or who has started them, ignore.
+    sigemptyset(&ignored);
+    sigaddset(&ignored, SIGPIPE);
+    sigaddset(&ignored, SIGINT);
+    sigaddset(&ignored, SIGTERM);
+    sigaddset(&ignored, SIGHUP);
+    posix_spawnattr_setsigdefault(&attributes, &ignored);
     int result = add(&actions, descriptors);
     if (result == 0) result = posix_spawn(identifier, path, &actions, &attributes, arguments, variables);
     posix_spawn_file_actions_destroy(&actions);

@@ -289,7 +289,7 @@ struct `A form, sent by the real curl` {
     }
 
     private func body(sentBy command: String, in shell: String = "/bin/sh") async throws -> Data? {
-        let script = "curl() { command curl -sS --max-time 10 \"$@\"; }; " + command
+        let script = "curl() { command curl -sS --max-time 250 \"$@\"; }; " + command
         let sent = try await ChildProcess.output(
             of: URL(filePath: shell), ["-c", script], environment: ["PATH": "/usr/bin:/bin"])
         let boundary = sent.dropFirst(2).prefix { $0 != 0x0D }

@@ -81,7 +81,7 @@ import Testing
                 // A machine that is slow to start a process would have killed them all before they had begun.
                 #expect(await output.firstLine() == "begun")
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 0...250, using: &random))
-                DispatchQueue.global().asyncAfter(deadline: .now() + delay) { process.kill() }
+                process.kill(after: delay)
             }
             for (process, output) in hammers {
                 let (ending, text) = (await process.ended(), await Self.text(output))

@@ -22,7 +22,7 @@ private struct Search: Endpoint {
     var request: Request {
         var request = Request("\(base)/cities", parameters: ["country": JSONValue(country)])
         request.parameters["minPopulation"] = minPopulation.map { JSONValue($0) }
-        request.cache = .automatic(maxAge: .seconds(60))
+        request.cache = .automatic(maxAge: .seconds(86_400))
         return request
     }
 }

@@ -20,6 +20,8 @@ import Testing
         var configuration = Engine.Configuration(testing: airport.transport, clock: clock, store: TemporaryStore())
         configuration.uptime = { [clock] in clock.date.milliseconds }
         configuration.reachability = FakeNetwork(isReachable: true)
+        // Where much runs beside, a task may wait for seconds.
+        configuration.patience = .seconds(600)
         return Engine(configuration)
     }
 

@@ -52,6 +52,13 @@ package final class ChildProcess: Sendable {
 
     package func kill(_ signal: Int32 = SIGKILL) { _ = Foundation.kill(identifier, signal) }
 
+    // Not among the global queues, whose few threads all may be busy.
+    private static let killing = DispatchQueue(label: "ChildProcess.kill")
+
+    package func kill(after delay: DispatchTimeInterval) {
+        Self.killing.asyncAfter(deadline: .now() + delay) { self.kill() }
+    }
+
     /// Whether it has been stopped, and not been let go on.
     package var isStopped: Bool {
         var information = siginfo_t()
@@ -133,8 +140,8 @@ extension Pipe {
     /// What is written into it, until every writer has closed it.
     package func readAll() async -> Data {
         await withCheckedContinuation { continuation in
-            // Reading blocks: not on a thread of the cooperative pool.
-            DispatchQueue.global().async {
+            // Reading blocks: not on a thread of any pool.
+            Thread.detachNewThread {
                 continuation.resume(returning: self.fileHandleForReading.readDataToEndOfFile())
             }
         }
@@ -143,8 +150,8 @@ extension Pipe {
     /// What comes up to the first end of a line, or of all.
     package func firstLine() async -> String {
         await withCheckedContinuation { continuation in
-            // Reading blocks: not on a thread of the cooperative pool.
-            DispatchQueue.global().async {
+            // Reading blocks: not on a thread of any pool.
+            Thread.detachNewThread {
                 var line = Data()
                 while let byte = try? self.fileHandleForReading.read(upToCount: 1), byte.first ?? 0x0A != 0x0A {
                     line += byte

@@ -49,7 +49,15 @@ package final class RawServer: @unchecked Sendable {
     private static func run(on socket: Int32, _ script: @escaping Script) {
         while true {
             let accepted = accept(socket, nil, nil)
-            guard accepted >= 0 else { break }
+            guard accepted >= 0 else {
+                // A client that has gone again, or too many files for a moment: the next may come.
+                if [EINTR, ECONNABORTED, EMFILE, ENFILE].contains(errno) { continue }
+                break
+            }
+            #if canImport(Darwin)
+            var isSilent: Int32 = 1
+            setsockopt(accepted, SOL_SOCKET, SO_NOSIGPIPE, &isSilent, socklen_t(MemoryLayout<Int32>.size))
+            #endif
             Thread.detachNewThread {
                 let connection = RawConnection(accepted)
                 script(connection)

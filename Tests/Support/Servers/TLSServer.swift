@@ -32,7 +32,8 @@ package final class TLSServer: Sendable {
     }
 
     /// Where it is; `nil` where there is none.
-    package static let executable = ["/usr/bin/openssl", "/opt/homebrew/bin/openssl", "/usr/local/bin/openssl"]
+    // Apple's own is LibreSSL, whose server takes no address and tells no port.
+    package static let executable = ["/opt/homebrew/bin/openssl", "/usr/local/bin/openssl", "/usr/bin/openssl"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(filePath: $0) }
 
     /// - Parameter options: of `openssl s_server`.

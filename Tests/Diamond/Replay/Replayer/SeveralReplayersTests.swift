@@ -9,7 +9,7 @@ import Testing
 @testable import Diamond
 
 /// Real processes on one queue, against a server that counts what they do.
-@Suite(.timeLimit(.minutes(Effort.rounds(5, soaking: 120)))) struct `A queue that several processes use` {
+@Suite(.timeLimit(.minutes(Effort.rounds(15, soaking: 120)))) struct `A queue that several processes use` {
     let temporary = TemporaryStore()
     let run = UUID().uuidString
 
@@ -96,13 +96,13 @@ import Testing
             let workers = try (0..<3).map { _ in try worker() }
             for (process, _) in workers {
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 150...500, using: &random))
-                DispatchQueue.global().asyncAfter(deadline: .now() + delay) { process.kill() }
+                process.kill(after: delay)
             }
             // From their first words on, so that each round brings some.
             for (process, output) in producers {
                 if let text = await output.firstLine().split(separator: " ").last { said.insert(String(text)) }
                 let delay = DispatchTimeInterval.milliseconds(.random(in: 0...350, using: &random))
-                DispatchQueue.global().asyncAfter(deadline: .now() + delay) { process.kill() }
+                process.kill(after: delay)
             }
             for (process, output) in producers {
                 said.formUnion(await acknowledged(output))
