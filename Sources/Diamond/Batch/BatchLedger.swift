@@ -15,7 +15,8 @@ final class BatchLedger: Sendable {
         var foundationProgress: Progress?
     }
 
-    private struct Item: Sendable { weak let connection: Connection? }
+    // `weak let` would be of Swift 6.3.
+    private struct Item: Sendable { weak var connection: Connection? }
 
     let isFailingFast: Bool
     let state: Guarded<State>

@@ -6,7 +6,8 @@ import Foundation
 /// `@unchecked Sendable`: its state is behind a lock; `Operation` guards its own.
 final class BatchOperation: Operation, @unchecked Sendable {
     private let hasEnded = Guarded(false)
-    private weak let ledger: BatchLedger?
+    // Never changed; `weak let` would be of Swift 6.3.
+    private weak var ledger: BatchLedger?
 
     init(_ ledger: BatchLedger) { self.ledger = ledger }
 

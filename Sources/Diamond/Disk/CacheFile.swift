@@ -88,8 +88,12 @@ final class CacheFile: Sendable {
         _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
         let database = database
-        do {
+        do throws(SQLiteError) {
             return try body(database)
+        } catch  where error.code == .fileReplaced {
+            // What it has been replaced by is asked instead.
+            try reopenIfReplaced(patience: Self.moment)
+            do throws(SQLiteError) { return try body(self.database) } catch { throw CacheError(error) }
         } catch {
             let error = CacheError(error)
             if error.code == .corrupt { mend(database) }

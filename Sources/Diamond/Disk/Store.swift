@@ -26,14 +26,20 @@ public struct Store: Hashable, Sendable {
 
     /// The store of a name, for programs of one user that share it: `Diamond/NAME` in the platform's directory for caches,
     /// `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or `~/.cache` on Linux; the queue in
-    /// `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`.
+    /// `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`. tvOS has only the directory for caches, which it
+    /// empties as it likes: there nothing that is queued is safe.
     ///
     /// - Parameter name: what has no place in a file's name is percent-encoded.
     public init(named name: String) {
         let path = "Diamond/\(Self.fileName(name))"
         directory = Self.userDirectory(.cachesDirectory).appending(path: path, directoryHint: .isDirectory)
+        #if os(tvOS)
+        // It has no other place for what an app writes.
+        replayDirectory = directory
+        #else
         replayDirectory = Self.userDirectory(.applicationSupportDirectory)
             .appending(path: path, directoryHint: .isDirectory)
+        #endif
     }
 
     // One part of a path, and not a hidden one.

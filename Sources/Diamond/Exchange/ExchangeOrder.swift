@@ -29,7 +29,7 @@ final class ExchangeOrder: Sendable {
     let upload: Upload?
     /// Asked before anything leaves; `nil` where nobody has to be.
     let gate: SendGate?
-    /// Asked before it is sent again: where it may not be, its run is given up. `nil` where nobody has to be.
+    /// Asked before it is sent, for the first time and again: where it may not be, its run is given up. `nil` where nobody has to be.
     let mayBegin: (@Sendable () -> Bool)?
 
     init(

@@ -93,6 +93,7 @@ extension [UInt8] {
     /// - Parameter count: how many bytes that is at most.
     @inline(__always)
     mutating func append(atMost count: Int, _ write: (inout ByteWriter) -> Void) {
+        #if compiler(>=6.3)
         append(addingCapacity: count) { span in
             span.withUnsafeMutableBufferPointer { buffer, used in
                 guard let start = buffer.baseAddress else { return }
@@ -101,6 +102,15 @@ extension [UInt8] {
                 used = writer.count(from: start)
             }
         }
+        #else
+        // The way without a copy is of Swift 6.3.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { buffer in
+            guard let start = buffer.baseAddress else { return }
+            var writer = ByteWriter(start..<(start + count))
+            write(&writer)
+            append(contentsOf: buffer[..<writer.count(from: start)])
+        }
+        #endif
     }
 
     /// Adds the digits of an integer.

@@ -15,6 +15,8 @@ enum URLSessionRequest {
         var made = URLRequest(url: url)
         made.httpMethod = request.method.rawValue
         made.httpShouldHandleCookies = false
+        // The transport has clocks of its own; this one would be a minute.
+        made.timeoutInterval = URLSessionTransport.noTimeout
         // Ranges count coded bytes, so they ask for no coding.
         if request.headers[.range] != nil { made.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
         for field in request.headers.sent {

@@ -22,6 +22,9 @@ import FoundationNetworking
 ///   the host could not be resolved or connected to. HTTP/2 is used where Foundation does, unseen.
 /// - Nothing chooses the connection: ``TransportRequest/needsNewConnection`` is not kept.
 ///
+/// On Apple platforms the head and the first 512 bytes of a body whose type says little, such as `text/plain`, come together:
+/// the system looks at them first. JSON and streams of events come as they are.
+///
 /// On Linux, moreover:
 ///
 /// - A body that is read more slowly than it comes is held in memory. A bomb without an end may go on to be decoded
@@ -32,6 +35,9 @@ import FoundationNetworking
 ///   URLSession until the lookup ends.
 /// - A POST is repeated when a kept connection turns out to be closed.
 public final class URLSessionTransport: Transport {
+    /// Foundation's own default for a whole transfer, in seconds.
+    static let noTimeout: TimeInterval = 7 * 86400
+
     private let session: URLSession
     private let exchanges = URLSessionExchanges()
     /// Where everything is asked of the session. Foundation on Linux makes its callers wait, for a name lookup even, and
@@ -65,7 +71,7 @@ public final class URLSessionTransport: Transport {
         configuration.httpMaximumConnectionsPerHost = 64
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         // The transport keeps its own time, to the millisecond.
-        configuration.timeoutIntervalForRequest = 7 * 86400
+        configuration.timeoutIntervalForRequest = Self.noTimeout
         session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
     }
 

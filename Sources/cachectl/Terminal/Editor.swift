@@ -36,7 +36,7 @@ struct Editor {
                 atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         else { throw ReplayError(.other, "\(path) cannot be written: make its directory writable, or give a file") }
         // Not Foundation's Process: its children are in a group of their own, which may not use the terminal.
-        guard system("\(command) \(path.shellWord)") == 0 else {
+        guard Self.runs("\(command) \(path.shellWord)") else {
             try? FileManager.default.removeItem(atPath: path)
             throw ReplayError(
                 .wrongState, "'\(command)' did not end well, and nothing was changed: set EDITOR, or give a file")
@@ -46,5 +46,24 @@ struct Editor {
         }
         return edited
     }
+
+    #if canImport(Darwin)
+    // What `system` does, which is not to be had from Swift there.
+    private static func runs(_ line: String) -> Bool {
+        var arguments = ["sh", "-c", line].map { strdup($0) }
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+        // What is typed is for the editor.
+        let handlers = [SIGINT, SIGQUIT].map { (number: $0, handler: signal($0, SIG_IGN)) }
+        defer { for (number, handler) in handlers { signal(number, handler) } }
+        var child = pid_t()
+        guard posix_spawn(&child, "/bin/sh", nil, nil, arguments, _NSGetEnviron().pointee) == 0 else { return false }
+        var status: Int32 = -1
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        return status == 0
+    }
+    #else
+    private static func runs(_ line: String) -> Bool { system(line) == 0 }
+    #endif
 }
 #endif

@@ -96,6 +96,21 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: temporary.store.cachePath) == !isAbandoned)
     }
 
+    @Test func `that SQLite finds replaced is asked once more when it is opened anew`() throws {
+        let file = try CacheFile(temporary.store, mends: true, activity: events.activity)
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: temporary.store.cachePath + suffix)
+        }
+        var calls = 0
+        let count = try file.read { (connection) throws(SQLiteError) in
+            calls += 1
+            if calls == 1 { throw SQLiteError(.fileReplaced, "replaced", path: "") }
+            return try connection.integer("SELECT count(*) FROM entry")
+        }
+        #expect(count == 0 && calls == 2)
+        #expect(FileManager.default.fileExists(atPath: temporary.store.cachePath))
+    }
+
     @Test func `that is damaged while it is used is set aside, and begins anew with the same secret`() async throws {
         let cache = try open()
         let entries = try (0..<50).map { try entry("\($0)") }

@@ -178,6 +178,7 @@ import Testing
         #expect(try cachectl.queue().request(of: 1)?.url == "https://b.example/")
     }
 
+    #if os(Linux)
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "needs script, for a terminal"))
     func `opens the editor where there is a terminal`() async throws {
         _ = try await cachectl("queue", "add", "https://a.example/old")
@@ -201,4 +202,5 @@ import Testing
         #expect(try await script.run(["-qec", "\(tool) queue edit 1", log]).status == 1)
         #expect(try cachectl.queue().request(of: 1)?.url == "https://a.example/new")
     }
+    #endif
 }

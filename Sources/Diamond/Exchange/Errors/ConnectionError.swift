@@ -99,8 +99,9 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         set { content.change { $0.message = newValue } }
     }
 
-    /// The ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError` behind it, or what code of the app has thrown. A ``TransportError`` is the last attempt's, and
-    /// says that the request may have been sent where a redirect had been followed before, too.
+    /// The ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError` behind it, or what code of the app has
+    /// thrown. A ``TransportError`` is the last attempt's, and says that the request may have been sent where a redirect had
+    /// been followed before, too.
     public var cause: (any Error)? {
         get { content.value.cause }
         set { content.change { $0.cause = newValue } }

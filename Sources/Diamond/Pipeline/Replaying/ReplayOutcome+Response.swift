@@ -81,9 +81,7 @@ extension TransportError.Code {
     fileprivate init?(ofNetwork error: any Error) {
         if let error = error as? TransportError, Self.ofNetwork.values.contains(error.code) {
             self = error.code
-        } else if let error = error as? any CustomNSError, type(of: error).errorDomain == NSURLErrorDomain,
-            let code = Self.ofNetwork[error.errorCode]
-        {
+        } else if let number = (error as? URLError)?.code.rawValue, let code = Self.ofNetwork[number] {
             self = code
         } else {
             return nil

@@ -12,7 +12,10 @@ public final class SystemReachability: Reachability {
     fileprivate struct State {
         var next = 0
         var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
-        #if !canImport(Network)
+        #if canImport(Network)
+        // The monitor itself says no until it has looked.
+        var isReachable = true
+        #else
         /// While somebody listens.
         var watch: RouteWatch?
         #endif
@@ -25,13 +28,16 @@ public final class SystemReachability: Reachability {
 
     /// Asks the system from now on.
     public init() {
-        monitor.pathUpdateHandler = { [state] _ in Self.tell(state) }
+        monitor.pathUpdateHandler = { [state] path in
+            state.withLock { $0.isReachable = path.status != .unsatisfied }
+            Self.tell(state)
+        }
         monitor.start(queue: DispatchQueue(label: "diamond.reachability", qos: .utility))
     }
 
     deinit { monitor.cancel() }
 
-    public var isReachable: Bool { monitor.currentPath.status != .unsatisfied }
+    public var isReachable: Bool { state.withLock { $0.isReachable } }
     #else
     /// Reads the kernel's tables when it is asked.
     public init() {}
