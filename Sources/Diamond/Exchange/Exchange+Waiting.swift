@@ -40,7 +40,7 @@ extension Exchange {
         guard await repetitions.waits.sleep(delay) else { throw .cancelled }
     }
 
-    /// Nothing of the attempt that comes next has left.
+    /// Nothing of the attempt that comes next has left: one that was paused meanwhile is given up.
     func askToBegin() throws(ConnectionError) {
         guard order.mayBegin?() ?? true else { throw .parked }
     }

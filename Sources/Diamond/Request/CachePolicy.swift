@@ -11,8 +11,8 @@
 /// | `reload` | never | always, without validators | what HTTP allows |
 /// | `noStore` | never | always | never |
 ///
-/// Where HTTP does not allow to store a new answer (200, 203 or 204) to a GET or QUERY, what was stored goes: it is no longer what the
-/// server says. What is stored stays under `noStore` alone.
+/// Where HTTP does not allow to store a new answer (200, 203 or 204) to a GET or QUERY, what was stored goes: it is no longer
+/// what the server says. What is stored stays under `noStore` alone.
 public struct CachePolicy: Hashable, Sendable {
     /// The policies without their `maxAge`, by the names that written requests and `cachectl --policy` use.
     public enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
