@@ -19,8 +19,7 @@ struct Freshness: Equatable {
 
     // Of a list of ages the first counts (section 5.1).
     private static func age(_ headers: HTTPFields) -> Int64 {
-        let first = headers.first(of: .age)?.split(separator: ",").first
-        return first.map { CacheControl.seconds($0) } ?? 0
+        headers.first(of: .age)?.listElements.first.map { CacheControl.seconds($0) } ?? 0
     }
 
     private static func lifetime(_ headers: HTTPFields, date: Int64, now: Int64) -> Int64? {

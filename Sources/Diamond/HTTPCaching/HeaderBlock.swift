@@ -32,9 +32,7 @@ enum HeaderBlock {
         var listed: Set<String> = []
         for field in headers where field.name == .connection {
             guard !field.value.withBytes({ options.hasWhole($0) }) else { continue }
-            for name in field.value.split(separator: ",") {
-                listed.insert(name.lowercased().filter { !$0.isWhitespace })
-            }
+            listed.formUnion(field.value.listElements)
         }
         return listed
     }

@@ -104,10 +104,8 @@ struct StoreDecision {
     // Every selecting header is in the key as it was sent, so that Vary is obeyed by it. What is not in the key cannot be
     // selected by (RFC 9111 section 4.1); Accept-Encoding can, because bodies are stored decoded.
     private static func canSelect(_ headers: HTTPFields, _ isSelecting: (String) -> Bool) -> Bool {
-        let names = headers[values: .vary].flatMap { $0.split(separator: ",") }
-        return names.allSatisfy { name in
-            let name = name.lowercased().filter { !$0.isWhitespace }
-            return name == "accept-encoding" || (name != "*" && isSelecting(name))
+        headers[values: .vary].flatMap(\.listElements).allSatisfy { name in
+            name.isEmpty || name == "accept-encoding" || (name != "*" && isSelecting(name))
         }
     }
 }

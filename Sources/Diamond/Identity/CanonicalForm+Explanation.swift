@@ -12,8 +12,10 @@ extension CanonicalForm {
     package static func explanation(of request: Request, rules: KeyRules) throws(RequestError) -> Explanation {
         let wire = try WireRequest(request)
         let form = try CanonicalForm(of: wire, rules: rules)
-        let lines = form.text.split(separator: "\n").map { line in
-            (text: String(line), rule: rule(of: String(line.prefix { $0 != " " })))
+        // By bytes: a space and an accent after it are one character.
+        let lines = form.bytes.split(separator: UInt8(ascii: "\n")).map { line in
+            let tag = line.prefix { $0 != UInt8(ascii: " ") }
+            return (text: String(decoding: line, as: UTF8.self), rule: rule(of: String(decoding: tag, as: UTF8.self)))
         }
         return Explanation(lines: lines, omissions: try Omissions(of: wire, rules: rules).all)
     }

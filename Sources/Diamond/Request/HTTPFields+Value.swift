@@ -19,3 +19,16 @@ extension HTTPField.Name {
     /// Whether it is what a server knows a repetition by (draft-ietf-httpapi-idempotency-key-header).
     var isIdempotencyKey: Bool { canonicalName == "idempotency-key" }
 }
+
+extension String {
+    /// The elements of a value that is a list, in lower case, without the blanks around them; also empty ones (RFC 9110
+    /// section 5.6.1). By bytes: to Swift a comma and an accent after it are one character, and no comma.
+    var listElements: [String] {
+        utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { element in
+            let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+            let rest = element.drop(while: isBlank)
+            let end = rest.lastIndex { !isBlank($0) }.map(rest.index(after:)) ?? rest.startIndex
+            return String(Substring(rest[..<end])).lowercased()
+        }
+    }
+}

@@ -61,6 +61,13 @@ import Testing
         #expect(try Self.omissions(request).filter { !$0.hasPrefix("header") } == all)
     }
 
+    @Test func `knows the rule of a line whose content begins with an accent`() throws {
+        var request = Request("http://h/", method: .post, body: .bytes(Data("x".utf8)))
+        request.headers[.contentType] = "\u{301}a"
+        let lines = try CanonicalForm.explanation(of: request, rules: KeyRules()).lines
+        #expect(lines.contains { $0.text == "type \u{301}a" && $0.rule == "the body's Content-Type" })
+    }
+
     @Test func `names a secret of the query that the identity replaces`() throws {
         var request = Request("http://h/")
         request.credentials = [.parameter("key", .unnamed("s3cret"))]

@@ -72,8 +72,8 @@ struct CurlHead {
         guard isHTTP1, !isPlain else { return false }
         var (codings, lengths) = ([String](), [String]())
         for field in fields {
-            if field.name == .contentLength { lengths += Self.elements(of: field) }
-            if field.name == .transferEncoding { codings += Self.elements(of: field).filter { !$0.isEmpty } }
+            if field.name == .contentLength { lengths += field.value.listElements }
+            if field.name == .transferEncoding { codings += field.value.listElements.filter { !$0.isEmpty } }
         }
         guard codings.last != "chunked" else { return false }
         guard codings.isEmpty else { return !lengths.isEmpty || codings.contains("chunked") }
@@ -93,11 +93,6 @@ struct CurlHead {
             length = field.value
         }
         return length.map { Int64(digits: $0) != nil } ?? true
-    }
-
-    private static func elements(of field: HTTPField) -> [String] {
-        let elements = field.value.split(separator: ",", omittingEmptySubsequences: false)
-        return elements.map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
     }
 
     /// Whether the body has a content coding.

@@ -5,7 +5,8 @@ struct MediaType {
     let essence: String
 
     init(_ field: String?) {
-        let essence = field?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
+        let beginning = field.map { Substring($0.utf8.prefix { $0 != .semicolon }) }
+        let essence = beginning?.trimmingCharacters(in: .whitespaces).lowercased() ?? ""
         self.essence = essence.isEmpty ? "application/octet-stream" : essence
     }
 

@@ -25,8 +25,7 @@ struct EventSource: Sendable {
         case .ok: break
         default: throw ConnectionError(badStatus: response.head)
         }
-        let type = response.headers[.contentType]?.prefix { $0 != ";" }.lowercased() ?? ""
-        guard type.split(whereSeparator: \.isWhitespace).joined() == Self.mediaType else {
+        guard MediaType(response.headers[.contentType]).essence == Self.mediaType else {
             throw ConnectionError(badContentType: response.head, Self.mediaType)
         }
         return response.bytes
