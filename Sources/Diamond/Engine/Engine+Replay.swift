@@ -20,6 +20,9 @@ extension Engine {
     /// one, or does not know a secret for it, the job is held until its identity is released
     /// (``ReplayQueue/release(_:)-(ReplayHold)``).
     ///
+    /// Jobs of a lane in which nothing begins (``Lanes/isPaused(_:)``) stay in the queue; what waits for a place there when it
+    /// is paused goes back.
+    ///
     /// - Parameters:
     ///   - width: jobs on their way at the same time, at most; 8. The engine's lanes limit them, too.
     ///   - identities: those whose jobs are claimed here, beside those of nobody; asked before each claim. `nil`, the default,
@@ -42,7 +45,7 @@ extension Engine {
         return Replayer(
             queue, width: width, reachability: pipeline.reachability,
             identities: { if let identities { .only(await identities()) } else { .all } },
-            pass: pass
+            lanes: pipeline.lanes, pass: pass
         ) { sending in
             let (outcome, settled, response) = await pipeline.replay(sending)
             let kind = sending.request.replay.kind

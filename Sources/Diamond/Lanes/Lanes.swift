@@ -27,6 +27,7 @@ public final class Lanes: Sendable {
     }
 
     let state: Guarded<State>
+    private let listeners = Guarded(Listeners())
     /// Whether some lane is serial. Apart from the state, because every request asks: a lock here would be everybody's.
     private let areAnySerial: Atomic<Bool>
 
@@ -65,24 +66,24 @@ public final class Lanes: Sendable {
     /// Lets nothing begin in a lane until it is resumed. What is answered from the cache still is.
     ///
     /// It ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/lane(_:)`` lasts, for every process.
-    public func pause(_ lane: Lane) { change { $0.paused.lanes.insert(lane) } }
+    public func pause(_ lane: Lane) { changePauses { $0.paused.lanes.insert(lane) } }
 
     /// Ends ``pause(_:)``; a lane that is held in the store stays so.
-    public func resume(_ lane: Lane) { change { $0.paused.lanes.remove(lane) } }
+    public func resume(_ lane: Lane) { changePauses { $0.paused.lanes.remove(lane) } }
 
     /// Lets nothing begin in any lane until they are resumed. What is answered from the cache still is.
     ///
     /// It ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/engine`` lasts, for every process.
-    public func pauseAll() { change { $0.paused.isWhole = true } }
+    public func pauseAll() { changePauses { $0.paused.isWhole = true } }
 
     /// Ends ``pauseAll()``; a lane that was paused by itself stays paused.
-    public func resumeAll() { change { $0.paused.isWhole = false } }
+    public func resumeAll() { changePauses { $0.paused.isWhole = false } }
 
     /// Lets nothing begin in what is held in the store, and in nothing else by its word.
-    func keep(to holds: LanePauses) { change { $0.held = holds } }
+    func keep(to holds: LanePauses) { changePauses { $0.held = holds } }
 
     /// Ends every pause, for good: what waits goes on to find that the transport is closed.
-    func open() { change { $0.isOpen = true } }
+    func open() { changePauses { $0.isOpen = true } }
 
     /// Whether nothing begins in a lane: it is paused, or held in the store.
     public func isPaused(_ lane: Lane) -> Bool { state.withLock { $0.queue.pauses.contains(lane) } }
@@ -95,6 +96,9 @@ public final class Lanes: Sendable {
 
     /// How many are on the wire, in all lanes.
     public var running: Int { state.withLock { $0.queue.running } }
+
+    /// Where nothing begins, be it paused or held.
+    var pauses: LanePauses { state.withLock { $0.queue.pauses } }
 
     func change(_ body: (inout FlightQueue<Waiting>) -> Void) {
         let admitted = state.withLock { state in
@@ -111,5 +115,33 @@ public final class Lanes: Sendable {
             case .claimant(let claimant): claimant.admit(to: waiter.place, of: self)
             }
         }
+    }
+}
+
+// MARK: Listening
+
+extension Lanes {
+    private struct Listeners {
+        var next = 0
+        var all: [Int: AsyncStream<Void>.Continuation] = [:]
+    }
+
+    /// An element whenever what is paused may have changed.
+    package var pauseChanges: AsyncStream<Void> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let number = listeners.withLock { listeners in
+                listeners.next += 1
+                listeners.all[listeners.next] = continuation
+                return listeners.next
+            }
+            continuation.onTermination = { [weak self] _ in
+                self?.listeners.withLock { $0.all[number] = nil }
+            }
+        }
+    }
+
+    private func changePauses(_ body: (inout FlightQueue<Waiting>) -> Void) {
+        change(body)
+        for listener in listeners.withLock({ Array($0.all.values) }) { listener.yield() }
     }
 }

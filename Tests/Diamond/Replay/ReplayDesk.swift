@@ -39,13 +39,16 @@ final class ReplayDesk {
 
     // MARK: The usual
 
-    func draft(_ method: String = "POST", _ policy: ReplayPolicy = .durable, identity: String? = nil) throws
-        -> ReplayDraft
-    {
+    func draft(
+        _ method: String = "POST",
+        _ policy: ReplayPolicy = .durable,
+        identity: String? = nil,
+        lane: Lane = .default
+    ) throws -> ReplayDraft {
         var request = Request("http://api.test/notes")
         request.method = .init(method) ?? .post
         if !request.method.isSafe { request.body = .json(["text": "a"]) }
-        request.identity = identity
+        (request.identity, request.lane) = (identity, lane)
         request.replay = policy
         return try ReplayDraft(request, rules: KeyRules(), freshKey: UUID().uuidString)
     }
@@ -55,9 +58,10 @@ final class ReplayDesk {
         _ method: String = "POST",
         _ policy: ReplayPolicy = .durable,
         identity: String? = nil,
+        lane: Lane = .default,
         after delay: Int64 = 0
     ) throws -> Int64 {
-        var draft = try draft(method, policy, identity: identity)
+        var draft = try draft(method, policy, identity: identity, lane: lane)
         if delay > 0 { draft.runAt = now + delay }
         let addition = try write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.add(draft, limit: .max, on: connection, &ledger)
@@ -81,10 +85,13 @@ final class ReplayDesk {
     func claim(
         _ limit: Int = 1,
         by owner: Int64,
-        of identities: ReplayTable.Identities = .all
+        of identities: ReplayTable.Identities = .all,
+        in lanes: ReplayTable.Lanes = .all
     ) throws -> [ReplayTable.Claimed] {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger).jobs
+            try ReplayTable.claim(
+                limit, of: identities, in: lanes, by: owner, on: connection, &ledger
+            ).jobs
         }
     }
 

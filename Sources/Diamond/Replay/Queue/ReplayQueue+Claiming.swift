@@ -3,11 +3,11 @@ import DiamondSQLite
 /// What replayers do with the queue.
 extension ReplayQueue {
     /// Whether a claim may bring something: asked of a reader, so that who is idle writes nothing.
-    func mayHaveWork() throws(ReplayError) -> Bool {
+    func mayHaveWork(in lanes: ReplayTable.Lanes) throws(ReplayError) -> Bool {
         guard !owner.isRetired else { return false }
         let now = clock.now()
         return try read { (connection) throws(SQLiteError) in
-            if try ReplayTable.hasReady(on: connection) { return true }
+            if try ReplayTable.hasReady(in: lanes, on: connection) { return true }
             return try ReplayTable.nextTime(on: connection).map { $0 <= now } ?? false
         }
     }
@@ -45,6 +45,7 @@ extension ReplayQueue {
     package func claim(
         _ limit: Int,
         of identities: ReplayTable.Identities,
+        in lanes: ReplayTable.Lanes = .all,
         by owner: Int64,
         tellingEnds tell: ([ReplayState]) -> Void = { _ in }
     ) async throws(ReplayError) -> [ReplayTable.Claimed]? {
@@ -54,7 +55,8 @@ extension ReplayQueue {
                     return (nil as (jobs: [ReplayTable.Claimed], isMore: Bool)?, [] as [ReplayState])
                 }
                 let count = ledger.transitions.count
-                let claims = try ReplayTable.claim(limit, of: identities, by: owner, on: connection, &ledger)
+                let claims = try ReplayTable.claim(
+                    limit, of: identities, in: lanes, by: owner, on: connection, &ledger)
                 return (claims, ledger.ends(since: count))
             }
             tell(ends)

@@ -26,20 +26,33 @@ extension Replayer {
             return Sent(outcome: .failed(.undecodable, code: "undecodable", message: error.message))
         }
         guard !Task.isCancelled, queue.owner.mayBegin else { return Sent(outcome: .notBegun) }
-        let begun = Guarded(0)
+        let errand = Errand(request.lane)
         let sending = Sending(id: job.id, request: request) { [queue, pass] in
-            // It follows a redirect, or asks once more with a newer credential.
-            let isUnderWay = begun.withLock { $0 > 0 }
-            guard await queue.begin(job, isUnderWay: isUnderWay) else { return false }
-            begun.withLock { $0 += 1 }
+            guard await errand.begin({ isUnderWay in await queue.begin(job, isUnderWay: isUnderWay) }) else {
+                return false
+            }
             pass(.beforeSend)
             return true
         }
-        let sent = await send(sending)
+        errands.withLock { $0[ObjectIdentifier(errand)] = errand }
+        // Its lane may have been paused since it was claimed.
+        recall()
+        let sent = await errand.run { [send] in await send(sending) }
+        errands.withLock { $0[ObjectIdentifier(errand)] = nil }
         pass(.afterSend)
-        let isWanted = !Task.isCancelled && queue.owner.mayBegin
-        let exchanges = begun.withLock { $0 } - sent.settled
+        let isWanted = !Task.isCancelled && queue.owner.mayBegin && !errand.isRecalled
+        let exchanges = errand.begun - sent.settled
         return Sent(outcome: sent.outcome.known(exchanges: exchanges, isWanted: isWanted), tell: sent.tell)
+    }
+}
+
+extension Replayer {
+    /// Takes back what has not begun in lanes that are paused: they might keep every place until they are resumed.
+    func recall() {
+        guard let unpaused = lanes?.unpaused, unpaused != .all else { return }
+        for errand in errands.withLock({ Array($0.values) }) where !unpaused.contains(errand.lane.name) {
+            errand.recall()
+        }
     }
 }
 

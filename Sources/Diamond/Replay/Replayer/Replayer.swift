@@ -63,9 +63,12 @@ public final class Replayer: Sendable {
     let queue: ReplayQueue
     private let reachability: any Reachability
     private let identities: @Sendable () async -> ReplayTable.Identities
+    let lanes: (any JobLanes)?
     let send: Send
     let pass: @Sendable (ReplayFaultPoint) -> Void
     let running = Guarded(0)
+    /// What is being sent.
+    let errands = Guarded<[ObjectIdentifier: Errand]>([:])
     private let course = Guarded(Course())
 
     /// The loops that go on, each with its own signal.
@@ -78,6 +81,7 @@ public final class Replayer: Sendable {
     /// - Parameters:
     ///   - reachability: tells when what waits for the network may be sent.
     ///   - identities: of whom jobs may be sent here, asked before each claim.
+    ///   - lanes: through which they go out; `nil` where none of them is ever paused.
     ///   - send: takes a job to its outcome.
     ///   - pass: is called where the process may be ended.
     package init(
@@ -85,12 +89,13 @@ public final class Replayer: Sendable {
         width: Int,
         reachability: any Reachability,
         identities: @escaping @Sendable () async -> ReplayTable.Identities = { .all },
+        lanes: (any JobLanes)? = nil,
         pass: @escaping @Sendable (ReplayFaultPoint) -> Void = { _ in },
         send: @escaping Send
     ) {
         (self.queue, self.reachability) = (queue, reachability)
         self.width = max(1, width)
-        self.identities = identities
+        (self.identities, self.lanes) = (identities, lanes)
         self.pass = pass
         self.send = send
     }
@@ -133,7 +138,7 @@ public final class Replayer: Sendable {
         let number = queue.listeners.add { _ in signal.wake() }
         let watch = QueueWatch(queue.store) { signal.wake() }
         let network = NetworkReturn()
-        let listener = listen(network, signal)
+        let listeners = [listen(network, signal), listen(signal)].compactMap(\.self)
         let left = Guarded(0)
         await withDiscardingTaskGroup { group in
             while !isDone(deadline, stops) {
@@ -173,7 +178,7 @@ public final class Replayer: Sendable {
             if deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
         }
         await queue.owner.restIfSuspended()
-        listener.cancel()
+        for listener in listeners { listener.cancel() }
         queue.listeners.remove(number)
         course.withLock { $0.signals[place] = nil }
         withExtendedLifetime(watch) {}
@@ -185,6 +190,17 @@ public final class Replayer: Sendable {
         Task { [changes = reachability.changes] in
             for await _ in changes {
                 network.noteChange()
+                signal.wake()
+            }
+        }
+    }
+
+    /// Claims where a lane is resumed, and takes back where one is paused.
+    private func listen(_ signal: ReplaySignal) -> Task<Void, Never>? {
+        guard let changes = lanes?.pauseChanges else { return nil }
+        return Task {
+            for await _ in changes {
+                recall()
                 signal.wake()
             }
         }
@@ -231,12 +247,13 @@ public final class Replayer: Sendable {
         isAgain: Bool = false, tellingEnds tell: ([ReplayState]) -> Void
     ) async throws(ReplayError) -> [ReplayTable.Claimed] {
         let free = width - running.withLock { $0 }
-        guard free > 0, try queue.mayHaveWork() else { return [] }
+        let lanes = lanes?.unpaused ?? .all
+        guard free > 0, try queue.mayHaveWork(in: lanes) else { return [] }
         let identities = await identities()
         let owner = try await queue.owner.enter()
         let claimed: [ReplayTable.Claimed]?
         do throws(ReplayError) {
-            claimed = try await queue.claim(free, of: identities, by: owner, tellingEnds: tell)
+            claimed = try await queue.claim(free, of: identities, in: lanes, by: owner, tellingEnds: tell)
         } catch {
             queue.owner.leave()
             throw error

@@ -10,6 +10,21 @@ extension ReplayTable {
         case only(Set<String>)
     }
 
+    /// Where jobs may be claimed.
+    package enum Lanes: Hashable, Sendable {
+        case all
+        case allBut(Set<String>)
+        case none
+
+        func contains(_ lane: String) -> Bool {
+            switch self {
+            case .all: true
+            case .allBut(let paused): !paused.contains(lane)
+            case .none: false
+            }
+        }
+    }
+
     /// A claimed job, to be sent.
     package struct Claimed: Hashable, Sendable {
         var id: Int64
@@ -35,17 +50,18 @@ extension ReplayTable {
     static func claim(
         _ limit: Int,
         of identities: Identities,
+        in lanes: Lanes = .all,
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> (jobs: [Claimed], isMore: Bool) {
         try promote(on: connection, &ledger)
         try expire(on: connection, &ledger)
-        guard try !isQueueHeld(on: connection) else { return ([], false) }
+        guard lanes != .none, try !isQueueHeld(on: connection) else { return ([], false) }
         var jobs: [Claimed] = []
         var seen = 0
         while jobs.isEmpty, seen < slice {
-            let ids = try eligible(limit, of: identities, on: connection)
+            let ids = try eligible(limit, of: identities, in: lanes, on: connection)
             guard !ids.isEmpty else { return ([], false) }
             seen += ids.count
             for id in ids { if let job = try take(id, by: owner, on: connection, &ledger) { jobs.append(job) } }
@@ -109,28 +125,29 @@ extension ReplayTable {
     // sorts them. So the statements name theirs.
 
     /// Whether a job may be claimed, of whomever.
-    static func hasReady(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        try connection.integer(
-            "SELECT EXISTS (SELECT 1 FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1)") != 0
+    static func hasReady(in lanes: Lanes, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        try !eligible(1, of: .all, in: lanes, on: connection).isEmpty
     }
 
+    /// Passes by all jobs of other lanes that stand before those it finds.
     static func eligible(
         _ limit: Int,
         of identities: Identities,
+        in lanes: Lanes,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Int64] {
+        guard lanes != .none else { return [] }
         guard case .only(let names) = identities else {
             let statement = try connection.statement(
                 """
-                SELECT id FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1
-                ORDER BY priority DESC, turn, id LIMIT ?
+                SELECT priority, turn, id, lane FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1
+                ORDER BY priority DESC, turn, id
                 """
             )
-            try statement.bind(Int64(limit), at: 1)
-            return try ids(in: statement)
+            return try places(limit, in: lanes, of: statement).map(\.id)
         }
         var found: [Place] = []
-        for name in names.map(Optional.some) + [nil] { found += try places(limit, of: name, on: connection) }
+        for name in names.map(Optional.some) + [nil] { found += try places(limit, of: name, in: lanes, on: connection) }
         return found.sorted().prefix(limit).map(\.id)
     }
 
@@ -148,18 +165,27 @@ extension ReplayTable {
     private static func places(
         _ limit: Int,
         of identity: String?,
+        in lanes: Lanes,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> [Place] {
         let statement = try connection.statement(
             """
-            SELECT priority, turn, id FROM job INDEXED BY job_of_identity
-            WHERE identity IS ?1 AND state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id LIMIT ?2
+            SELECT priority, turn, id, lane FROM job INDEXED BY job_of_identity
+            WHERE identity IS ? AND state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id
             """
         )
         try statement.bind(identity, at: 1)
-        try statement.bind(Int64(limit), at: 2)
+        return try places(limit, in: lanes, of: statement)
+    }
+
+    private static func places(
+        _ limit: Int,
+        in lanes: Lanes,
+        of statement: borrowing SQLiteStatement
+    ) throws(SQLiteError) -> [Place] {
         var found: [Place] = []
-        while try statement.step() {
+        while found.count < limit, try statement.step() {
+            guard lanes.contains(statement.text(3)) else { continue }
             found.append(Place(priority: statement.int64(0), turn: statement.int64(1), id: statement.int64(2)))
         }
         return found

@@ -213,6 +213,18 @@ import Testing
         #expect(try desk.claim(9, by: owner, of: .only(["bert", "anna"])).map(\.id) == [bert])
     }
 
+    @Test func `jobs of lanes that are paused stay where they are, and keep none from those behind them`() throws {
+        let owner = try desk.owner()
+        for _ in 0..<20 { try desk.add(lane: "images") }
+        let (anna, other) = (try desk.add(identity: "anna", lane: "images"), try desk.add(identity: "anna"))
+        let nobody = try desk.add()
+        #expect(try desk.claim(9, by: owner, in: .none).isEmpty)
+        #expect(try desk.claim(1, by: owner, of: .only(["anna"]), in: .allBut(["images"])).map(\.id) == [other])
+        #expect(try desk.claim(9, by: owner, in: .allBut(["images", "b"])).map(\.id) == [nobody])
+        #expect(try desk.claim(9, by: owner, in: .allBut(["images"])).isEmpty && desk.state(anna) == .ready)
+        #expect(try desk.claim(99, by: owner, in: .allBut(["b"])).count == 21)
+    }
+
     @Test func `an acknowledgement with an old token counts for nothing`() throws {
         let id = try desk.add("PUT")
         let old = try desk.claim(by: owner)[0]
@@ -359,7 +371,7 @@ import Testing
         let plans: [(String, StaticString)] = [
             (
                 "job_by_turn",
-                "EXPLAIN QUERY PLAN SELECT id FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id LIMIT 1"
+                "EXPLAIN QUERY PLAN SELECT id, lane FROM job INDEXED BY job_by_turn WHERE state = 0 AND is_head = 1 ORDER BY priority DESC, turn, id"
             ),
             (
                 "job_in_line",
