@@ -26,6 +26,7 @@ import Testing
 
     @Test(arguments: [
         ("application/json", true), ("application/json; charset=utf-8", true), ("Application/JSON ;charset=x", true),
+        ("application/json;\u{301}", true),
         ("text/json", true), ("text/javascript", true), ("application/problem+json", true), ("text/html", false),
         ("application/jsonp", false), ("", false), (nil, false),
     ])
