@@ -1,0 +1,77 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+/// Inputs that libFuzzer found ways through the readers with, and random changes of them.
+@Suite struct `A reader of text from outside` {
+    private static let inputs: [[UInt8]] = {
+        let folder = Fixture.directory.appending(path: "Fuzz")
+        let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        return (files ?? []).sorted { $0.path < $1.path }.compactMap { try? Array(Data(contentsOf: $0)) }
+    }()
+
+    @Test func `keeps what it takes, whatever it is given`() {
+        #expect(Self.inputs.count > 50)
+        for input in Self.inputs {
+            let failure = FuzzedReaders.failure(of: input)
+            #expect(failure == nil, "\(input)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(30))) func `keeps what it takes of inputs that were changed at random`() throws {
+        var changes = try #require(InputChanges(of: Self.inputs, random: SplitMix(state: Effort.seed)))
+        for _ in 0..<Effort.rounds(20_000, soaking: 5_000_000) {
+            let input = changes.next()
+            let failure = FuzzedReaders.failure(of: input)
+            try #require(failure == nil, "\(input), DIAMOND_SEED=\(Effort.seed)")
+        }
+    }
+}
+
+/// Inputs made of others, as a fuzzer makes them: bytes changed, repeated, taken out, and two put together.
+private struct InputChanges {
+    private let inputs: [[UInt8]]
+    private var random: SplitMix
+    /// Bytes that mean something to one of the readers.
+    private static let special =
+        Array("\"\\{}[]:,%&=?#/.+-'$`;@ eE0\t\n\0\u{7F}\u{301}\u{FEFF}".utf8) + [0x80, 0xC0, 0xED, 0xFF]
+
+    /// `nil` where there is nothing to change.
+    init?(of inputs: [[UInt8]], random: SplitMix) {
+        let inputs = inputs.filter { $0.count > 1 }
+        guard !inputs.isEmpty else { return nil }
+        self.inputs = inputs
+        self.random = random
+    }
+
+    mutating func next() -> [UInt8] {
+        var input = inputs[random.below(inputs.count)]
+        for _ in 0...random.below(4) { change(&input) }
+        return input
+    }
+
+    private mutating func change(_ input: inout [UInt8]) {
+        // The first byte chooses the reader, and stays.
+        let place = 1 + random.below(max(1, input.count - 1))
+        let end = min(input.count, place + 1 + random.below(8))
+        guard place < end else { return input.append(random.byte()) }
+        switch random.below(6) {
+        case 0: input[place] ^= 1 << UInt8(random.below(8))
+        case 1: input[place] = Self.special[random.below(Self.special.count)]
+        case 2: input.insert(Self.special[random.below(Self.special.count)], at: place)
+        case 3: input.removeSubrange(place..<end)
+        case 4: input.insert(contentsOf: input[place..<end], at: 1 + random.below(input.count))
+        default: splice(into: &input, at: place)
+        }
+    }
+
+    /// Goes on with the rest of another input.
+    private mutating func splice(into input: inout [UInt8], at place: Int) {
+        let other = inputs[random.below(inputs.count)]
+        input.replaceSubrange(place..., with: other[(1 + random.below(other.count - 1))...])
+    }
+}
+
+extension SplitMix {
+    fileprivate mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
+}

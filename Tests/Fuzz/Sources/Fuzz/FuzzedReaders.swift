@@ -1,0 +1,1 @@
+../../../Diamond/Fuzzing/FuzzedReaders.swift
