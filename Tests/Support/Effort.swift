@@ -2,18 +2,25 @@ import Foundation
 
 /// How long a test that could go on forever goes on: a short form for every run, a long one for `scripts/soak`.
 package enum Effort {
-    package static let isSoaking = ProcessInfo.processInfo.environment["DIAMOND_SOAK"] != nil
+    /// The part of the long form that runs, in percent (`DIAMOND_SOAK`); `nil` for the short form.
+    private static let percent = ProcessInfo.processInfo.environment["DIAMOND_SOAK"]
+        .flatMap { Int($0) }.map { min(max($0, 1), 100) }
+
+    package static var isSoaking: Bool { percent != nil }
 
     /// Whether this process runs nothing but tests that measure it.
     package static let isAlone = ProcessInfo.processInfo.environment["DIAMOND_ALONE"] != nil
 
-    package static func rounds(_ quick: Int, soaking: Int) -> Int { isSoaking ? soaking : quick }
+    package static func rounds(_ quick: Int, soaking: Int) -> Int {
+        guard let percent, soaking != .max else { return percent == nil ? quick : soaking }
+        return max(quick, soaking * percent / 100)
+    }
 
-    /// The numbers from 1 to `last`, for a test that tries all places of a run one after the other; the short form takes
-    /// one in a few, and the seed decides with which it begins.
+    /// The numbers from 1 to `last`, for a test that tries all places of a run one after the other. The short form takes
+    /// one in `few`, ten percent of the long form one in 10; the seed decides with which it begins.
     package static func places(to last: Int, oneIn few: Int) -> StrideThrough<Int> {
-        if isSoaking { return stride(from: 1, through: last, by: 1) }
-        return stride(from: min(1 + Int(seed % UInt64(few)), last), through: last, by: few)
+        let step = min(few, percent.map { 100 / $0 } ?? few)
+        return stride(from: min(1 + Int(seed % UInt64(step)), last), through: last, by: step)
     }
 
     /// The seed of this run's random choices; `DIAMOND_SEED` repeats one.
