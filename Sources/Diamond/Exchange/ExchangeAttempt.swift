@@ -12,6 +12,9 @@ struct ExchangeAttempt: Sendable {
 
     let startedAt: Date
     private let end: Transfer.End
+    /// Whether the head of an answer is the answer, whatever became of its body: of a request that is kept, and is not sent
+    /// for what is in the body.
+    private let isJudgedByHead: Bool
     /// What has been received of an answer that is not here whole, for the next attempt to go on with.
     let left: Boxed<IncompleteArrival>
 
@@ -22,17 +25,21 @@ struct ExchangeAttempt: Sendable {
         startedAt = Date(milliseconds: transfer.wire.now())
         let outcome = await Self.outcome(of: transfer, limit)
         (end, left) = (outcome.end, outcome.left)
+        isJudgedByHead = transfer.order.gate != nil && !transfer.request.method.isSafe
     }
 
     private static func outcome(of transfer: Transfer, _ limit: Limit?) async -> Transfer.Outcome {
         guard let limit, transfer.order.pouring == nil else { return await transfer.outcome(headLimit: limit) }
         var (outcome, isLate) = await transfer.wire.repetitions.clock.limit(limit.rest) { await transfer.outcome() }
-        guard isLate, case .failed(let error, let isAfterHead) = outcome.end, error.code == .cancelled else {
+        guard isLate, case .failed(let error, let head) = outcome.end, error.code == .cancelled else {
             return outcome
         }
-        outcome.end = .failed(TransportError(late: error, limit), afterHead: isAfterHead)
+        outcome.end = .failed(TransportError(late: error, limit), head: head)
         return outcome
     }
+
+    /// A redirect decides nothing: what it leads to was not asked.
+    private func isJudged(by head: Arrival) -> Bool { isJudgedByHead && head.status.kind != .redirection }
 
     // MARK: What came of it
 
@@ -55,7 +62,8 @@ struct ExchangeAttempt: Sendable {
         switch end {
         case .arrived(let arrival, _): .answered(arrival.status, arrival.headers)
         case .refused(let status, let headers): .answered(status, headers)
-        case .failed(let error, let isAfterHead): .failed(error, afterHead: isAfterHead)
+        case .failed(_, .some(let head)) where isJudged(by: head): .answered(head.status, head.headers)
+        case .failed(let error, let head): .failed(error, afterHead: head.value != nil)
         }
     }
 
@@ -97,10 +105,11 @@ struct ExchangeAttempt: Sendable {
         case .refused(let status, _):
             let message = "the rest of the body was answered with status \(status.code): send the request again"
             error = ConnectionError(.connectionLost, message)
-        case .failed(var cause, let isAfterHead):
+        case .failed(var cause, let head):
             // Whoever has begun to answer has it, whatever the transport says of what broke then.
-            if isAfterHead { cause.requestMayHaveBeenSent = true }
+            if case .some = head { cause.requestMayHaveBeenSent = true }
             error = ConnectionError(cause)
+            error.head = head
         }
         error.attempts = attempts
         throw error

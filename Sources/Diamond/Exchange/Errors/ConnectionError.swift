@@ -82,6 +82,7 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
         var jobID: Int64?
         var ownEnd: Int64?
         var ownBegin: Int64?
+        var head = Boxed<Arrival>.none
     }
 
     // Every step of a request has room for an error, and few have one.
@@ -136,6 +137,13 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     var ownBegin: Int64? {
         get { content.value.ownBegin }
         set { content.change { $0.ownBegin = newValue } }
+    }
+
+    /// The head of the last answer, where only its body is missing: of a request that is kept it decides what becomes of the
+    /// job.
+    var head: Boxed<Arrival> {
+        get { content.value.head }
+        set { content.change { $0.head = newValue } }
     }
 
     /// The same for the request as a whole, one hop of which a server has redirected: it has been sent, though nothing may

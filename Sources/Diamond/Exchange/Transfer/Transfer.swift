@@ -11,7 +11,8 @@ final class Transfer: Sendable {
         indirect case arrived(Arrival, answered: HTTPResponse.Status)
         /// What was received before cannot be gone on with, and this is no answer by itself.
         case refused(HTTPResponse.Status, HTTPFields)
-        case failed(TransportError, afterHead: Bool)
+        /// - Parameter head: of the answer, where it was here: what it says stands, whatever became of the body.
+        case failed(TransportError, head: Boxed<Arrival> = .none)
     }
 
     struct Outcome: Sendable {
@@ -64,7 +65,7 @@ final class Transfer: Sendable {
             if let whole = wholeAnswer(head, response.body) { return whole }
             return await receive(head, response.body)
         } catch {
-            return Outcome(end: .failed(error, afterHead: false), left: before)
+            return Outcome(end: .failed(error), left: before)
         }
     }
 
@@ -91,7 +92,7 @@ final class Transfer: Sendable {
         let decision = ContinuationDecision(
             before.continuation, from: before.received, status: head.status.code, headers: head.headers)
         switch decision {
-        case .append: return await receiveParts(of: before.continued(by: head), body, head.status)
+        case .append: return await receiveParts(of: before.continued(by: head), body, head)
         case .complete: return Outcome(end: .arrived(before.completed(by: head), answered: head.status))
         case .keep: return await receiveAll(head, body, left: self.before)
         case .replace:
@@ -105,13 +106,13 @@ final class Transfer: Sendable {
 
     private func receiveNew(_ head: Arrival, _ body: BodyStream) async -> Outcome {
         do throws(TransportError) { try await open(head) } catch {
-            return Outcome(end: .failed(error, afterHead: true))
+            return Outcome(end: .failed(error, head: .some(head)))
         }
         if let arrival = whole(head, body) { return Outcome(end: .arrived(arrival, answered: head.status)) }
         guard order.isContinuable, let incomplete = IncompleteArrival(head) else {
             return await receiveAll(head, body)
         }
-        return await receiveParts(of: incomplete, body, head.status)
+        return await receiveParts(of: incomplete, body, head)
     }
 
     private func whole(_ head: Arrival, _ body: BodyStream) -> Arrival? {
@@ -140,7 +141,7 @@ final class Transfer: Sendable {
             }
             return Outcome(end: .arrived(arrival, answered: head.status), left: left)
         } catch {
-            return Outcome(end: .failed(error, afterHead: true), left: left)
+            return Outcome(end: .failed(error, head: .some(head)), left: left)
         }
     }
 
@@ -149,7 +150,7 @@ final class Transfer: Sendable {
     private func receiveParts(
         of incomplete: IncompleteArrival,
         _ body: BodyStream,
-        _ answered: HTTPResponse.Status
+        _ head: Arrival
     ) async -> Outcome {
         var incomplete = incomplete
         meter.expect(incomplete.continuation.length)
@@ -161,9 +162,9 @@ final class Transfer: Sendable {
             // What is too large once is so again, and behind what was not taken nothing can follow.
             let isOfUse = ![.bodyTooLarge, .notTaken].contains(error.code) && incomplete.isWorthKeeping
             if !isOfUse { await keeper?.discard() }
-            return Outcome(end: .failed(error, afterHead: true), left: isOfUse ? .some(incomplete) : .none)
+            return Outcome(end: .failed(error, head: .some(head)), left: isOfUse ? .some(incomplete) : .none)
         }
-        return await end(incomplete, answered)
+        return await end(incomplete, head)
     }
 
     private func receive(_ body: BodyStream, into incomplete: inout IncompleteArrival) async throws(TransportError) {
@@ -178,7 +179,8 @@ final class Transfer: Sendable {
     }
 
     // Of a rest without a length of its own, no transport knows where it ends.
-    private func end(_ incomplete: IncompleteArrival, _ answered: HTTPResponse.Status) async -> Outcome {
+    private func end(_ incomplete: IncompleteArrival, _ head: Arrival) async -> Outcome {
+        let answered = head.status
         let missing = incomplete.continuation.length - incomplete.received
         guard answered == .partialContent, missing != 0 else {
             return Outcome(end: .arrived(incomplete.arrival, answered: answered))
@@ -189,6 +191,6 @@ final class Transfer: Sendable {
         }
         let message = "the rest of the body ended \(missing) bytes early: try again"
         let error = TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
-        return Outcome(end: .failed(error, afterHead: true), left: .some(incomplete))
+        return Outcome(end: .failed(error, head: .some(head)), left: .some(incomplete))
     }
 }

@@ -3,6 +3,9 @@ import HTTPTypes
 
 /// The request that a redirect asks for (RFC 9110 section 15.4).
 enum Redirect {
+    /// Those that lead to another URL.
+    static let statuses: Set<Int> = [301, 302, 303, 307, 308]
+
     /// `nil` when the response is no redirect, or its `Location` leads nowhere.
     ///
     /// 303 becomes a GET without body, and so do 301 and 302 after a POST, as every browser does; 307 and 308 repeat
@@ -48,7 +51,7 @@ enum Redirect {
     }
 
     private static func target(of response: Response, from request: WireRequest) -> (String, RequestURL)? {
-        guard [301, 302, 303, 307, 308].contains(response.status.code),
+        guard statuses.contains(response.status.code),
             let location = response.headers.value(of: .location), let target = absolute(location, from: request),
             let url = try? RequestURL(target)
         else { return nil }

@@ -117,6 +117,9 @@ extension Pipeline {
         let isGivenUp = isGivenUp()
         guard !arrival.isOpen(isGivenUp: isGivenUp), run.records() else {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
+            if case .failure(let error) = arrival, case .some = error.head {
+                run.ticket.note(answer: outcome(of: error, request, gate))
+            }
             await run.ticket.giveUp(job, of: run.number, in: run.queue)
             throw ConnectionError(leaving: job.id, arrival)
         }

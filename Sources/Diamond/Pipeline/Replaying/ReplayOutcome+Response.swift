@@ -8,12 +8,25 @@ extension ReplayOutcome {
     ///   - now: milliseconds since 1970.
     ///   - isBehindRedirect: whether a server has redirected the request before, and may have acted.
     init(_ response: Response, statuses: Set<Int>, now: Int64, isBehindRedirect: Bool) {
-        let status = response.status.code
+        self.init(
+            answered: response.status, response.headers, statuses: statuses, now: now,
+            isBehindRedirect: isBehindRedirect)
+    }
+
+    private init(
+        answered status: HTTPResponse.Status,
+        _ headers: HTTPFields,
+        statuses: Set<Int>,
+        now: Int64,
+        isBehindRedirect: Bool,
+        bodyFailure: BodyFailure? = nil
+    ) {
         self = .answered(
-            status: status,
-            isTransient: statuses.contains(status),
-            pushBack: RetryAfter.duration(response.headers, now: now),
-            isBehindRedirect: isBehindRedirect
+            status: status.code,
+            isTransient: statuses.contains(status.code),
+            pushBack: RetryAfter.duration(headers, now: now),
+            isBehindRedirect: isBehindRedirect,
+            bodyFailure: bodyFailure
         )
     }
 
@@ -25,6 +38,11 @@ extension ReplayOutcome {
     init(_ error: ConnectionError, statuses: Set<Int>, now: Int64, isReachable: Bool, isBehindRedirect: Bool) {
         if let response = error.response {
             self.init(response, statuses: statuses, now: now, isBehindRedirect: isBehindRedirect)
+        } else if let head = error.head.value, !Redirect.statuses.contains(head.status.code) {
+            // The server has decided with the head. A redirect has not: what it leads to was not asked.
+            self.init(
+                answered: head.status, head.headers, statuses: statuses, now: now, isBehindRedirect: isBehindRedirect,
+                bodyFailure: BodyFailure(code: error.code.description, message: error.message))
         } else {
             let fault = Self.fault(of: error, statuses, isReachable, isBehindRedirect)
             self = .failed(fault, code: error.code.description, message: error.message)
@@ -70,7 +88,7 @@ extension ReplayOutcome {
     /// Whether a request that nobody has kept yet is worth to be: another attempt may have another outcome.
     var isWorthKeeping: Bool {
         switch self {
-        case .answered(_, let isTransient, _, _): isTransient
+        case .answered(_, let isTransient, _, _, _): isTransient
         case .failed(let fault, _, _): [.unsent, .unknown, .offline].contains(fault)
         }
     }

@@ -24,6 +24,8 @@ final class ReplayTicket: Sendable {
         /// What makes it a job, or has.
         var placing: Task<Result<Place, ReplayError>, Never>?
         var runs = ReplayRuns()
+        /// What the last run was answered, where it was given up over the body of that.
+        var answer: ReplayOutcome?
     }
 
     private let state = Guarded(State())
@@ -32,7 +34,8 @@ final class ReplayTicket: Sendable {
         let left = state.withLock { $0 }
         guard let queue = left.queue, let job = left.job else { return }
         let unknownAt = left.runs.unknownAt()
-        Task { await Self.settle(job, unknownAt == nil ? .notBegun : .interrupted, unknownAt: unknownAt, in: queue) }
+        let outcome = left.answer ?? (unknownAt == nil ? .notBegun : .interrupted)
+        Task { await Self.settle(job, outcome, unknownAt: unknownAt, in: queue) }
     }
 
     /// Whether nothing has to be asked for ``draft(of:for:)``.
@@ -166,7 +169,16 @@ final class ReplayTicket: Sendable {
     }
 
     /// The request leaves.
-    func begin(in run: Int, at now: Int64) { state.withLock { $0.runs.leave(in: run, at: now) } }
+    func begin(in run: Int, at now: Int64) {
+        state.withLock { state in
+            state.answer = nil
+            state.runs.leave(in: run, at: now)
+        }
+    }
+
+    /// What has left last was answered, and its run is given up over the body: where no other run follows, the answer
+    /// decides.
+    func note(answer: ReplayOutcome) { state.withLock { $0.answer = answer } }
 
     /// What has left last surely was not processed. Said at once: where a pause ends the run, the next may begin before
     /// that comes to its end.

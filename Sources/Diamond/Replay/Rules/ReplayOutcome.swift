@@ -6,8 +6,17 @@ package enum ReplayOutcome: Hashable, Sendable {
     ///   - isTransient: whether the same request may be answered otherwise later.
     ///   - pushBack: how long the server asks to wait (RFC 9110 section 10.2.3); `nil` where it does not say.
     ///   - isBehindRedirect: whether one before has redirected the request, and may have acted.
-    case answered(status: Int, isTransient: Bool = false, pushBack: Duration? = nil, isBehindRedirect: Bool = false)
+    ///   - bodyFailure: why the body is not here; `nil` where it is. It changes nothing of what the status means.
+    case answered(
+        status: Int, isTransient: Bool = false, pushBack: Duration? = nil, isBehindRedirect: Bool = false,
+        bodyFailure: BodyFailure? = nil)
     case failed(Fault, code: String, message: String)
+
+    /// The error that ended the body of an answer.
+    package struct BodyFailure: Hashable, Sendable {
+        var code: String
+        var message: String
+    }
 
     /// What a failure means for another attempt.
     package enum Fault: Hashable, Sendable, CaseIterable {
@@ -50,11 +59,15 @@ package enum ReplayOutcome: Hashable, Sendable {
         return .failed(fault == .returned ? .interrupted : .unknown, code: code, message: message)
     }
 
+    /// What the job's history keeps of it; `nil` where all went well.
     var failure: (code: String, message: String)? {
         switch self {
-        case .answered(let status, _, _, _) where (200..<400).contains(status): nil
-        case .answered(let status, _, _, _): ("status \(status)", "the server answered \(status)")
-        case .failed(_, let code, let message): (code, message)
+        case .answered(let status, _, _, _, let bodyFailure):
+            let isGood = (200..<400).contains(status)
+            guard let bodyFailure else { return isGood ? nil : ("status \(status)", "the server answered \(status)") }
+            let message = "the server answered \(status), and its body could not be read: \(bodyFailure.message)"
+            return (isGood ? bodyFailure.code : "status \(status)", message)
+        case .failed(_, let code, let message): return (code, message)
         }
     }
 }

@@ -7,7 +7,7 @@ extension ReplayRow {
         // Of the attempt that has ended, and of none when it is over.
         defer { (owner, sentAt) = (nil, nil) }
         switch outcome {
-        case .answered(let status, let isTransient, let pushBack, let isBehindRedirect):
+        case .answered(let status, let isTransient, let pushBack, let isBehindRedirect, _):
             self.status = status
             take(status, isTransient, pushBack, isBehindRedirect, now, draw)
             // Last: no redirect makes a thing go, and what is not there behind one is not gone by the job's own doing.

@@ -149,14 +149,15 @@ import Testing
     }
 
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
-    func `what breaks in the midst of an answer has left, whatever the transport says`(mode: ReplayPolicy.Mode)
+    func `what breaks in the midst of a redirect has left, whatever the transport says`(mode: ReplayPolicy.Mode)
         async throws
     {
         desk.serve { _ in
             let pieces = AsyncThrowingStream<Data, any Error> { continuation in
                 continuation.finish(throwing: TransportError(.connectionLost, "lost"))
             }
-            return TransportResponse(status: .created, headers: [:], body: BodyStream(pieces))
+            return TransportResponse(
+                status: .temporaryRedirect, headers: [.location: "/elsewhere"], body: BodyStream(pieces))
         }
         let engine = desk.engine()
         let request = desk.note(ReplayPolicy(mode, keyLifetime: nil))

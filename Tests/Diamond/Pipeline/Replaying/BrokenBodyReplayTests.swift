@@ -1,0 +1,188 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Jobs whose answers have come, and not their bodies: the head decides.
+@Suite(.timeLimit(.minutes(5))) struct BrokenBodyReplayTests {
+    /// A status, and what it makes of a job.
+    struct Verdict: Sendable, CustomTestStringConvertible {
+        var status: Int
+        var headers: HTTPFields = [:]
+        var state: ReplayState
+        var reason: ReplayReason
+
+        var testDescription: String { "\(status)" }
+
+        static let all = [
+            Verdict(status: 201, state: .done, reason: .finished),
+            Verdict(status: 204, state: .done, reason: .finished),
+            Verdict(status: 300, state: .done, reason: .finished),
+            Verdict(status: 400, state: .dead, reason: .refused),
+            Verdict(status: 404, state: .dead, reason: .refused),
+            Verdict(status: 503, state: .waiting, reason: .backoff),
+            Verdict(status: 429, headers: [.retryAfter: "30"], state: .waiting, reason: .retryAfter),
+        ]
+
+        var isFinal: Bool { state.isEnd }
+    }
+
+    static let breaks: [TransportError.Code] = [
+        .truncatedBody, .connectionLost, .badResponse, .timedOut, .bodyTooLarge,
+    ]
+
+    let desk = EngineDesk()
+
+    private func serve(_ verdict: Verdict, breaking code: TransportError.Code) {
+        desk.serve { _ in Self.answer(verdict, breaking: code) }
+    }
+
+    private static func answer(_ verdict: Verdict, breaking code: TransportError.Code) -> TransportResponse {
+        let pieces = AsyncThrowingStream<Data, any Error> { body in
+            body.yield(Data("{".utf8))
+            body.finish(throwing: TransportError(code, "the body broke", requestMayHaveBeenSent: true))
+        }
+        return TransportResponse(
+            status: .init(code: verdict.status), headers: verdict.headers, body: BodyStream(pieces))
+    }
+
+    private func job(_ engine: Engine) throws -> ReplayJob { try #require(try engine.queue().jobs().first) }
+
+    @Test(arguments: Verdict.all, breaks)
+    func `a durable request is sent once, and judged by the head of its answer`(
+        _ verdict: Verdict, _ code: TransportError.Code
+    ) async throws {
+        serve(verdict, breaking: code)
+        let engine = desk.engine()
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.durable)) }
+        // Whoever waits for the body is told that it is not here.
+        let broken = ConnectionError(TransportError(code, "", requestMayHaveBeenSent: true)).code
+        #expect(error?.code == (verdict.isFinal ? broken : .queued))
+        let job = try job(engine)
+        #expect(job.state == verdict.state && job.reason == verdict.reason && job.status == verdict.status)
+        #expect(job.attempts == (verdict.isFinal ? 0 : 1))
+        #expect(desk.transport.requests.count == 1)
+    }
+
+    @Test(arguments: Verdict.all, breaks)
+    func `a job is sent once by a replayer, and judged by the head of its answer`(
+        _ verdict: Verdict, _ code: TransportError.Code
+    ) async throws {
+        serve(verdict, breaking: code)
+        let engine = desk.engine()
+        let queue = try engine.queue()
+        let id = try #require(try await queue.enqueue(desk.note(.durable)))
+        _ = try await engine.replayer().replay()
+        #expect(try queue.job(id)?.state == verdict.state && queue.job(id)?.reason == verdict.reason)
+        #expect(desk.transport.requests.count == 1)
+    }
+
+    @Test(arguments: Verdict.all)
+    func `a job's history tells what happened to the body`(_ verdict: Verdict) async throws {
+        serve(verdict, breaking: .truncatedBody)
+        let engine = desk.engine()
+        let queue = try engine.queue()
+        let id = try #require(try await queue.enqueue(desk.note(.durable)))
+        _ = try await engine.replayer().replay()
+        let failure = try #require(try queue.failures(of: id).first)
+        #expect(failure.code == (verdict.status < 400 ? "connectionLost" : "status \(verdict.status)"))
+        let message = "the server answered \(verdict.status), and its body could not be read: the body broke"
+        #expect(failure.message == message)
+        #expect(try queue.failures(of: id).count == 1)
+    }
+
+    @Test(arguments: Verdict.all)
+    func `a request that is kept on failure is kept where the head of its answer says so`(
+        _ verdict: Verdict
+    ) async throws {
+        serve(verdict, breaking: .connectionLost)
+        let engine = desk.engine()
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.onFailure)) }
+        #expect(error?.code == (verdict.isFinal ? .connectionLost : .queued))
+        #expect(try engine.queue().jobs().map(\.state) == (verdict.isFinal ? [] : [.waiting]))
+        #expect(desk.transport.requests.count == 1)
+    }
+
+    @Test(arguments: [(201, 1), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
+    func `a request that is kept is retried by the head of its answer`(
+        _ row: (status: Int, count: Int), _ policy: ReplayPolicy
+    ) async throws {
+        let verdict = Verdict(status: row.status, state: .done, reason: .finished)
+        serve(verdict, breaking: .connectionLost)
+        let engine = desk.engine {
+            $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, throttledDelay: .zero)
+            $0.clock = ContinuousClock()
+        }
+        await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(policy)) }
+        #expect(desk.transport.requests.count == row.count)
+    }
+
+    @Test func `a job whose caller goes away in the body of its answer is done`() async throws {
+        let isThere = Gate()
+        desk.serve { _ in
+            let pieces = AsyncThrowingStream<Data, any Error> { body in
+                body.yield(Data("{".utf8))
+                body.onTermination = { _ in withExtendedLifetime(body) {} }
+                isThere.open()
+            }
+            return TransportResponse(status: .created, headers: [:], body: BodyStream(pieces))
+        }
+        let engine = desk.engine()
+        let queue = try engine.queue()
+        let caller = Task { try await engine.send(desk.note(.durable)) }
+        await isThere.wait()
+        await untilTrue { (try? queue.job(1)?.sentAt) != nil }
+        caller.cancel()
+        _ = await caller.result
+        await untilTrue { (try? queue.jobs().map(\.state)) != [.running] }
+        #expect(try queue.jobs().map(\.state) == [.done])
+        #expect(desk.transport.requests.count == 1)
+    }
+
+    @Test func `a redirect whose body breaks has led nowhere, and decides nothing`() async throws {
+        let verdict = Verdict(status: 307, headers: [.location: "/elsewhere"], state: .waiting, reason: .backoff)
+        serve(verdict, breaking: .connectionLost)
+        let engine = desk.engine()
+        await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.durable)) }
+        let job = try job(engine)
+        #expect(job.state == .waiting && job.unknownSince != nil)
+    }
+
+    #if Curl && os(Linux)
+    private func note(to server: RawServer) -> Request {
+        var note = desk.note(.durable)
+        note.url = server.base + "/notes"
+        return note
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{}",
+        "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
+        "HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\n\r\nno zip",
+        "HTTP/1.1 201 Created\r\nContent-Length: 2000000\r\n\r\n{}",
+    ])
+    func `a durable request is sent once to a server whose answers break`(_ answer: String) async throws {
+        let count = Guarded(0)
+        let server = try RawServer { connection in
+            guard connection.readHead() != nil else { return }
+            count.withLock { $0 += 1 }
+            connection.write(answer)
+        }
+        let engine = desk.engine {
+            $0.transport = CurlTransport()
+            $0.bodyLimit = 1_000_000
+            $0.retry = RetryPolicy(attempts: 3)
+        }
+        let note = note(to: server)
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(note) }
+        #expect(error?.code != .queued)
+        #expect(try job(engine).state == .done)
+        #expect(count.withLock { $0 } == 1)
+        await engine.close()
+    }
+    #endif
+}
