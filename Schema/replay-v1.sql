@@ -11,6 +11,15 @@
 -- stand behind: looked for at each claim, 100,000 jobs behind two keys slow claims by a factor of 300 (Graphile Worker's
 -- measurements, src/sql/getJobs.ts). Fairness is `turn`: who becomes the head of a line goes behind all that are ready.
 
+-- A file may be damaged, and what is sent must be what somebody wrote. So each row has 64 bits of SHA-256 over all that
+-- decides what is sent, on whose behalf, and whether it may be: id, state, reason, identity, ordering_key, is_strict, is_held,
+-- run_at, expires_at, attempts, attempt_limit, token, owner, sent_at, unknown_at, may_have_acted, key_lifetime,
+-- is_idempotent, unique_key, method, lane, and the digest of the request, in which everything else stands that goes out. It is
+-- held against the row before each transition and each send. Not in it: what decides when a job is sent (is_head, priority,
+-- turn, unique_states), which is written for many at a time, and what is shown to people alone (the masked url, host, kind, tags,
+-- metadata, the copy of the idempotency key, the last status, enqueued_at, changed_at). A job that is damaged keeps its sum, and
+-- so stays damaged.
+
 CREATE TABLE job (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,  -- in the order of enqueueing; none is used twice
     state           INTEGER NOT NULL CHECK (state BETWEEN 0 AND 6),
@@ -45,7 +54,9 @@ CREATE TABLE job (
     lane            TEXT    NOT NULL,
     kind            TEXT,                 -- the name of the typed call
     tags            TEXT    NOT NULL DEFAULT '[]',  -- a JSON array
-    metadata        TEXT    NOT NULL DEFAULT '{}'   -- a JSON object, the app's own
+    metadata        TEXT    NOT NULL DEFAULT '{}',  -- a JSON object, the app's own
+    digest          INTEGER NOT NULL,     -- of the request in payload
+    checksum        INTEGER NOT NULL      -- of this row: see below
 ) STRICT;
 
 -- Claiming what is ready.

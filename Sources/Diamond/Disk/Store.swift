@@ -62,6 +62,9 @@ public struct Store: Hashable, Sendable {
     /// Touched when there is something to do.
     var wakePath: String { Self.path("replay.wake", in: replayDirectory) }
 
+    /// Tells of requests that must not be sent twice that they have left.
+    var sentPath: String { Self.path("replay.sent", in: replayDirectory) }
+
     /// Touched when engines may send something again, or no longer.
     var holdsPath: String { Self.path("replay.holds", in: replayDirectory) }
 

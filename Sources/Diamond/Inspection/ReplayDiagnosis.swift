@@ -34,6 +34,8 @@ package struct ReplayDiagnosis: Sendable {
     package var damages: [String] = []
     package var counts: [ReplayState: Int] = [:]
     package var discord = Discord()
+    /// Jobs that are not what was written, and were not given up.
+    package var damagedJobs: [ReplayJob.ID] = []
     /// Why the queue cannot be used.
     package var failure: ReplayError?
 
@@ -73,6 +75,7 @@ package struct ReplayDiagnosis: Sendable {
         guard damages.isEmpty else { return }
         counts = try ReplayTable.census(on: connection)
         discord = try ReplayTable.discord(on: connection)
+        damagedJobs = try ReplayInspection(jobsOn: connection).findings.compactMap(\.id)
     }
 }
 
@@ -97,7 +100,15 @@ extension ReplayDiagnosis {
     package var complaints: [CacheDiagnosis.Complaint] {
         (failure.map { [.init(what: "the queue cannot be used", remedy: $0.message)] } ?? [])
             + damages.map { .init(what: "\(store.replayPath) is damaged: \($0)", remedy: ReplayError.remedyOfDamage) }
-            + permissions + settingsComplaints + discord.complaints
+            + permissions + settingsComplaints + discord.complaints + jobComplaints
+    }
+
+    private var jobComplaints: [CacheDiagnosis.Complaint] {
+        guard let first = damagedJobs.first else { return [] }
+        let count = Discord.text(damagedJobs.count, "job")
+        let what = "\(count) of the queue are damaged, from \(first) on, and are not sent"
+        let remedy = "'cachectl verify' names them; 'cachectl queue discard' them, and add them again"
+        return [.init(what: what, remedy: remedy)]
     }
 
     private var permissions: [CacheDiagnosis.Complaint] {
@@ -139,7 +150,9 @@ extension ReplayDiagnosis.Discord {
         return found.filter { $0.0 > 0 }.map { .init(what: $0.1, remedy: $0.2) }
     }
 
-    private static func text(_ count: Int, _ noun: String) -> String { count == 1 ? "1 \(noun)" : "\(count) \(noun)s" }
+    fileprivate static func text(_ count: Int, _ noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    }
 
     // In this order: what is added or sent behind an export would be lost, or sent twice.
     private static let move = """

@@ -6,11 +6,12 @@ struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Reads the whole store, and holds it against its checksums.",
         discussion: """
-            Programs may use it meanwhile. Ends with 1 when something is wrong and not mended. --repair drops what is \
-            damaged, and makes indexes, triggers and tables that are missing; a file that SQLite finds malformed, or whose \
-            tables have other columns, is set aside, and begins anew. Where it has found something it reads the store once \
-            more, and tells what is left. Entries of a sealed store are held against their seals, too, where the key is \
-            given.
+            Reads the cache and, where there is one, the queue. Programs may use them meanwhile. Ends with 1 when something \
+            is wrong and not mended. --repair drops what is damaged, and makes indexes, triggers and tables that are \
+            missing; a file that SQLite finds malformed, or whose tables have other columns, is set aside, and begins anew. \
+            Where it has found something it reads the store once more, and tells what is left. A damaged job of the queue \
+            is not mended: it is not sent, and stays until it is discarded. Entries of a sealed store are held against \
+            their seals, too, where the key is given.
             """
     )
 
@@ -21,20 +22,31 @@ struct Verify: ParsableCommand {
 
     func run() throws {
         let seal = try store.sealing.seal()
-        let isSound: Bool
+        let queue = try inspectQueue()
+        var isSound = true
         do throws(CacheError) {
             let inspection = try CacheInspection(of: store.location, seal: seal)
             tellLocked(inspection)
-            isSound = try repair ? mend(inspection, seal) : show(inspection)
+            isSound = try repair ? mend(inspection, queue, seal) : show(inspection, queue)
         } catch {
-            throw Failure.report(error)
+            // Who has a queue may do without a cache.
+            guard error.code == .noStore, let queue else { throw Failure.report(error) }
+            show(nil, queue, [])
         }
-        if !isSound { throw Failure.damaged }
+        if !isSound || queue?.findings.isEmpty == false { throw Failure.damaged }
     }
 
-    private func mend(_ inspection: CacheInspection, _ seal: AESGCMSeal?) throws(CacheError) -> Bool {
+    private func inspectQueue() throws -> ReplayInspection? {
+        do throws(ReplayError) { return try ReplayInspection(of: store.location) } catch {
+            throw Failure.report(error)
+        }
+    }
+
+    private func mend(
+        _ inspection: CacheInspection, _ queue: ReplayInspection?, _ seal: AESGCMSeal?
+    ) throws(CacheError) -> Bool {
         let repairs = try inspection.repair()
-        return show(inspection, repairs, left: repairs.isEmpty ? [] : try left(seal))
+        return show(inspection, queue, repairs, left: repairs.isEmpty ? [] : try left(seal))
     }
 
     /// What is wrong still. A file that was set aside may have no other in its place, with nothing to be wrong.
@@ -54,34 +66,40 @@ struct Verify: ParsableCommand {
     }
 
     /// - Returns: whether all is well.
-    private func show(_ inspection: CacheInspection) -> Bool {
+    private func show(_ inspection: CacheInspection, _ queue: ReplayInspection?) -> Bool {
         let findings = inspection.findings
-        if store.json {
-            Output.json(VerificationReport(inspection, findings.map { FindingRow($0) }))
-        } else {
-            show(findings.map { FindingRow($0) })
-            Output.line(Self.summary(inspection))
-        }
+        show(inspection, queue, findings.map { FindingRow($0) })
         if !findings.isEmpty { Output.note("'cachectl verify --repair' mends it") }
         return findings.isEmpty
     }
 
     /// - Returns: whether all is well.
-    private func show(_ inspection: CacheInspection, _ repairs: [CacheRepair], left: [CacheFinding]) -> Bool {
+    private func show(
+        _ inspection: CacheInspection, _ queue: ReplayInspection?, _ repairs: [CacheRepair], left: [CacheFinding]
+    ) -> Bool {
         let rows = repairs.map { repair in
             let isLeft = left.contains(repair.finding)
             return FindingRow(repair.finding, done: repair.done ?? (isLeft ? "still there" : "gone meanwhile"))
         }
-        if store.json {
-            Output.json(VerificationReport(inspection, rows, left: left.map { FindingRow($0) }))
-        } else {
-            show(rows)
-            let outcome = left.isEmpty ? "mended" : "\(left.count) left"
-            Output.line(Self.summary(inspection) + (rows.isEmpty ? "" : ", \(outcome)"))
-        }
+        let outcome = left.isEmpty ? "mended" : "\(left.count) left"
+        show(inspection, queue, rows, left: left.map { FindingRow($0) }, outcome: rows.isEmpty ? "" : ", \(outcome)")
         for finding in left { Output.note("cachectl: not mended: \(FindingRow(finding).title)") }
         if !left.isEmpty { Output.note("'cachectl purge --all' erases what cannot be mended, and all the rest") }
         return left.isEmpty
+    }
+
+    /// - Parameters:
+    ///   - inspection: of the cache; `nil` where there is none.
+    ///   - outcome: what has become of its findings.
+    private func show(
+        _ inspection: CacheInspection?, _ queue: ReplayInspection?, _ rows: [FindingRow], left: [FindingRow] = [],
+        outcome: String = ""
+    ) {
+        let jobs = queue?.findings.map { FindingRow($0, done: repair ? "kept" : nil) } ?? []
+        guard !store.json else { return Output.json(VerificationReport(inspection, queue, rows + jobs, left: left)) }
+        show(rows + jobs)
+        if let inspection { Output.line(Self.summary(inspection) + outcome) }
+        if let queue { Output.line(Self.summary(queue)) }
     }
 
     private func show(_ rows: [FindingRow]) {
@@ -96,7 +114,14 @@ struct Verify: ParsableCommand {
 
     private static func summary(_ inspection: CacheInspection) -> String {
         let read = "\(Quantity.entries(inspection.entries)), \(Quantity.bytes(inspection.bodyBytes)) of bodies"
-        let count = inspection.findings.count
+        return summary(read, inspection.findings.count)
+    }
+
+    private static func summary(_ queue: ReplayInspection) -> String {
+        summary("\(Quantity.jobs(queue.jobs)) of the queue", queue.findings.count)
+    }
+
+    private static func summary(_ read: String, _ count: Int) -> String {
         guard count > 0 else { return "\(read): all sound" }
         return "\(read): \(count == 1 ? "1 finding" : "\(count) findings")"
     }
@@ -104,26 +129,32 @@ struct Verify: ParsableCommand {
 
 /// The form of `verify --json`.
 private struct VerificationReport: Encodable {
-    var entries: Int
-    var bodyBytes: Int64
+    /// Absent where there is no cache.
+    var entries: Int?
+    var bodyBytes: Int64?
+    /// Absent where there is no queue.
+    var jobs: Int?
     /// Entries whose seals were not opened; absent where there are none.
     var locked: Int?
     var findings: [FindingRow]
     /// With `--repair`: what is wrong still; absent where nothing is.
     var left: [FindingRow]?
 
-    init(_ inspection: CacheInspection, _ findings: [FindingRow], left: [FindingRow] = []) {
+    init(
+        _ inspection: CacheInspection?, _ queue: ReplayInspection?, _ findings: [FindingRow], left: [FindingRow]
+    ) {
         self.left = left.isEmpty ? nil : left
-        entries = inspection.entries
-        bodyBytes = inspection.bodyBytes
-        locked = inspection.locked > 0 ? inspection.locked : nil
+        entries = inspection?.entries
+        bodyBytes = inspection?.bodyBytes
+        jobs = queue?.jobs
+        locked = inspection.flatMap { $0.locked > 0 ? $0.locked : nil }
         self.findings = findings
     }
 }
 
 /// One finding, for programs and for the table.
 private struct FindingRow: Encodable {
-    var kind: CacheFinding.Kind
+    var kind: String
     var key: String?
     var url: String?
     var what: String
@@ -131,18 +162,23 @@ private struct FindingRow: Encodable {
     var done: String?
 
     init(_ finding: CacheFinding, done: String? = nil) {
-        kind = finding.kind
+        kind = finding.kind.rawValue
         key = finding.key?.description
         url = finding.url
         what = finding.what
         self.done = done
     }
 
+    init(_ finding: ReplayInspection.Finding, done: String?) {
+        (kind, what) = (finding.id == nil ? "queue" : "job", finding.what)
+        self.done = done
+    }
+
     /// In few words.
-    var title: String { "\(kind.rawValue)\(key.map { " \($0.prefix(12))" } ?? ""): \(what)" }
+    var title: String { "\(kind)\(key.map { " \($0.prefix(12))" } ?? ""): \(what)" }
 
     var cells: [String] {
-        [kind.rawValue, key.map { String($0.prefix(12)) } ?? "-", what] + (done.map { [$0] } ?? []) + [url ?? "-"]
+        [kind, key.map { String($0.prefix(12)) } ?? "-", what] + (done.map { [$0] } ?? []) + [url ?? "-"]
     }
 }
 #endif

@@ -128,6 +128,17 @@ final class ReplayDesk {
     func state(_ id: Int64) throws -> ReplayState? { try job(id)?.state }
 }
 
+extension ReplayTable {
+    /// Makes what SQL has put into the file count as written.
+    static func reseal(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        for id in try ids(after: 0, on: connection) {
+            guard var row = try written(id, on: connection)?.row else { continue }
+            row.digest = ReplayRow.digest(of: try request(of: id, on: connection))
+            try connection.execute("UPDATE job SET digest = \(row.digest), checksum = \(row.checksum) WHERE id = \(id)")
+        }
+    }
+}
+
 extension ReplayTable.Addition {
     var id: Int64? {
         switch self {

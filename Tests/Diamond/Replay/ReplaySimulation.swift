@@ -377,7 +377,7 @@ struct ReplaySimulation {
         if isHolding {
             try ReplayTable.add(hold, reason: "", on: connection, ledger)
         } else {
-            try ReplayTable.remove(hold, on: connection)
+            try ReplayTable.remove(hold, on: connection, &ledger)
         }
         // Whoever does it may die before the last of its slices.
         var ids = try ReplayTable.ids(

@@ -40,7 +40,7 @@ import Testing
         let desk = simulation.desk
         try desk.write { (connection, ledger) throws(SQLiteError) in
             for hold in [ReplayHold.queue, .key("a"), .key("b"), .identity("anna"), .lane(.default)] {
-                try ReplayTable.remove(hold, on: connection)
+                try ReplayTable.remove(hold, on: connection, &ledger)
             }
             _ = try ReplayTable.release(ReplayTable.orphans(on: connection), on: connection, &ledger)
             for owner in try ReplayTable.owners(on: connection) {

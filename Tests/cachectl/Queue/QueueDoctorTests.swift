@@ -44,7 +44,15 @@ import Testing
         ),
         (
             "1 job of the queue run, and nobody runs them", move,
-            { try $0.damageQueue("UPDATE job SET state = 2, owner = 77 WHERE id = 1") }
+            { try $0.rewriteQueue("UPDATE job SET state = 2, owner = 77 WHERE id = 1") }
+        ),
+        (
+            "1 job of the queue are damaged, from 2 on, and are not sent", "'cachectl verify' names them",
+            { try $0.damageQueue("UPDATE job SET method = 'DELETE' WHERE id = 2") }
+        ),
+        (
+            "2 jobs of the queue are damaged, from 1 on, and are not sent", "'cachectl verify' names them",
+            { try $0.damageQueue("UPDATE payload SET request = x'00' WHERE job < 3") }
         ),
         (
             "the queue's journal mode is delete, not wal", "cachectl queue list",

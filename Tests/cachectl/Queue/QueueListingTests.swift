@@ -287,7 +287,7 @@ import Testing
         "UPDATE attempt SET started_at = 9223372036854775807, ended_at = -9223372036854775807 - 1",
     ]) func `shows jobs whose times are damaged`(sql: String) async throws {
         try await fill()
-        try cachectl.damageQueue(sql)
+        try cachectl.rewriteQueue(sql)
         for arguments in [["list"], ["list", "--json"], ["show", "4"], ["show", "4", "--json"]] {
             let outcome = try await cachectl(["queue"] + arguments)
             #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")

@@ -45,7 +45,7 @@ import Testing
 
     @Test func `counts what it finds too late, and ends with 1`() async throws {
         try await add("http://127.0.0.1:1", "--expiry", "1d")
-        try cachectl.damageQueue("UPDATE job SET expires_at = 1")
+        try cachectl.rewriteQueue("UPDATE job SET expires_at = 1")
         let late = try await cachectl("queue", "replay")
         #expect(late.status == 1 && late.text.hasSuffix("\n1 dead\n1 dead\n"), "\(late.text)")
     }

@@ -20,7 +20,18 @@ extension Shell {
         }
         queue.owner.leave()
         await queue.close()
-        try damageQueue("UPDATE job SET run_at = run_at + 907200000 WHERE state = 1 AND reason = 'backoff'")
+        try rewriteQueue("UPDATE job SET run_at = run_at + 907200000 WHERE state = 1 AND reason = 'backoff'")
+    }
+
+    /// The same, where what is in the file then counts as written.
+    func rewriteQueue(_ sql: String) throws {
+        try damageQueue(sql)
+        try queue().database.write { (connection) throws(SQLiteError) in
+            for id in try ReplayTable.ids(after: 0, on: connection) {
+                guard let row = try ReplayTable.written(id, on: connection)?.row else { continue }
+                try connection.execute("UPDATE job SET checksum = \(row.checksum) WHERE id = \(id)")
+            }
+        }
     }
 
     /// Runs SQL on the queue's file, past all that Diamond guards.

@@ -76,10 +76,12 @@ extension ReplayQueue {
         isUnderWay: Bool = false
     ) async -> Bool {
         guard let owner = owner.id else { return false }
+        let sent = sentLog
         // What cannot be written down must not leave.
         let hasBegun = try? await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(
-                job.id, token: job.token, by: owner, cutOff: cutOff, isUnderWay: isUnderWay, on: connection, &ledger)
+                job.id, token: job.token, by: owner, cutOff: cutOff, isUnderWay: isUnderWay, notedIn: sent,
+                on: connection, &ledger)
         }
         // The write may have waited for long.
         return hasBegun ?? false && self.owner.mayBegin

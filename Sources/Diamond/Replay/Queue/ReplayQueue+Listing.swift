@@ -43,10 +43,13 @@ extension ReplayQueue {
 
     /// The request of a job as it is sent, secrets by name; `nil` where there is no such job.
     ///
-    /// - Throws: ``ReplayError``: `badRequest` where what is on disk cannot be read.
+    /// - Throws: ``ReplayError``: `badRequest` where what is on disk cannot be read, or is not what was written.
     public func request(of id: ReplayJob.ID) throws(ReplayError) -> Request? {
-        let written = try read { (connection) throws(SQLiteError) in try ReplayTable.request(of: id, on: connection) }
+        let (written, damage) = try read { (connection) throws(SQLiteError) in
+            (try ReplayTable.request(of: id, on: connection), try ReplayTable.damage(of: id, on: connection))
+        }
         guard !written.isEmpty else { return nil }
+        if let damage { throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)") }
         do throws(RequestError) { return try Request(json: written) } catch { throw ReplayError(error) }
     }
 

@@ -84,7 +84,7 @@ extension ReplayQueue {
     /// - Returns: how many jobs nothing holds any more.
     package func end(_ hold: ReplayHold, isTrial: Bool = false) async throws(ReplayError) -> Int {
         try await sweep(hold, in: [.held], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
-            if ids.isEmpty || isTrial { try ReplayTable.remove(hold, on: connection) }
+            if ids.isEmpty || isTrial { try ReplayTable.remove(hold, on: connection, &ledger) }
             return try ReplayTable.release(ids, on: connection, &ledger)
         }
     }

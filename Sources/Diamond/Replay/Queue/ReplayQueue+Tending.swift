@@ -40,6 +40,7 @@ extension ReplayQueue {
         case .done: nil
         case .noJob: noJob(id)
         case .notUnique: notUnique(id)
+        case .damaged: damaged(id)
         case .wrongState(let state):
             ReplayError(.wrongState, "job \(id) is \(state): \(deed.verb.rawValue) is for what is \(deed.states)")
         }
@@ -47,6 +48,11 @@ extension ReplayQueue {
 
     private static func notUnique(_ id: ReplayJob.ID) -> ReplayError {
         ReplayError(.notUnique, "another job has the unique name of job \(id) by now: discard one of them")
+    }
+
+    static func damaged(_ id: ReplayJob.ID) -> ReplayError {
+        ReplayError(
+            .wrongState, "job \(id) is damaged on disk, and is not sent: discard it, and add its request again")
     }
 
     static func noJob(_ id: ReplayJob.ID) -> ReplayError {
@@ -94,18 +100,20 @@ extension ReplayQueue {
         addition.policy.uniqueness = .appendAfterRunning
         let (limit, rules, added) = (maximumCount, rules, addition)
         let result = try await writer.write { (connection, ledger) throws(SQLiteError) -> Result<Int64, ReplayError> in
-            guard let row = try ReplayTable.row(id, on: connection) else { return .failure(Self.noJob(id)) }
+            guard try ReplayTable.written(id, on: connection) != nil else { return .failure(Self.noJob(id)) }
+            guard let row = try ReplayTable.sound(id, on: connection, &ledger),
+                let written = try ReplayTable.soundRequest(of: row, on: connection, &ledger)
+            else { return .failure(Self.damaged(id)) }
             guard row.state != .running, row.state != .done else {
                 let message = "job \(id) is \(row.state), and is not changed any more: add another one"
                 return .failure(ReplayError(.wrongState, message))
             }
-            let written = try ReplayTable.request(of: id, on: connection)
             guard (try? Request(json: written)) == old else {
                 return .failure(ReplayError(.wrongState, "job \(id) was changed meanwhile: edit it again"))
             }
             guard !row.mayBeKnown else {
                 // Where a newer one has the name, that says what is to be sent.
-                if let key = added.uniqueKey, let other = try ReplayTable.open(key, on: connection), other.id != id {
+                if let key = added.uniqueKey, let other = try ReplayTable.named(key, on: connection), other != id {
                     return .failure(Self.notUnique(id))
                 }
                 switch try ReplayTable.add(added, limit: limit, rules: rules, on: connection, &ledger) {

@@ -25,6 +25,7 @@ public final class ReplayQueue: Sendable {
     private let holdBell: QueueBell
     private let holdWatch = Guarded<HoldWatch?>(nil)
     let owner: ReplayOwner
+    let sentLog: SentLog
     let rules: KeyRules
     let resolve: Resolve
     private let activity: Activity?
@@ -73,6 +74,7 @@ public final class ReplayQueue: Sendable {
             if transitions.contains(where: \.isForOthers) { bell.ring() }
         }
         owner = ReplayOwner(store, writer, clock)
+        sentLog = SentLog(store.sentPath)
     }
 
     private static func open(_ store: Store, create: Bool) throws(ReplayError) -> SQLiteDatabase {

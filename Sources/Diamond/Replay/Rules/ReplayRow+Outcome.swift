@@ -59,10 +59,22 @@ extension ReplayRow {
         return stop(reason)
     }
 
+    /// It was sent, and what was written of that is lost.
+    mutating func hasLeftBefore(at now: Int64) {
+        unknownAt = unknownAt ?? now
+        _ = stop(.outcomeUnknown)
+    }
+
     private mutating func stop(_ reason: ReplayReason) -> Bool {
         end(.needsReview, reason)
         (owner, sentAt) = (nil, nil)
         return false
+    }
+
+    /// What is on disk of it is not what was written.
+    mutating func setAside() {
+        end(.needsReview, .damaged)
+        (owner, sentAt, isHeld) = (nil, nil, false)
     }
 
     // MARK: Answers

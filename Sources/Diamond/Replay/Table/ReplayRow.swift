@@ -1,3 +1,5 @@
+import Foundation
+
 /// What of a job changes, with what decides how: a value that rules compute and ``ReplayTable`` reads and writes.
 struct ReplayRow: Hashable, Sendable {
     // What stays.
@@ -9,8 +11,11 @@ struct ReplayRow: Hashable, Sendable {
     let lane: String
     let isIdempotent: Bool
     let keyLifetime: Int64?
-    let expiresAt: Int64?
+    var expiresAt: Int64?
     let attemptLimit: Int
+    var uniqueKey: Data?
+    /// Of its request (``digest(of:)``).
+    var digest: Int64 = 0
 
     // What changes; times in milliseconds.
     var state: ReplayState

@@ -6,10 +6,11 @@ extension ReplayTable {
     static func held(
         _ id: Int64,
         token: Int64,
-        on connection: borrowing SQLiteConnection
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
-        guard let row = try row(id, on: connection), row.token == token, row.state == .running else { return nil }
-        return row
+        let row = try sound(id, on: connection, &ledger)
+        return row?.token == token && row?.state == .running ? row : nil
     }
 
     /// The last look before a job is sent.
@@ -17,6 +18,7 @@ extension ReplayTable {
     /// - Parameters:
     ///   - cutOff: what has left of it before, while the same owner had it.
     ///   - isUnderWay: whether it goes on with what has left already, which no hold ends.
+    ///   - sent: knows what has left that must not be sent twice; `nil` where nobody does.
     /// - Returns: whether it may be: nobody has rescued it, it is this owner's, whose lease has not ended, nothing holds
     ///   it, its time is not over, and it need not be looked at by a person first.
     static func begin(
@@ -25,11 +27,12 @@ extension ReplayTable {
         by owner: Int64,
         cutOff: ReplayRow.CutOff? = nil,
         isUnderWay: Bool = false,
+        notedIn sent: SentLog? = nil,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard try isAlive(owner, at: ledger.uptime, on: connection),
-            var row = try held(id, token: token, on: connection)
+            var row = try held(id, token: token, on: connection, &ledger)
         else { return false }
         guard row.owner == owner else {
             // Its process was away, and is another owner by now: it comes back as where the old one is buried.
@@ -47,7 +50,12 @@ extension ReplayTable {
             return false
         }
         if !isUnderWay, try recall(&row, on: connection, &ledger) { return false }
-        try markSent(id, at: ledger.now, behind: cutOff, on: connection)
+        if let sent, !row.isIdempotent, row.keyLifetime == nil, try !sent.note(row) {
+            row.hasLeftBefore(at: ledger.now)
+            try save(row, .fail, from: .running, on: connection, &ledger)
+            return false
+        }
+        try markSent(row, at: ledger.now, behind: cutOff, on: connection)
         return true
     }
 
@@ -78,11 +86,9 @@ extension ReplayTable {
         token: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "UPDATE job SET sent_at = NULL WHERE id = ? AND token = ? AND state = 2")
-        try statement.bind(id, at: 1)
-        try statement.bind(token, at: 2)
-        try statement.run()
+        guard var row = try row(id, on: connection), row.token == token, row.state == .running else { return }
+        row.sentAt = nil
+        try saveSending(row, on: connection)
     }
 
     /// Takes note of what came of an attempt.
@@ -99,7 +105,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayState? {
-        guard var row = try held(id, token: token, on: connection) else {
+        guard var row = try held(id, token: token, on: connection, &ledger) else {
             return try ended(id, token: token, on: connection)
         }
         let startedAt = row.sentAt ?? ledger.now
@@ -122,8 +128,10 @@ extension ReplayTable {
         token: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> ReplayState? {
-        guard let row = try row(id, on: connection), row.token == token else { return nil }
-        return row.state.isEnd ? row.state : nil
+        guard let written = try written(id, on: connection) else { return nil }
+        // Of one that is damaged the token says nothing, and nobody else has it.
+        guard written.isSound else { return .needsReview }
+        return written.row.token == token && written.row.state.isEnd ? written.row.state : nil
     }
 
     /// What rests is held where its key, identity or lane is, and ready where its time has come.

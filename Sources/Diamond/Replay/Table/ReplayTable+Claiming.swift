@@ -69,14 +69,18 @@ extension ReplayTable {
         return (jobs, jobs.isEmpty)
     }
 
-    /// - Returns: `nil` where it is held, and where nobody may send it without having looked into it.
+    /// - Returns: `nil` where it is held or damaged, and where nobody may send it without having looked into it.
     private static func take(
         _ id: Int64,
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Claimed? {
-        guard var row = try row(id, on: connection) else { return nil }
+        guard let written = try written(id, on: connection), written.row.state == .ready else {
+            try reindex(on: connection)
+            return nil
+        }
+        guard var row = try sound(id, on: connection, &ledger) else { return nil }
         // A hold of many takes several transactions.
         guard try !hold(&row, on: connection, &ledger) else { return nil }
         let old = row.state
@@ -93,18 +97,13 @@ extension ReplayTable {
         by owner: Int64,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Claimed {
+    ) throws(SQLiteError) -> Claimed? {
+        guard let request = try soundRequest(of: row, on: connection, &ledger) else { return nil }
         let old = row.state
         (row.state, row.reason, row.owner, row.sentAt) = (.running, .claimed, owner, nil)
         row.renewToken()
         try save(row, .claim, from: old, on: connection, &ledger)
-        return try claimed(row, on: connection)
-    }
-
-    private static func claimed(
-        _ row: ReplayRow, on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Claimed {
-        Claimed(id: row.id, token: row.token, request: try request(of: row.id, on: connection))
+        return Claimed(id: row.id, token: row.token, request: request)
     }
 
     /// A job where its owner runs it; `nil` where not.
@@ -114,7 +113,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Claimed? {
         guard let row = try row(id, on: connection), row.state == .running, row.owner == owner else { return nil }
-        return try claimed(row, on: connection)
+        return Claimed(id: row.id, token: row.token, request: try request(of: row.id, on: connection))
     }
 
     static func isQueueHeld(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {

@@ -46,7 +46,7 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
-        guard var row = try open(key, on: connection) else { return nil }
+        guard var row = try open(key, on: connection, &ledger) else { return nil }
         guard let end = row.expiresAt, end <= ledger.now, row.state != .running, !row.state.isEnd else { return row }
         let old = row.state
         row.expire()
@@ -98,13 +98,22 @@ extension ReplayTable {
         let mayBeSentAtOnce = owner != nil && isHead && state == .ready
         let isSentAtOnce = try mayBeSentAtOnce ? !isQueueHeld(on: connection) : false
         if isSentAtOnce { (state, reason) = (.running, .claimed) }
+        let row = ReplayRow(
+            id: try nextID(on: connection), method: draft.method, identity: draft.identity, orderingKey: key,
+            isStrict: draft.policy.order == .strict, lane: draft.lane, isIdempotent: draft.isIdempotent,
+            keyLifetime: draft.keyLifetime, expiresAt: draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible),
+            attemptLimit: Int(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)), uniqueKey: draft.uniqueKey,
+            digest: ReplayRow.digest(of: draft.request), state: state, reason: reason, isHead: isHead,
+            isHeld: draft.isHeld, runAt: (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible), attempts: 0,
+            token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
+            unknownAt: draft.history.unknownAt?.clamped(to: ReplayRow.sensible))
         let statement = try connection.statement(
             """
             INSERT INTO job (state, method, url, host, tags, metadata, is_idempotent, idempotency_key, key_lifetime, kind,
                 reason, identity, ordering_key, is_strict, is_head, priority, turn, run_at, expires_at, enqueued_at,
-                changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane, is_held)
+                changed_at, attempt_limit, token, owner, unknown_at, unique_key, lane, is_held, id, digest, checksum)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, (SELECT last FROM turn), ?17,
-                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)
+                ?18, ?19, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)
             """
         )
         try statement.bind(Int64(state.rawValue), at: 1)
@@ -115,18 +124,21 @@ extension ReplayTable {
         try statement.bind(draft.policy.order == .strict, at: 14)
         try statement.bind(isHead, at: 15)
         try statement.bind(Int64(draft.policy.priority), at: 16)
-        try statement.bind(draft.runAt ?? ledger.now, at: 17)
-        try statement.bind(draft.expiry(at: ledger.now), at: 18)
+        try statement.bind(row.runAt, at: 17)
+        try statement.bind(row.expiresAt, at: 18)
         try statement.bind(ledger.now, at: 19)
-        try statement.bind(Int64(draft.policy.attempts), at: 20)
-        try statement.bind(isSentAtOnce, at: 21)
-        try statement.bind(isSentAtOnce ? owner : nil, at: 22)
-        try statement.bind(draft.history.unknownAt, at: 23)
-        try statement.bind(draft.uniqueKey, at: 24)
+        try statement.bind(Int64(row.attemptLimit), at: 20)
+        try statement.bind(row.token, at: 21)
+        try statement.bind(row.owner, at: 22)
+        try statement.bind(row.unknownAt, at: 23)
+        try statement.bind(row.uniqueKey, at: 24)
         try statement.bind(draft.lane, at: 25)
         try statement.bind(draft.isHeld, at: 26)
+        try statement.bind(row.id, at: 27)
+        try statement.bind(row.digest, at: 28)
+        try statement.bind(row.checksum, at: 29)
         try statement.run()
-        let id = connection.lastInsertedID
+        let id = row.id
         let payload = try connection.statement("INSERT INTO payload (job, request) VALUES (?, ?)")
         try payload.bind(id, at: 1)
         try payload.bind(draft.request, at: 2)
@@ -136,12 +148,24 @@ extension ReplayTable {
         return id
     }
 
+    /// None is used twice, also where the newest have gone.
+    private static func nextID(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
+        let last = try connection.integer(
+            """
+            SELECT max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'job'), 0),
+                ifnull((SELECT max(id) FROM job), 0))
+            """
+        )
+        guard last < .max else { throw wrongIndex(last) }
+        return last + 1
+    }
+
     /// Whether another job is to be sent before a request: of its ordering key, or with its unique name.
     static func isPreceded(_ draft: ReplayDraft, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool
     {
         if let key = draft.policy.orderingKey, try hasLine(key, on: connection) { return true }
         guard let key = draft.uniqueKey else { return false }
-        return try open(key, on: connection) != nil
+        return try named(key, on: connection) != nil
     }
 
     private static func hasLine(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
@@ -161,7 +185,7 @@ extension ReplayTable {
             try addFailure(
                 of: id, failure.code, failure.message, startedAt: failure.startedAt, on: connection, ledger)
         }
-        guard let outcome = history.outcome, var row = try row(id, on: connection) else { return }
+        guard let outcome = history.outcome, var row = try sound(id, on: connection, &ledger) else { return }
         let old = row.state
         row.take(outcome, at: ledger.now, draw: history.draw)
         try settle(&row, on: connection, ledger)

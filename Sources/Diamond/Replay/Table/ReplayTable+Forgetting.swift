@@ -23,6 +23,8 @@ extension ReplayTable {
             let old = try ended(state, before: ledger.now - limit.age.milliseconds, on: connection)
             let oldest = surplus > old.count ? try ended(state, before: .max, atMost: surplus, on: connection) : old
             for id in oldest {
+                // What a damaged row says of its end may be wrong.
+                guard try isForgettable(id, on: connection, &ledger) else { continue }
                 let statement = try connection.statement("DELETE FROM job WHERE id = ?")
                 try statement.bind(id, at: 1)
                 try statement.run()
@@ -31,6 +33,16 @@ extension ReplayTable {
             isMore = isMore || oldest.count >= slice
         }
         return isMore
+    }
+
+    private static func isForgettable(
+        _ id: Int64,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        guard let written = try written(id, on: connection) else { return false }
+        if !written.isSound, written.row.state == .done, written.row.reason == .discarded { return true }
+        return try sound(id, on: connection, &ledger)?.state.isEnd == true
     }
 
     // By their number, not by their age: on the word of a clock that is far ahead, no more than one is deleted. Grouped, because

@@ -24,20 +24,35 @@ extension ReplayTable {
     }
 
     /// What waits for its identity to sign in waits no longer when that is released, and for nothing else then.
-    static func remove(_ hold: ReplayHold, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    static func remove(
+        _ hold: ReplayHold,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
         if case .identity(let name) = hold {
             let signIn = try connection.statement(
-                """
-                UPDATE job SET is_held = 0, reason = 'held'
-                WHERE state = 3 AND reason = 'unauthorized' AND identity = ?
-                """
-            )
+                "SELECT id FROM job WHERE state = 3 AND reason = 'unauthorized' AND identity = ?")
             try signIn.bind(name, at: 1)
-            try signIn.run()
+            for id in try ids(in: signIn) {
+                guard var row = try sound(id, on: connection, &ledger) else { continue }
+                (row.isHeld, row.reason) = (false, .held)
+                try saveHeld(row, on: connection)
+            }
         }
         let statement = try connection.statement("DELETE FROM hold WHERE kind = ? AND name = ?")
         try statement.bind(hold.kind, at: 1)
         try statement.bind(hold.name, at: 2)
+        try statement.run()
+    }
+
+    /// No transition: what waits for its identity is held still.
+    private static func saveHeld(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "UPDATE job SET is_held = ?2, reason = ?3, checksum = ?4 WHERE id = ?1")
+        try statement.bind(row.id, at: 1)
+        try statement.bind(row.isHeld, at: 2)
+        try statement.bind(row.reason.description, at: 3)
+        try statement.bind(row.checksum, at: 4)
         try statement.run()
     }
 
@@ -51,7 +66,9 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Int {
         var count = 0
         for id in ids {
-            guard var row = try row(id, on: connection), row.state == .ready || row.state == .waiting else { continue }
+            guard var row = try sound(id, on: connection, &ledger), row.state == .ready || row.state == .waiting else {
+                continue
+            }
             if try hold(&row, on: connection, &ledger) { count += 1 }
         }
         return count
@@ -80,7 +97,7 @@ extension ReplayTable {
     ) throws(SQLiteError) -> Int {
         var count = 0
         for id in ids {
-            guard var row = try row(id, on: connection), row.state == .held else { continue }
+            guard var row = try sound(id, on: connection, &ledger), row.state == .held else { continue }
             try settle(&row, on: connection, ledger)
             guard row.state != .held else { continue }
             row.reason = .released

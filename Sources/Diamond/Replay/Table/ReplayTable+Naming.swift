@@ -3,8 +3,21 @@ import Foundation
 
 /// What becomes of jobs that have the same unique name.
 extension ReplayTable {
-    /// Who has a unique name now.
-    static func open(_ key: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
+    /// Who has a unique name now; `nil` also where that one is damaged.
+    static func open(
+        _ key: Data,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> ReplayRow? {
+        guard let id = try named(key, on: connection), let row = try sound(id, on: connection, &ledger) else {
+            return nil
+        }
+        // Nothing is put in the place of a job of another name.
+        guard row.uniqueKey == key else { throw wrongIndex(id) }
+        return row
+    }
+
+    static func named(_ key: Data, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
         let statement = try connection.statement(
             """
             SELECT id FROM job
@@ -12,8 +25,7 @@ extension ReplayTable {
             """
         )
         try statement.bind(key, at: 1)
-        guard try statement.step() else { return nil }
-        return try row(statement.int64(0), on: connection)
+        return try statement.step() ? statement.int64(0) : nil
     }
 
     /// - Returns: `nil` where the draft is to be added beside the other.
@@ -45,12 +57,13 @@ extension ReplayTable {
         _ rules: KeyRules,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
-    ) throws(SQLiteError) -> Addition {
+    ) throws(SQLiteError) -> Addition? {
         guard draft.isInLine(of: other) else {
             let reason = "job \(other.id) of its unique name is in another line or lane, and cannot take it in"
             return .refused(ReplayError(.cannotMerge, "\(reason): give both one, or two names"))
         }
-        let old = try request(of: other.id, on: connection)
+        // One that is damaged is for review, and has its name no more.
+        guard let old = try soundRequest(of: other, on: connection, &ledger) else { return nil }
         switch Result(catching: { () throws(ReplayError) in
             try draft.merged(into: ReplayDraft.request(from: old), rules: rules)
         }) {
@@ -98,26 +111,31 @@ extension ReplayTable {
         let statement = try connection.statement(
             """
             UPDATE job SET method = ?2, url = ?3, host = ?4, tags = ?5, metadata = ?6, is_idempotent = ?7,
-                idempotency_key = ?8, key_lifetime = ?9, kind = ?10, expires_at = ?11, attempt_limit = ?12, priority = ?13
+                idempotency_key = ?8, key_lifetime = ?9, kind = ?10, expires_at = ?11, attempt_limit = ?12, priority = ?13,
+                digest = ?14
             WHERE id = ?1
             """
         )
         try statement.bind(row.id, at: 1)
         try bindRequest(draft, to: statement)
         // It was told of now, and has all its time and attempts before it.
-        try statement.bind(draft.expiry(at: ledger.now), at: 11)
-        try statement.bind(Int64(draft.policy.attempts), at: 12)
+        try statement.bind(draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible), at: 11)
+        try statement.bind(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible), at: 12)
         try statement.bind(Int64(draft.policy.priority), at: 13)
+        try statement.bind(ReplayRow.digest(of: draft.request), at: 14)
         try statement.run()
         let payload = try connection.statement("UPDATE payload SET request = ? WHERE job = ?")
         try payload.bind(draft.request, at: 1)
         try payload.bind(row.id, at: 2)
         try payload.run()
-        var new = row
+        // With what has just been put into it.
+        guard var new = try written(row.id, on: connection)?.row else { return }
         new.attempts = 0
         // What waits for somebody to sign in waits for that still.
         if !new.isHeld { new.reason = .replaced }
-        if draft.policy.uniqueness != .preserveSchedule { new.runAt = draft.runAt ?? ledger.now }
+        if draft.policy.uniqueness != .preserveSchedule {
+            new.runAt = (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible)
+        }
         try settle(&new, on: connection, ledger)
         try save(new, .edit, from: row.state, on: connection, &ledger)
     }

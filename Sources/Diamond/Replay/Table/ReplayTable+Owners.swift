@@ -100,7 +100,7 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         for id in try jobs(of: owner, on: connection) {
-            guard var row = try row(id, on: connection), row.state == .running else { continue }
+            guard var row = try sound(id, on: connection, &ledger), row.state == .running else { continue }
             if let sentAt = row.sentAt, !isInnocent {
                 let message = "whoever sent it died, or was away for longer than its lease"
                 try addFailure(of: id, "died", message, startedAt: sentAt, on: connection, ledger)

@@ -13,6 +13,8 @@ extension ReplayTable {
         case wrongState(ReplayState)
         /// Another one has its unique name by now.
         case notUnique
+        /// What is on disk of it is not what was written.
+        case damaged
     }
 
     static func apply(
@@ -21,13 +23,21 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Effect {
-        guard var row = try row(id, on: connection) else { return .noJob }
+        guard let written = try written(id, on: connection) else { return .noJob }
+        if !written.isSound, deed == .discard {
+            let isDone = try discardDamaged(written.row, on: connection, &ledger)
+            return isDone ? .done(.done) : .wrongState(.done)
+        }
+        guard var row = try sound(id, on: connection, &ledger) else { return .damaged }
         guard row.allows(deed) else { return .wrongState(row.state) }
-        if deed == .redrive, try isNameTaken(of: id, on: connection) { return .notUnique }
+        if deed == .redrive {
+            guard try soundRequest(of: row, on: connection, &ledger) != nil else { return .damaged }
+            if try isNameTaken(of: id, on: connection) { return .notUnique }
+        }
         let old = row.state
         row.take(deed, at: ledger.now)
         if deed == .redrive {
-            try renewExpiry(of: id, on: connection, ledger)
+            try renewExpiry(of: &row, on: connection, ledger)
             try takeName(of: id, on: connection)
         }
         try settle(&row, on: connection, ledger)
@@ -37,16 +47,17 @@ extension ReplayTable {
 
     /// A job that is sent anew has all its time before it: it may have ended because that was over.
     private static func renewExpiry(
-        of id: Int64,
+        of row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,
         _ ledger: ReplayLedger
     ) throws(SQLiteError) {
-        let written = try request(of: id, on: connection)
+        let written = try request(of: row.id, on: connection)
         // One that this program cannot read waits for another that can.
         let expiry = (try? Request(json: written)).map(\.replay.expiry) ?? ReplayPolicy.defaultExpiry
         let statement = try connection.statement("UPDATE job SET expires_at = ? WHERE id = ?")
-        try statement.bind(expiry.map { ledger.now + $0.milliseconds }, at: 1)
-        try statement.bind(id, at: 2)
+        row.expiresAt = expiry.map { ledger.now + $0.milliseconds }
+        try statement.bind(row.expiresAt, at: 1)
+        try statement.bind(row.id, at: 2)
         try statement.run()
     }
 

@@ -10,7 +10,7 @@ extension ReplayTable {
         let statement = try connection.statement(
             "SELECT id FROM job INDEXED BY job_by_time WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT ?2")
         for id in try due(statement, ledger.now) {
-            guard var row = try row(id, on: connection) else { continue }
+            guard var row = try due(id, in: [.waiting], on: connection, &ledger) else { continue }
             let old = row.state
             (row.state, row.reason) = (.ready, .due)
             try save(row, .retry, from: old, on: connection, &ledger)
@@ -35,7 +35,7 @@ extension ReplayTable {
         try statement.bind(slice, at: 1)
         let ids = try Self.ids(in: statement)
         for id in ids {
-            guard var row = try row(id, on: connection) else { continue }
+            guard var row = try due(id, in: [.waiting], on: connection, &ledger) else { continue }
             let old = row.state
             (row.state, row.reason, row.runAt) = (.ready, .online, ledger.now)
             try save(row, .retry, from: old, on: connection, &ledger)
@@ -54,11 +54,25 @@ extension ReplayTable {
             """
         )
         for id in try due(statement, ledger.now) {
-            guard var row = try row(id, on: connection) else { continue }
+            guard var row = try due(id, in: [.ready, .waiting, .held], on: connection, &ledger) else { continue }
             let old = row.state
             row.expire()
             try save(row, .expire, from: old, on: connection, &ledger)
         }
+    }
+
+    /// A job that an index has named; `nil` where it is not in a state in which it may be named, or is damaged.
+    private static func due(
+        _ id: Int64,
+        in states: [ReplayState],
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> ReplayRow? {
+        guard let written = try written(id, on: connection), states.contains(written.row.state) else {
+            try reindex(on: connection)
+            return nil
+        }
+        return try sound(id, on: connection, &ledger)
     }
 
     private static func due(_ statement: borrowing SQLiteStatement, _ now: Int64) throws(SQLiteError) -> [Int64] {

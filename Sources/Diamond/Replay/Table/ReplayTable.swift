@@ -6,17 +6,27 @@ package enum ReplayTable {
     /// Rows of one transaction, where there may be many: others want to write, too.
     static let slice: Int64 = 500
 
+    /// A row that is sound; `nil` where there is none, or it is damaged.
     static func row(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
+        guard let written = try written(id, on: connection), written.isSound else { return nil }
+        return written.row
+    }
+
+    static func written(
+        _ id: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> WrittenRow? {
         let statement = try connection.statement(
             """
             SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
                 state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status, may_have_acted,
-                method
+                method, unique_key, digest, checksum
             FROM job WHERE id = ?
             """
         )
         try statement.bind(id, at: 1)
-        return try statement.step() ? ReplayRow(statement) : nil
+        guard try statement.step() else { return nil }
+        let row = ReplayRow(statement)
+        return WrittenRow(row: row, isSound: row.checksum == statement.int64(24))
     }
 
     /// Writes what of a job has changed, counts the transition, and lets the next of its line be its head.
@@ -31,7 +41,7 @@ package enum ReplayTable {
             """
             UPDATE job SET state = ?2, reason = ?3, is_head = ?4, is_held = ?5, run_at = ?6, attempts = ?7, token = ?8,
                 owner = ?9, sent_at = ?10, unknown_at = ?11, status = ?12, changed_at = ?13,
-                may_have_acted = ?14
+                may_have_acted = ?14, checksum = ?15
             WHERE id = ?1
             """
         )
@@ -51,6 +61,7 @@ package enum ReplayTable {
         try statement.bind(row.status.map(Int64.init), at: 12)
         try statement.bind(ledger.now, at: 13)
         try statement.bind(row.mayHaveActed, at: 14)
+        try statement.bind(row.checksum, at: 15)
         try statement.run()
         ledger.note(verb, row, from: old)
         if let key = row.orderingKey { try settleLine(key, on: connection) }
@@ -60,17 +71,25 @@ package enum ReplayTable {
     ///
     /// - Parameter cutOff: what has left before it: what is of the same run counts with it, from its beginning on.
     static func markSent(
-        _ id: Int64,
+        _ row: ReplayRow,
         at now: Int64,
         behind cutOff: ReplayRow.CutOff?,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        let statement = try connection.statement(
-            "UPDATE job SET sent_at = ?2, unknown_at = ifnull(unknown_at, ?3) WHERE id = ?1")
-        try statement.bind(id, at: 1)
+        var row = row
         let isPaused = cutOff?.isPaused ?? false
-        try statement.bind(isPaused ? now : cutOff?.sentAt ?? now, at: 2)
-        try statement.bind(isPaused ? cutOff?.sentAt : nil, at: 3)
+        row.sentAt = isPaused ? now : cutOff?.sentAt ?? now
+        row.unknownAt = row.unknownAt ?? (isPaused ? cutOff?.sentAt : nil)
+        try saveSending(row, on: connection)
+    }
+
+    static func saveSending(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            "UPDATE job SET sent_at = ?2, unknown_at = ?3, checksum = ?4 WHERE id = ?1")
+        try statement.bind(row.id, at: 1)
+        try statement.bind(row.sentAt, at: 2)
+        try statement.bind(row.unknownAt, at: 3)
+        try statement.bind(row.checksum, at: 4)
         try statement.run()
     }
 
@@ -212,6 +231,8 @@ extension ReplayRow {
         unknownAt = row.optional(18)?.clamped(to: Self.sensible)
         status = row.optional(19).map(Int.init)
         mayHaveActed = row.int64(20) != 0
+        uniqueKey = row.isNull(22) ? nil : row.data(22)
+        digest = row.int64(23)
     }
 }
 

@@ -73,4 +73,7 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
     public static let outcomeUnknown = ReplayReason(description: "outcomeUnknown")
     /// It may have been processed, and the server no longer remembers its `Idempotency-Key`.
     public static let keyExpired = ReplayReason(description: "keyExpired")
+    /// What is on disk of it is not what was written: it is not sent, and cannot be redriven. Its bytes are kept until somebody
+    /// discards it.
+    public static let damaged = ReplayReason(description: "damaged")
 }

@@ -68,7 +68,8 @@ import Testing
         try await queue.hold(.lane(.default))
         // All that is on disk when it dies after its first transaction.
         try queue.database.write { (connection) throws(SQLiteError) in
-            try ReplayTable.remove(.lane(.default), on: connection)
+            var ledger = ReplayLedger(now: 0, uptime: 0)
+            try ReplayTable.remove(.lane(.default), on: connection, &ledger)
         }
         try await queue.tidySometimes()
         #expect(try queue.jobs().map(\.state) == [.ready, .held, .ready])

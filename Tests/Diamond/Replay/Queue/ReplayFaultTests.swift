@@ -9,14 +9,14 @@ import Testing
 @testable import Diamond
 
 /// Time passes at once, but for what waits for a heartbeat: that never comes.
-private struct PassingClock: Clock {
-    let pass: @Sendable (Duration) -> Void
+struct PassingClock: Clock {
+    let pass: @Sendable (Swift.Duration) -> Void
     let now = ContinuousClock.now
-    let minimumResolution = Duration.zero
+    let minimumResolution = Swift.Duration.zero
 
-    init(_ pass: @escaping @Sendable (Duration) -> Void) { self.pass = pass }
+    init(_ pass: @escaping @Sendable (Swift.Duration) -> Void) { self.pass = pass }
 
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Swift.Duration?) async throws {
         guard deadline - now >= ReplayOwner.renewal else { return pass(deadline - now) }
         let (never, end) = AsyncStream<Never>.makeStream()
         for await _ in never {}

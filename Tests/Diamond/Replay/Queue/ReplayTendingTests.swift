@@ -123,6 +123,7 @@ import Testing
         // As where another has had the name meanwhile, and is done.
         try queue.database.write { (connection) throws(SQLiteError) in
             try connection.execute("UPDATE job SET unique_states = 0, state = 5")
+            try ReplayTable.reseal(on: connection)
         }
         try await queue.redrive(id)
         #expect(try await queue.enqueue(request(policy)) == id)

@@ -221,6 +221,7 @@ import Testing
             try? queue.database.write { (connection) throws(SQLiteError) in
                 try connection.execute("DELETE FROM owner")
                 try connection.execute("UPDATE job SET state = 0, owner = NULL, token = 9 WHERE id = 1")
+                try ReplayTable.reseal(on: connection)
             }
             return .success
         }
@@ -444,6 +445,7 @@ import Testing
         try await queue.enqueue(request())
         try queue.database.write { (connection) throws(SQLiteError) in
             try connection.execute("UPDATE payload SET request = CAST('{\"version\": 9}' AS BLOB)")
+            try ReplayTable.reseal(on: connection)
         }
         try await queue.enqueue(request())
         let replayer = replayer(queue) { _ in .success }

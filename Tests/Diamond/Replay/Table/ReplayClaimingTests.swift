@@ -66,13 +66,14 @@ import Testing
         #expect(try desk.job(id)?.reason == .undecodable && desk.job(id)?.attempts == 1)
     }
 
-    @Test(arguments: [
-        "unknown_at = -9223372036854775808", "unknown_at = 9223372036854775807", "token = 9223372036854775807",
-        "attempts = 9223372036854775807", "priority = -9223372036854775808", "run_at = -9223372036854775808",
-        "expires_at = 9223372036854775807", "key_lifetime = -9223372036854775808",
-        "attempt_limit = -9223372036854775808",
-    ])
-    func `a row that says what nobody has written stops no claim`(damage: String) throws {
+    @Test(
+        arguments: [
+            "unknown_at = -9223372036854775808", "unknown_at = 9223372036854775807", "token = 9223372036854775807",
+            "attempts = 9223372036854775807", "priority = -9223372036854775808", "run_at = -9223372036854775808",
+            "expires_at = 9223372036854775807", "key_lifetime = -9223372036854775808",
+            "attempt_limit = -9223372036854775808",
+        ], [true, false])
+    func `a row that says what nobody has written stops no claim`(damage: String, isSealed: Bool) throws {
         let desk = try ReplayDesk()
         let owner = try desk.owner()
         let (damaged, sound) = (try desk.add(), try desk.add())
@@ -83,6 +84,7 @@ import Testing
                 INSERT INTO attempt (job, number, started_at, ended_at, code, message)
                 VALUES (\(damaged), 9223372036854775807, 0, 0, 'x', 'x')
                 """)
+            if isSealed { try ReplayTable.reseal(on: connection) }
         }
         for identities in [ReplayTable.Identities.all, .only([])] {
             for job in try desk.claim(9, by: owner, of: identities) {
@@ -275,7 +277,7 @@ import Testing
         let jobs = try (0..<2).map { _ in try desk.add("PUT", key("a"), identity: "anna") }
         func hold(_ isHeld: Bool) throws {
             try desk.write { (connection, ledger) throws(SQLiteError) in
-                guard isHeld else { return try ReplayTable.remove(late.hold, on: connection) }
+                guard isHeld else { return try ReplayTable.remove(late.hold, on: connection, &ledger) }
                 try ReplayTable.add(late.hold, reason: "", on: connection, ledger)
             }
         }

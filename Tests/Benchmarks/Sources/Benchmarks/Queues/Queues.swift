@@ -192,8 +192,8 @@ private enum Queues {
             """
             WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < \(count))
             INSERT INTO job (state, reason, ordering_key, is_strict, is_head, priority, turn, run_at, enqueued_at, changed_at,
-                attempt_limit, is_idempotent, method, url, host, lane)
-            SELECT \(state), 'enqueued', \(key), 0, \(isHead), 0, 0, 4000000000000 + n, 0, 0, 20, 1, 'PUT', 'u', 'h', 'default'
+                attempt_limit, is_idempotent, method, url, host, lane, digest, checksum)
+            SELECT \(state), 'enqueued', \(key), 0, \(isHead), 0, 0, 4000000000000 + n, 0, 0, 20, 1, 'PUT', 'u', 'h', 'default', 0, 0
             FROM number
             """
         }

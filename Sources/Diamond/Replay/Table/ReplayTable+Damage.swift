@@ -1,0 +1,125 @@
+import DiamondSQLite
+import Foundation
+
+/// Jobs whose rows or requests are not what was written. None of them is sent, or written as if it were sound.
+extension ReplayTable {
+    /// A job's row as it stands in the file.
+    struct WrittenRow {
+        var row: ReplayRow
+        /// Whether it is what was written.
+        var isSound: Bool
+    }
+
+    /// The row of a job; `nil` where there is none. One that is damaged is for review from now on.
+    static func sound(
+        _ id: Int64,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> ReplayRow? {
+        guard let written = try written(id, on: connection) else { return nil }
+        guard !written.isSound else { return written.row }
+        try setAside(written.row, on: connection, &ledger)
+        return nil
+    }
+
+    /// Puts a damaged row in review, its bytes and its sum as they are: it stays damaged, whatever is done to it.
+    private static func setAside(
+        _ row: ReplayRow,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        guard row.state != .needsReview || row.reason != .damaged else { return }
+        // SQLite refuses to change a row that its indexes have with other values.
+        try reindex(on: connection)
+        try mark(row, .needsReview, .damaged, on: connection, ledger)
+        ledger.note(.fail, row.id, from: row.state, to: .needsReview, .damaged)
+    }
+
+    /// Gives a damaged job up.
+    ///
+    /// - Returns: whether it was not given up before.
+    static func discardDamaged(
+        _ row: ReplayRow,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Bool {
+        guard row.state != .done || row.reason != .discarded else { return false }
+        try mark(row, .done, .discarded, on: connection, ledger)
+        ledger.note(.discard, row.id, from: row.state, to: .done, .discarded)
+        return true
+    }
+
+    private static func mark(
+        _ row: ReplayRow,
+        _ state: ReplayState,
+        _ reason: ReplayReason,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: ReplayLedger
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            UPDATE job SET state = ?2, reason = ?3, changed_at = ?4, owner = NULL, sent_at = NULL,
+                is_head = (ordering_key IS NULL OR (is_head = 1 AND is_strict = 1 AND ?2 <> 4))
+            WHERE id = ?1
+            """
+        )
+        try statement.bind(row.id, at: 1)
+        try statement.bind(Int64(state.rawValue), at: 2)
+        try statement.bind(reason.description, at: 3)
+        try statement.bind(ledger.now, at: 4)
+        try statement.run()
+        if let key = row.orderingKey { try settleLine(key, on: connection) }
+    }
+
+    /// The request of a job as it was written; `nil` where it is damaged, or missing. Then the job is for review.
+    static func soundRequest(
+        of row: ReplayRow,
+        on connection: borrowing SQLiteConnection,
+        _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) -> Data? {
+        let request = try request(of: row.id, on: connection)
+        guard ReplayRow.digest(of: request) != row.digest else { return request }
+        var damaged = row
+        damaged.setAside()
+        if row.state != .needsReview || row.reason != .damaged {
+            try save(damaged, .fail, from: row.state, on: connection, &ledger)
+        }
+        return nil
+    }
+
+    /// Makes the indexes anew from the rows, where one names a job that is not what the index says: it would be found for
+    /// ever, and nothing else.
+    static func reindex(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        try connection.execute("REINDEX job")
+    }
+
+    /// Damage of which no row tells: an index names a job that is not what it says.
+    static func wrongIndex(_ id: Int64) -> SQLiteError {
+        SQLiteError(.corrupt, "an index of the queue is wrong about job \(id)", path: "replay.sqlite")
+    }
+
+    // MARK: Looking
+
+    /// What is wrong with a job; `nil` where it is sound, given up, or not there. A request that is missing is another matter.
+    static func damage(
+        of id: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> String? {
+        guard let written = try written(id, on: connection) else { return nil }
+        guard written.isSound else {
+            let isGivenUp = written.row.state == .done && written.row.reason == .discarded
+            return isGivenUp ? nil : "its row's checksum is wrong"
+        }
+        guard written.row.state != .done else { return nil }
+        let request = try request(of: id, on: connection)
+        return request.isEmpty || ReplayRow.digest(of: request) == written.row.digest
+            ? nil : "its request's checksum is wrong"
+    }
+
+    /// Ids of jobs, a page of them.
+    static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
+        let statement = try connection.statement("SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?")
+        try statement.bind(last, at: 1)
+        try statement.bind(slice, at: 2)
+        return try ids(in: statement)
+    }
+}
