@@ -1,8 +1,9 @@
 -- The queue of requests to be sent later, version 1. Never loses a row that somebody was told of: WAL and
 -- synchronous = FULL, and each transition is one transaction.
 --
--- Times are milliseconds: since 1970 by the wall clock where people are told of them, since the boot of the machine where
--- a lease ends, because no clock that is set may move one. States: 0 ready, 1 waiting (for its time), 2 running, 3 held,
+-- Times are milliseconds. Those of jobs are since 1970 by the queue's own time, which is the wall clock's as long as that
+-- keeps step with the clock that counts from the boot of the machine: where it is set, the queue's time goes on as before, and
+-- people are told what the wall clock makes of it (see clock). A lease ends by the time since the boot. States: 0 ready, 1 waiting (for its time), 2 running, 3 held,
 -- 4 done, 5 dead, 6 needs review.
 --
 -- A job stands in line for its ordering key while it is not done and has not left it: in the states 0 to 3, and where its
@@ -170,3 +171,17 @@ CREATE TABLE turn (
 ) STRICT;
 
 INSERT INTO turn VALUES (0);
+
+-- The queue's time, in one row. A wall clock may be wrong and be set, and no job may be sent late, expire, be forgotten or go
+-- to review for that. Within one start of the machine the queue's time is zero + what the boot clock says. When the machine was
+-- off, it goes on from the last look: by what the wall clock says has passed, but not back, and by more than a day only when the
+-- wall clock has kept step with the boot clock for an hour.
+CREATE TABLE clock (
+    id              INTEGER PRIMARY KEY CHECK (id = 1),
+    boot            TEXT    NOT NULL,     -- which start of the machine the others are of
+    zero            INTEGER NOT NULL,     -- the queue's time when that boot's clock stood at 0
+    uptime          INTEGER NOT NULL,     -- by the boot's clock, the last look
+    wall            INTEGER NOT NULL,     -- by the wall clock, the same
+    doubt           INTEGER NOT NULL,     -- how much time off is not believed yet
+    since           INTEGER NOT NULL      -- since when the wall clock keeps step, where there is a doubt; by the boot's clock
+) STRICT;

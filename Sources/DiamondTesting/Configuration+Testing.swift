@@ -1,4 +1,5 @@
 public import Diamond
+import Foundation
 import HTTPTypes
 
 /// A network that is always there.
@@ -19,6 +20,8 @@ extension Engine.Configuration {
         self.clock = clock
         // The directory stays as long as the engine.
         now = { withExtendedLifetime(store) { clock.date } }
+        // What the queue waits for comes when the test moves the clock.
+        uptime = { Int64(clock.date.timeIntervalSince1970 * 1000) }
         retry = .never
         // Whatever network the machine has.
         reachability = ConstantReachability()

@@ -36,24 +36,31 @@ package struct ReplayDiagnosis: Sendable {
     package var discord = Discord()
     /// Jobs that are not what was written, and were not given up.
     package var damagedJobs: [ReplayJob.ID] = []
+    /// Jobs whose times no rule makes: they wait for too long, or were added or changed in the future.
+    package var untimelyJobs = 0
+    /// By how much the wall clock is ahead of the queue's time; milliseconds, 0 where it was not set.
+    package var lead: Int64 = 0
+    private let look: QueueReckoning.Look
     /// Why the queue cannot be used.
     package var failure: ReplayError?
 
     /// `nil` where the store has no queue.
-    package init?(of store: Store) {
-        self.store = store
+    package init?(of store: Store) { self.init(of: store, clock: .system) }
+
+    init?(of store: Store, clock: ReplayClock) {
+        (self.store, look) = (store, clock.look)
         files = ["", "-wal", "-shm"].compactMap {
             CacheDiagnosis.File(store.replayPath + $0, name: "replay.sqlite\($0)")
         }
         do throws(ReplayError) {
             guard try store.hasQueue() else { return nil }
-            try look()
+            try inspect()
         } catch {
             failure = error
         }
     }
 
-    private mutating func look() throws(ReplayError) {
+    private mutating func inspect() throws(ReplayError) {
         do throws(SQLiteError) { try read() } catch { throw ReplayError(error) }
     }
 
@@ -75,6 +82,10 @@ package struct ReplayDiagnosis: Sendable {
         guard damages.isEmpty else { return }
         counts = try ReplayTable.census(on: connection)
         discord = try ReplayTable.discord(on: connection)
+        let reckoning = try ReplayTable.reckoning(on: connection)?.after(look) ?? QueueReckoning(look)
+        let moment = QueueTime.Moment(reckoning, look)
+        lead = moment.lead
+        untimelyJobs = try ReplayTable.untimely(at: moment.time, on: connection)
         damagedJobs = try ReplayInspection(jobsOn: connection).findings.compactMap(\.id)
     }
 }
@@ -100,7 +111,7 @@ extension ReplayDiagnosis {
     package var complaints: [CacheDiagnosis.Complaint] {
         (failure.map { [.init(what: "the queue cannot be used", remedy: $0.message)] } ?? [])
             + damages.map { .init(what: "\(store.replayPath) is damaged: \($0)", remedy: ReplayError.remedyOfDamage) }
-            + permissions + settingsComplaints + discord.complaints + jobComplaints
+            + permissions + settingsComplaints + discord.complaints + jobComplaints + timeComplaints
     }
 
     private var jobComplaints: [CacheDiagnosis.Complaint] {
@@ -109,6 +120,12 @@ extension ReplayDiagnosis {
         let what = "\(count) of the queue are damaged, from \(first) on, and are not sent"
         let remedy = "'cachectl verify' names them; 'cachectl queue discard' them, and add them again"
         return [.init(what: what, remedy: remedy)]
+    }
+
+    private var timeComplaints: [CacheDiagnosis.Complaint] {
+        guard untimelyJobs > 0 else { return [] }
+        let what = "\(Discord.text(untimelyJobs, "job")) of the queue have times in the future that no rule makes"
+        return [.init(what: what, remedy: "see that the clock is right; 'cachectl queue retry' sends them now")]
     }
 
     private var permissions: [CacheDiagnosis.Complaint] {

@@ -27,9 +27,11 @@ extension Pipeline {
         let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
         guard try isDurable(draft, ticket, in: queue) else {
             let gate = JobGate { [self] in
-                ticket.cutOff(in: number, isHarmless: isHarmless).flatMap { refusal(of: draft, behind: $0) }
-            } open: { [self] _ in
-                ticket.begin(in: number, at: now())
+                ticket.cutOff(in: number, isHarmless: isHarmless).flatMap {
+                    refusal(of: draft, behind: $0, at: queue.now())
+                }
+            } open: { _ in
+                ticket.begin(in: number, at: queue.now())
                 return true
             } takeBack: {
                 ticket.takeBack(in: number)
@@ -39,9 +41,9 @@ extension Pipeline {
         switch try await place(draft, ticket, in: queue) {
         case .queued(let id): throw ConnectionError(queued: id, kept)
         case .claimed(let job):
-            let gate = gate(for: kept) { [self] isUnderWay in
+            let gate = gate(for: kept) { isUnderWay in
                 await ticket.begin(
-                    job, in: number, at: now(), isHarmless: isHarmless, isUnderWay: isUnderWay, in: queue)
+                    job, in: number, at: queue.now(), isHarmless: isHarmless, isUnderWay: isUnderWay, in: queue)
             } takeBack: {
                 ticket.takeBack(in: number)
             } rest: {
@@ -150,9 +152,9 @@ extension Pipeline {
         isWanted: Bool,
         _ run: KeptRun
     ) async -> ReplayState? {
-        await run.ticket.settle(
-            job, outcome, of: run.number, settled: settled, unknownAt: attempts.unknownAt, isWanted: isWanted,
-            in: run.queue)
+        let unknownAt = attempts.unknownAt.map { run.queue.time(ofWall: $0) }
+        return await run.ticket.settle(
+            job, outcome, of: run.number, settled: settled, unknownAt: unknownAt, isWanted: isWanted, in: run.queue)
     }
 
     // MARK: On failure
@@ -188,8 +190,10 @@ extension Pipeline {
     }
 
     /// Why what has left already is not sent again, but is for review: what a durable one's row says.
-    private func refusal(of draft: ReplayDraft, behind cutOff: ReplayRow.CutOff) -> ReplayOutcome? {
-        guard let reason = cutOff.refusal(draft.reviewReason(of: cutOff.sentAt, at: now())) else { return nil }
+    private func refusal(
+        of draft: ReplayDraft, behind cutOff: ReplayRow.CutOff, at now: Int64
+    ) -> ReplayOutcome? {
+        guard let reason = cutOff.refusal(draft.reviewReason(of: cutOff.sentAt, at: now)) else { return nil }
         let message = "it may have been processed before, and a second time could do harm"
         return .failed(.unknown, code: reason.description, message: message)
     }
@@ -204,7 +208,7 @@ extension Pipeline {
     ) async throws(ConnectionError) -> ConnectionError {
         var draft = draft
         let unknownAt = run.ticket.unknownAt(besides: run.number)
-        draft.history = ReplayDraft.History(error.attempts, outcome, unknownAt: unknownAt, now: now())
+        draft.history = ReplayDraft.History(error.attempts, outcome, unknownAt: unknownAt, in: run.queue)
         draft.history.draw = run.queue.clock.draw()
         do throws(ReplayError) {
             return ConnectionError(queued: try await run.ticket.hand(draft, to: run.queue), request, error)

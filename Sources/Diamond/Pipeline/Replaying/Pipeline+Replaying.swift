@@ -62,15 +62,18 @@ extension Pipeline {
 
     func outcome(of response: Response, _ request: Request, _ gate: JobGate) -> ReplayOutcome {
         ReplayOutcome(
-            response, statuses: statuses(of: request), now: now(), isBehindRedirect: gate.isBehindRedirect)
+            response, statuses: statuses(of: request), now: queueTime, isBehindRedirect: gate.isBehindRedirect)
     }
 
     func outcome(of error: ConnectionError, _ request: Request, _ gate: JobGate) -> ReplayOutcome {
         if let refusal = gate.refusal, error.code != .cancelled { return refusal }
         return ReplayOutcome(
-            error, statuses: statuses(of: request), now: now(), isReachable: reachability.isReachable,
+            error, statuses: statuses(of: request), now: queueTime, isReachable: reachability.isReachable,
             isBehindRedirect: gate.isBehindRedirect)
     }
+
+    /// What a date in `Retry-After` is held against where the answer has none of its own: no wall clock that was set.
+    private var queueTime: Int64 { replays?.opened?.now() ?? now() }
 
     private func statuses(of request: Request) -> Set<Int> { (request.retry ?? retry).statuses }
 }

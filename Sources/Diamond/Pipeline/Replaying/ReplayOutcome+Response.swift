@@ -118,21 +118,22 @@ extension ReplayDraft.History {
     /// What was tried before the request was kept.
     ///
     /// - Parameters:
-    ///   - unknownAt: when something of it may have been processed unseen before these attempts.
-    ///   - now: milliseconds since 1970; of a single attempt nobody has noted when it began.
-    init(_ attempts: [Attempt], _ outcome: ReplayOutcome, unknownAt: Int64?, now: Int64) {
+    ///   - unknownAt: when something of it may have been processed unseen before these attempts, by the queue's time.
+    ///   - queue: by whose time it is kept.
+    init(_ attempts: [Attempt], _ outcome: ReplayOutcome, unknownAt: Int64?, in queue: ReplayQueue) {
         self.outcome = outcome
-        failures = attempts.map(Failure.init)
+        failures = attempts.map { Failure($0, in: queue) }
+        // Of a single attempt nobody has noted when it began.
         if failures.isEmpty, let failure = outcome.failure {
-            failures = [Failure(startedAt: now, code: failure.code, message: failure.message)]
+            failures = [Failure(startedAt: queue.now(), code: failure.code, message: failure.message)]
         }
-        self.unknownAt = unknownAt ?? attempts.unknownAt
+        self.unknownAt = unknownAt ?? attempts.unknownAt.map { queue.time(ofWall: $0) }
     }
 }
 
 extension ReplayDraft.History.Failure {
-    fileprivate init(_ attempt: Attempt) {
-        startedAt = attempt.startedAt.milliseconds
+    fileprivate init(_ attempt: Attempt, in queue: ReplayQueue) {
+        startedAt = queue.time(ofWall: attempt.startedAt.milliseconds)
         switch attempt.outcome {
         case .answered(let status): (code, message) = ("status \(status.code)", "the server answered \(status.code)")
         case .failed(let code, let message): (self.code, self.message) = (code, message)

@@ -55,9 +55,11 @@ extension ReplayQueue {
         var drafts: [ReplayDraft] = []
         for copy in copies {
             do throws(ReplayError) {
-                var draft = try await draft(of: copy.request, at: copy.runAt?.milliseconds)
-                draft.expiresAt = copy.expiresAt?.milliseconds
-                draft.history.unknownAt = copy.unknownSince?.milliseconds
+                let moment = try moment()
+                func time(_ date: Date?) -> Int64? { date.map { moment.time(ofWall: $0.milliseconds) } }
+                var draft = try await draft(of: copy.request, at: time(copy.runAt))
+                draft.expiresAt = time(copy.expiresAt)
+                draft.history.unknownAt = time(copy.unknownSince)
                 draft.isHeld = copy.isHeld
                 drafts.append(draft)
             } catch {

@@ -23,13 +23,13 @@ package struct ReplayFollower {
 
     private let queue: ReplayQueue
     private var marks: [ReplayJob.ID: Mark] = [:]
-    /// When it looked last, in milliseconds since 1970.
+    /// When it looked last, by the queue's time.
     private var lastLook: Int64
 
     /// - Parameter queue: what has become of its jobs before is not told.
     package init(_ queue: ReplayQueue) throws(ReplayError) {
         self.queue = queue
-        lastLook = queue.clock.now()
+        lastLook = try queue.moment().time
         for job in try recent() { marks[job.id] = Mark(job) }
     }
 
@@ -39,11 +39,12 @@ package struct ReplayFollower {
         let changed = jobs.filter { marks[$0.id] != Mark($0) }
         // Older ones are not looked at again.
         marks = Dictionary(uniqueKeysWithValues: jobs.map { ($0.id, Mark($0)) })
-        return changed
+        let lead = try queue.moment().lead
+        return changed.map { $0.moved(by: lead) }
     }
 
     private mutating func recent() throws(ReplayError) -> [ReplayJob] {
-        let now = queue.clock.now()
+        let now = try queue.moment().time
         // A clock that was set back has jobs change before the last look.
         let time = min(lastLook, now) - Self.overlap
         lastLook = now

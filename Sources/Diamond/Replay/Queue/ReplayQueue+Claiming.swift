@@ -5,7 +5,7 @@ extension ReplayQueue {
     /// Whether a claim may bring something: asked of a reader, so that who is idle writes nothing.
     func mayHaveWork(in lanes: ReplayTable.Lanes) throws(ReplayError) -> Bool {
         guard !owner.isRetired else { return false }
-        let now = clock.now()
+        let now = try moment().time
         return try read { (connection) throws(SQLiteError) in
             if try ReplayTable.hasReady(in: lanes, on: connection) { return true }
             return try ReplayTable.nextTime(on: connection).map { $0 <= now } ?? false
@@ -15,10 +15,10 @@ extension ReplayQueue {
     /// Whether somebody's time has come that a claim has not got to.
     func mayPromote() throws(ReplayError) -> Bool {
         guard let next = try nextTime(), !owner.isRetired else { return false }
-        return next <= clock.now()
+        return try next <= moment().time
     }
 
-    /// When something happens by itself next, in milliseconds since 1970; `nil` for never.
+    /// When something happens by itself next, by the queue's time in milliseconds since 1970; `nil` for never.
     func nextTime() throws(ReplayError) -> Int64? {
         try read { (connection) throws(SQLiteError) in try ReplayTable.nextTime(on: connection) }
     }

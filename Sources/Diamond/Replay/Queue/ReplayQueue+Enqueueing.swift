@@ -17,11 +17,12 @@ extension ReplayQueue {
         try await enqueue([request], after: delay)[0]
     }
 
-    /// Adds a request that is not sent before `date`.
+    /// Adds a request that is not sent before `date`: as far ahead as that is by the wall clock now. Where that is set
+    /// meanwhile, the job waits as long as it would have.
     @discardableResult
     @concurrent
     public func enqueue(_ request: Request, at date: Date) async throws(ReplayError) -> ReplayJob.ID? {
-        try await add([try await draft(of: request, at: date.milliseconds)])[0]
+        try await add([try await draft(of: request, at: moment().time(ofWall: date.milliseconds))])[0]
     }
 
     /// Adds all of them, in their order, or none.
@@ -33,7 +34,7 @@ extension ReplayQueue {
         _ requests: [Request],
         after delay: Duration = .zero
     ) async throws(ReplayError) -> [ReplayJob.ID?] {
-        let time = delay > .zero ? clock.now() + delay.bounded.milliseconds : nil
+        let time = try delay > .zero ? moment().time + delay.bounded.milliseconds : nil
         var drafts: [ReplayDraft] = []
         for request in requests { drafts.append(try await draft(of: request, at: time)) }
         return try await add(drafts)

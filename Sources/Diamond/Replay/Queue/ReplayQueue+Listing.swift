@@ -7,7 +7,9 @@ extension ReplayQueue {
     ///
     /// - Throws: ``ReplayError`` where the file cannot be read.
     public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
-        try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }
+        let lead = try moment().lead
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }?
+            .moved(by: lead)
     }
 
     /// Jobs in the order in which they were added.
@@ -21,9 +23,10 @@ extension ReplayQueue {
         after id: ReplayJob.ID = 0,
         limit: Int = 100
     ) throws(ReplayError) -> [ReplayJob] {
-        try read { (connection) throws(SQLiteError) in
+        let (filter, lead) = try (timed(filter), moment().lead)
+        return try read { (connection) throws(SQLiteError) in
             try ReplayTable.jobs(filter, after: id, limit: limit, on: connection)
-        }
+        }.map { $0.moved(by: lead) }
     }
 
     /// That of the newest job there is; what is added later has a higher one. 0 where there is none.
@@ -33,7 +36,8 @@ extension ReplayQueue {
 
     /// How many jobs are meant.
     public func count(_ filter: ReplayFilter) throws(ReplayError) -> Int {
-        try read { (connection) throws(SQLiteError) in try ReplayTable.count(filter, on: connection) }
+        let filter = try timed(filter)
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.count(filter, on: connection) }
     }
 
     /// How many jobs are in each state. Costs the same however many there are.
@@ -55,21 +59,25 @@ extension ReplayQueue {
 
     /// The last attempts that came to nothing, the oldest first; 10 at most.
     public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
-        try read { (connection) throws(SQLiteError) in try ReplayTable.failures(of: id, on: connection) }
+        let lead = try moment().lead
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.failures(of: id, on: connection) }
+            .map { $0.moved(by: lead) }
     }
 
     /// What is held, and since when.
     public func holds() throws(ReplayError) -> [(hold: ReplayHold, reason: String, since: Date)] {
-        try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
-            .map { ($0.0, $0.1, Date(milliseconds: $0.2)) }
+        let lead = try moment().lead
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
+            .map { ($0.0, $0.1, Date(milliseconds: $0.2 + lead)) }
     }
 
     /// How often each verb was used in each hour since then, the oldest first; hours in which nothing happened are left out.
     /// The last 9,600 are kept, as many as 400 days have.
     public func history(since date: Date) throws(ReplayError) -> [(hour: Date, verb: String, count: Int)] {
-        let hour = date.milliseconds / 3_600_000
+        let lead = try moment().lead / 3_600_000
+        let hour = date.milliseconds / 3_600_000 - lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.hours(since: hour, on: connection) }
-            .map { (Date(timeIntervalSince1970: Double($0.hour) * 3600), $0.verb, $0.count) }
+            .map { (Date(timeIntervalSince1970: Double($0.hour + lead) * 3600), $0.verb, $0.count) }
     }
 
     /// Waits until a job has come to its end, in this process or another: until it is done, dead or in review.
@@ -99,12 +107,51 @@ extension ReplayQueue {
 
     /// - Parameter areBlocked: whether only those are meant that go on when somebody does something.
     package func keys(limit: Int, areBlocked: Bool) throws(ReplayError) -> [(head: ReplayJob, count: Int)] {
-        try read { (connection) throws(SQLiteError) in
+        let lead = try moment().lead
+        return try read { (connection) throws(SQLiteError) in
             var keys: [(ReplayJob, Int)] = []
             for line in try ReplayTable.lines(limit: limit, areBlocked: areBlocked, on: connection) {
-                if let job = try ReplayTable.job(line.head, on: connection) { keys.append((job, line.count)) }
+                guard let job = try ReplayTable.job(line.head, on: connection) else { continue }
+                keys.append((job.moved(by: lead), line.count))
             }
             return keys
         }
+    }
+
+    /// A filter whose times are the queue's.
+    func timed(_ filter: ReplayFilter) throws(ReplayError) -> ReplayFilter {
+        guard let date = filter.enqueuedBefore else { return filter }
+        var timed = filter
+        timed.enqueuedBefore = Date(milliseconds: try moment().time(ofWall: date.milliseconds))
+        return timed
+    }
+}
+
+extension ReplayJob {
+    /// With its times as the wall clock has them.
+    ///
+    /// - Parameter lead: by how much that is ahead of the queue's time; milliseconds.
+    func moved(by lead: Int64) -> ReplayJob {
+        guard lead != 0 else { return self }
+        let seconds = Double(lead) / 1000
+        var job = self
+        job.enqueuedAt += seconds
+        job.changedAt += seconds
+        job.runAt += seconds
+        job.expiresAt = expiresAt.map { $0 + seconds }
+        job.sentAt = sentAt.map { $0 + seconds }
+        job.unknownSince = unknownSince.map { $0 + seconds }
+        return job
+    }
+}
+
+extension ReplayFailure {
+    /// With its times as the wall clock has them.
+    fileprivate func moved(by lead: Int64) -> ReplayFailure {
+        guard lead != 0 else { return self }
+        var failure = self
+        failure.startedAt += Double(lead) / 1000
+        failure.endedAt += Double(lead) / 1000
+        return failure
     }
 }

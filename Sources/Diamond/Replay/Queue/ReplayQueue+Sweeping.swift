@@ -41,6 +41,7 @@ extension ReplayQueue {
         isTrial: Bool = false
     ) async throws(ReplayError) -> Sweep {
         var sweep = Sweep()
+        let filter = try timed(filter)
         var last: Int64 = 0
         while true {
             let ids = try read { (connection) throws(SQLiteError) in
@@ -146,7 +147,7 @@ extension ReplayQueue {
         of identities: ReplayTable.Identities = .all
     ) async throws(ReplayError) -> Rehearsal {
         try await attempt(true) { (connection, ledger) throws(SQLiteError) in
-            var rehearsed = ReplayLedger(now: ledger.now, uptime: ledger.uptime)
+            var rehearsed = ReplayLedger(now: ledger.now, lead: ledger.lead, uptime: ledger.uptime)
             _ = try ReplayTable.claim(limit, of: identities, by: 0, on: connection, &rehearsed)
             let behind = try ReplayTable.ready(of: identities, on: connection)
             return Rehearsal(transitions: rehearsed.transitions, behind: behind)
@@ -158,9 +159,10 @@ extension ReplayQueue {
         limit: Int,
         of identities: ReplayTable.Identities = .all
     ) throws(ReplayError) -> [ReplayJob] {
-        try read { (connection) throws(SQLiteError) in
+        let lead = try moment().lead
+        return try read { (connection) throws(SQLiteError) in
             try ReplayTable.waiting(limit: limit, of: identities, on: connection)
-        }
+        }.map { $0.moved(by: lead) }
     }
 
     private func attempt<Value: Sendable>(

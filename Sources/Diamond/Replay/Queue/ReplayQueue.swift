@@ -19,6 +19,7 @@ public final class ReplayQueue: Sendable {
     let store: Store
     let database: SQLiteDatabase
     let clock: ReplayClock
+    let time: QueueTime
     let writer: ReplayWriter
     let listeners = ReplayListeners()
     let bell: QueueBell
@@ -68,7 +69,8 @@ public final class ReplayQueue: Sendable {
         let bell = QueueBell(store.wakePath, create: create)
         self.bell = bell
         holdBell = QueueBell(store.holdsPath, create: create)
-        writer = ReplayWriter(database, clock) { [listeners] transitions in
+        time = QueueTime(clock)
+        writer = ReplayWriter(database, clock, time) { [listeners] transitions in
             for transition in transitions { activity?.report(.job(transition)) }
             listeners.tell(transitions)
             if transitions.contains(where: \.isForOthers) { bell.ring() }
@@ -123,6 +125,12 @@ public final class ReplayQueue: Sendable {
         var isMore = true
         while isMore, !Task.isCancelled {
             isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
+                try ReplayTable.bringBack(on: connection, &ledger)
+            }
+        }
+        isMore = true
+        while isMore, !Task.isCancelled {
+            isMore = try await writer.write { (connection, ledger) throws(SQLiteError) in
                 try ReplayTable.forget(retention, on: connection, &ledger)
             }
         }
@@ -149,6 +157,17 @@ public final class ReplayQueue: Sendable {
         holdWatch.withLock { $0 }?.look()
         holdBell.ring()
     }
+
+    /// Now, by the time that jobs go by.
+    func moment() throws(ReplayError) -> QueueTime.Moment {
+        do throws(SQLiteError) { return try time.now(of: database) } catch { throw ReplayError(error) }
+    }
+
+    /// The same; the wall clock's time where the file cannot be read.
+    func now() -> Int64 { (try? moment().time) ?? clock.now() }
+
+    /// A time of the wall clock, as the queue would have it.
+    func time(ofWall wall: Int64) -> Int64 { (try? moment().time(ofWall: wall)) ?? wall }
 
     func report(_ error: ReplayError) { activity?.report(.queueFailed(reason: error.message)) }
 

@@ -134,7 +134,7 @@ final class ReplayTicket: Sendable {
     /// The last look before the request leaves.
     ///
     /// - Parameters:
-    ///   - now: milliseconds since 1970.
+    ///   - now: by the queue's time; milliseconds since 1970.
     ///   - isHarmless: whether the app answers for it that the request acts once, however often it arrives.
     ///   - isUnderWay: whether it goes on with what has left already, which no hold ends.
     func begin(

@@ -31,15 +31,20 @@ final class ReplayWriter: Sendable {
 
     private let database: SQLiteDatabase
     private let clock: ReplayClock
+    private let time: QueueTime
     private let committed: @Sendable ([ReplayTransition]) -> Void
     private let state = Guarded(State())
     private let queue = DispatchQueue(label: "diamond.replay.writer", qos: .userInitiated)
 
     /// - Parameter committed: what happens is told when it is on disk.
-    init(_ database: SQLiteDatabase, _ clock: ReplayClock, committed: @escaping @Sendable ([ReplayTransition]) -> Void)
-    {
+    init(
+        _ database: SQLiteDatabase,
+        _ clock: ReplayClock,
+        _ time: QueueTime,
+        committed: @escaping @Sendable ([ReplayTransition]) -> Void
+    ) {
         self.database = database
-        self.clock = clock
+        (self.clock, self.time) = (clock, time)
         self.committed = committed
     }
 
@@ -137,7 +142,7 @@ final class ReplayWriter: Sendable {
                 state.singles.note(since: start, isAlone: group.count == 1 && state.waiting.isEmpty)
             }
         }
-        let transitions = try Self.commit(to: database, clock, isPatient: isPatient) {
+        let transitions = try commit(isPatient: isPatient) {
             (connection, ledger) throws(SQLiteError) in
             for item in group { try item.body(connection, &ledger) }
         }.transitions
@@ -145,15 +150,14 @@ final class ReplayWriter: Sendable {
     }
 
     /// One transaction, for those who may wait for the disk.
-    static func commit<Value>(
-        to database: SQLiteDatabase,
-        _ clock: ReplayClock,
+    private func commit<Value>(
         isPatient: Bool = true,
         _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Value
     ) throws(ReplayError) -> (value: Value, transitions: [ReplayTransition]) {
         do throws(SQLiteError) {
             return try database.write(isPatient: isPatient) { (connection) throws(SQLiteError) in
-                var ledger = ReplayLedger(now: clock.now(), uptime: clock.uptime())
+                let moment = try time.now(on: connection)
+                var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
                 let value = try body(connection, &ledger)
                 try ReplayTable.count(ledger, on: connection)
                 return (value, ledger.transitions)

@@ -132,7 +132,8 @@ public final class Replayer: Sendable {
     // MARK: The loop
 
     @concurrent
-    private func work(until deadline: Date?) async -> Summary {
+    private func work(until date: Date?) async -> Summary {
+        let deadline = date.map { end(at: $0) }
         let (signal, ledger) = (ReplaySignal(), Guarded(Summary()))
         let (place, stops) = join(signal)
         let number = queue.listeners.add { _ in signal.wake() }
@@ -175,7 +176,7 @@ public final class Replayer: Sendable {
             guard let deadline else { return }
             // What is on its way when it is stopped, or the queue fails, has no longer than that either.
             await rest(left, signal, until: deadline)
-            if deadline.milliseconds <= queue.clock.now() { group.cancelAll() }
+            if deadline <= queue.clock.uptime() { group.cancelAll() }
         }
         await queue.owner.restIfSuspended()
         for listener in listeners { listener.cancel() }
@@ -213,31 +214,37 @@ public final class Replayer: Sendable {
         }
     }
 
-    private func isDone(_ deadline: Date?, _ stops: Int) -> Bool {
+    /// A time, by the clock that counts from the boot: no clock that is set ends a run, or keeps it going.
+    private func end(at date: Date) -> Int64 {
+        guard date != .distantFuture else { return .max }
+        return queue.clock.uptime().addedAtMost(date.milliseconds.addedAtMost(-queue.clock.now()))
+    }
+
+    private func isDone(_ deadline: Int64?, _ stops: Int) -> Bool {
         if Task.isCancelled || queue.owner.isRetired || course.withLock({ $0.stops }) != stops { return true }
-        return deadline.map { $0.milliseconds <= queue.clock.now() } ?? false
+        return deadline.map { $0 <= queue.clock.uptime() } ?? false
     }
 
     private var isFull: Bool { running.withLock { $0 >= width } }
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
     /// Until somebody wakes, or something's time comes.
-    private func wait(_ signal: ReplaySignal, _ limit: Duration, _ deadline: Date?, _ network: NetworkReturn) async {
+    private func wait(_ signal: ReplaySignal, _ limit: Duration, _ deadline: Int64?, _ network: NetworkReturn) async {
         var limit = limit
         if let delay = network.delay(at: queue.clock.uptime()) { limit = min(limit, .milliseconds(max(1, delay))) }
         if !isFull, let next = try? queue.nextTime() {
-            limit = min(limit, .milliseconds(max(1, next - queue.clock.now())))
+            limit = min(limit, .milliseconds(max(1, next - queue.now())))
         }
-        if let deadline, deadline != .distantFuture {
-            limit = min(limit, .milliseconds(max(1, deadline.milliseconds - queue.clock.now())))
+        if let deadline, deadline != .max {
+            limit = min(limit, .milliseconds(max(1, deadline - queue.clock.uptime())))
         }
         await signal.wait(for: limit, by: queue.clock.sleep)
     }
 
     /// Until nothing of a run is on its way any more, or its time is over.
-    private func rest(_ left: Guarded<Int>, _ signal: ReplaySignal, until deadline: Date) async {
+    private func rest(_ left: Guarded<Int>, _ signal: ReplaySignal, until deadline: Int64) async {
         while left.withLock({ $0 > 0 }), !Task.isCancelled {
-            let time = deadline.milliseconds - queue.clock.now()
+            let time = deadline == .max ? .max : deadline - queue.clock.uptime()
             guard time > 0 else { return }
             await signal.wait(for: min(Self.longTick, .milliseconds(time)), by: queue.clock.sleep)
         }

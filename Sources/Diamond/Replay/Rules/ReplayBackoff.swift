@@ -12,6 +12,8 @@ enum ReplayBackoff {
     static let offline = Duration.seconds(60)
     /// The longest that a server is obeyed.
     static let longestPushBack = Duration.seconds(86_400)
+    /// The longest that a job waits of itself; milliseconds.
+    static let longestWait = delay(pushedBack: longestPushBack, draw: 1)
 
     /// Milliseconds.
     ///

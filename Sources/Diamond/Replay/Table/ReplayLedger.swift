@@ -2,13 +2,15 @@ import Foundation
 
 /// What a transaction does to jobs: told when it is on disk, and counted in it.
 struct ReplayLedger: Sendable {
-    /// Milliseconds since 1970.
+    /// By the queue's time; milliseconds since 1970.
     let now: Int64
+    /// By how much the wall clock is ahead of that.
+    let lead: Int64
     /// Milliseconds since the machine was started, by a clock that nobody sets.
     let uptime: Int64
     private(set) var transitions: [ReplayTransition] = []
 
-    init(now: Int64, uptime: Int64) { (self.now, self.uptime) = (now, uptime) }
+    init(now: Int64, lead: Int64 = 0, uptime: Int64) { (self.now, self.lead, self.uptime) = (now, lead, uptime) }
 
     mutating func note(_ verb: ReplayTransition.Verb, _ row: ReplayRow, from: ReplayState?) {
         note(verb, row.id, from: from, to: row.state, row.reason)
@@ -21,7 +23,7 @@ struct ReplayLedger: Sendable {
         to: ReplayState?,
         _ reason: ReplayReason
     ) {
-        let at = Date(milliseconds: now)
+        let at = Date(milliseconds: now + lead)
         transitions.append(ReplayTransition(jobID: id, verb: verb, from: from, to: to, reason: reason, at: at))
     }
 

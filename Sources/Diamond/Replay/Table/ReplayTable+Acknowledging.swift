@@ -109,7 +109,8 @@ extension ReplayTable {
             return try ended(id, token: token, on: connection)
         }
         let startedAt = row.sentAt ?? ledger.now
-        row.unknownAt = row.unknownAt ?? unknownAt
+        // Told by the wall clock, which may have been set meanwhile.
+        row.unknownAt = row.unknownAt ?? unknownAt.map { min(max($0, row.sentAt ?? $0), ledger.now) }
         if case .failed(.undecodable, let code, _) = outcome {
             row.wasUndecodable = try hasFailed(id, code, on: connection)
         }

@@ -1,0 +1,54 @@
+import DiamondSQLite
+
+/// The time that a queue's jobs go by, the same for all who use the queue (``QueueReckoning``).
+final class QueueTime: Sendable {
+    private let clock: ReplayClock
+    private let known = Guarded<QueueReckoning?>(nil)
+
+    init(_ clock: ReplayClock) { self.clock = clock }
+
+    /// Milliseconds since 1970, in a transaction: what the clocks have done since the last one is written down.
+    func now(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Moment {
+        let look = clock.look
+        if let reckoning = known.withLock({ $0 }), !reckoning.needs(look) { return Moment(reckoning, look) }
+        let written = try ReplayTable.reckoning(on: connection)
+        let reckoning = written?.after(look) ?? QueueReckoning(look)
+        if reckoning != written { try ReplayTable.save(reckoning, on: connection) }
+        known.withLock { $0 = reckoning }
+        return Moment(reckoning, look)
+    }
+
+    /// The same for whoever only reads.
+    func now(of database: SQLiteDatabase) throws(SQLiteError) -> Moment {
+        let look = clock.look
+        if let reckoning = known.withLock({ $0 }), !reckoning.needs(look) { return Moment(reckoning, look) }
+        return Moment(try database.read(ReplayTable.reckoning)?.after(look) ?? QueueReckoning(look), look)
+    }
+
+    /// A moment by the queue's time.
+    struct Moment: Hashable, Sendable {
+        /// Milliseconds since 1970.
+        let time: Int64
+        /// By how much the wall clock is ahead of it; 0 where that was not set.
+        let lead: Int64
+
+        init(_ reckoning: QueueReckoning, _ look: QueueReckoning.Look) {
+            time = reckoning.time(look)
+            lead = look.wall - time
+        }
+
+        /// A time of the wall clock, as the queue would have it.
+        func time(ofWall wall: Int64) -> Int64 { wall.subtractedAtMost(lead) }
+    }
+}
+
+extension ReplayClock {
+    var look: QueueReckoning.Look { QueueReckoning.Look(boot: boot, uptime: uptime(), wall: now()) }
+}
+
+extension Int64 {
+    fileprivate func subtractedAtMost(_ other: Int64) -> Int64 {
+        let (difference, isTooFar) = subtractingReportingOverflow(other)
+        return isTooFar ? self : difference
+    }
+}
