@@ -39,15 +39,16 @@ package final class SQLiteDatabase: Sendable {
     /// Runs `body` in one `BEGIN IMMEDIATE` transaction: all of it happens, or, when it throws, nothing. A file that a newer
     /// program has migrated in the meantime is not written any more.
     ///
-    /// - Parameter isPatient: whether it waits for another process that writes; where not, that is the error `busy` at once.
+    /// - Parameter patience: how long it waits for another process that writes, before that is the error `busy`; `nil` for
+    ///   the configuration's time.
     package func write<Result>(
-        isPatient: Bool = true,
+        patience: Duration? = nil,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try refuseFork()
         return try writer.withLock { (handle) throws(SQLiteError) in
-            if !isPatient { sqlite3_busy_timeout(handle.pointer, 0) }
-            defer { if !isPatient { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) } }
+            if let patience { sqlite3_busy_timeout(handle.pointer, Self.milliseconds(patience)) }
+            defer { if patience != nil { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) } }
             let result = try Self.transaction(on: handle) { (connection) throws(SQLiteError) in
                 // A newer program may have migrated the file since this one opened it.
                 try configuration.version(of: connection, path)
@@ -60,7 +61,7 @@ package final class SQLiteDatabase: Sendable {
 
     /// Whether a write would wait for no other process, as far as that can be said before: another may come in between.
     package var mayWriteAtOnce: Bool {
-        let isFree = try? write(isPatient: false) { (connection) throws(SQLiteError) in true }
+        let isFree = try? write(patience: .zero) { (connection) throws(SQLiteError) in true }
         return isFree == true
     }
 
@@ -107,6 +108,11 @@ package final class SQLiteDatabase: Sendable {
             Self.cutOffLog(on: handle)
             sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)
         }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int32 {
+        let (seconds, attoseconds) = duration.components
+        return Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 
     private func takeReader() throws(SQLiteError) -> SQLiteHandle {

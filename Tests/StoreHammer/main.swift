@@ -1,4 +1,5 @@
 import Diamond
+import DiamondSQLite
 import DiamondTestSupport
 import Foundation
 
@@ -6,14 +7,24 @@ import Foundation
 // moment after it has said that it begins, for a number of rounds, or of seconds where these are over before:
 // StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]. Ends with 1 and a line as soon as an answer is wrong, or something
 // fails; where the file is removed now and then, what fails for that is no mistake. StoreHammer fork DIRECTORY: see
-// ForkedChild.
+// ForkedChild. StoreHammer stop FILE: stops itself in the middle of a transaction, with the lock to write the file.
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
 if arguments.count == 2, arguments[0] == "fork" { exit(try await ForkedChild.run(in: arguments[1])) }
+if arguments.count == 2, arguments[0] == "stop" { try stop(writing: arguments[1]) }
 guard (3...4).contains(arguments.count), let seed = UInt64(arguments[1]), let rounds = Int(arguments[2]) else {
     FileHandle.standardError.write(Data("usage: StoreHammer DIRECTORY SEED ROUNDS [SECONDS|removed]\n".utf8))
     exit(64)
 }
+
+/// Goes on where it is let go on.
+func stop(writing path: String) throws -> Never {
+    let isQueue = path.hasSuffix("replay.sqlite")
+    let configuration = SQLiteConfiguration(applicationID: isQueue ? 0x4469_6151 : 0x4469_6143, migrations: [""])
+    try SQLiteDatabase(path: path, configuration: configuration).write { (_) throws(SQLiteError) in _ = raise(SIGSTOP) }
+    exit(0)
+}
+
 let end = arguments.dropFirst(3).first.flatMap { Int($0) }.map { ContinuousClock.now + .seconds($0) }
 let isRemoved = arguments.last == "removed"
 

@@ -62,22 +62,29 @@ extension CacheFile {
         return kept ?? secret
     }
 
-    /// Opens the file, and makes it where it is missing, while nobody else does, or sets it aside.
+    /// Opens the file, also while other processes do. A missing file is made under an exclusive lock.
     static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?) {
-        let lock = try openingLock(of: store)
+        // Shared, so that a process that is stopped here does not keep others from the file.
+        var lock = try openingLock(of: store, isShared: true)
         defer { withExtendedLifetime(lock) {} }
-        // Not where it cannot be looked at: it may be there.
-        if FileNumber(store.cachePath) == nil, errno == ENOENT { try removeLeftovers(of: store) }
+        if isMissing(store) {
+            lock = nil
+            lock = try openingLock(of: store, isShared: false)
+            if isMissing(store) { try removeLeftovers(of: store) }
+        }
         var configuration = DiamondSchema.cache
         configuration.vfs = store.vfs
         let database = try SQLiteDatabase(path: store.cachePath, configuration: configuration)
         return (database, FileNumber(store.cachePath))
     }
 
+    // Where it cannot be looked at, it may be there.
+    private static func isMissing(_ store: Store) -> Bool { FileNumber(store.cachePath) == nil && errno == ENOENT }
+
     /// `nil` where it cannot be had for a file that is there: in a directory that cannot be written, it stays the one.
-    private static func openingLock(of store: Store) throws(SQLiteError) -> FileLock? {
+    private static func openingLock(of store: Store, isShared: Bool) throws(SQLiteError) -> FileLock? {
         do {
-            return try FileLock(store.lockPath, patience: store.lockPatience)
+            return try FileLock(store.lockPath, isShared: isShared, patience: store.lockPatience)
         } catch {
             guard error.code != .busy, FileNumber(store.cachePath) != nil else { throw error }
             return nil

@@ -69,10 +69,12 @@ final class CacheFile: Sendable {
         try run { (database) throws(SQLiteError) in try database.read(body) }
     }
 
+    /// - Parameter patience: how long it waits for another process that writes; `nil` for as long as SQLite does.
     func write<Result>(
+        patience: Duration? = nil,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
-        try run { (database) throws(SQLiteError) in try database.write(body) }
+        try run { (database) throws(SQLiteError) in try database.write(patience: patience, body) }
     }
 
     /// Whether a write would wait for no other process now.

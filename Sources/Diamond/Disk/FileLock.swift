@@ -11,26 +11,28 @@ final class FileLock {
     /// Waits for whoever has it, but not forever: who has been stopped keeps it.
     ///
     /// - Parameters:
+    ///   - isShared: whether other shared holders may have it at the same time.
     ///   - patience: how long at most, about; then that is the error `busy`.
     ///   - sleep: lets some time go by.
     init(
         _ path: String,
+        isShared: Bool = false,
         patience: Duration,
         sleep: (Duration) -> Void = { usleep(useconds_t($0.milliseconds * 1000)) }
     ) throws(SQLiteError) {
         descriptor = open(path, O_CREAT | O_CLOEXEC | O_RDWR, 0o600)
         guard descriptor >= 0 else { throw SQLiteError(errno: errno, "cannot be locked", path: path) }
         var rest = patience
-        while try !Self.take(descriptor, path) {
+        while try !Self.take(descriptor, path, isShared) {
             guard rest > .zero else { throw SQLiteError(.busy, "is locked", path: path) }
             sleep(Self.pause)
             rest -= Self.pause
         }
     }
 
-    /// - Returns: whether nobody else has it.
-    private static func take(_ descriptor: Int32, _ path: String) throws(SQLiteError) -> Bool {
-        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return true }
+    /// - Returns: whether nobody else has it in the way.
+    private static func take(_ descriptor: Int32, _ path: String, _ isShared: Bool) throws(SQLiteError) -> Bool {
+        guard flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 else { return true }
         let reason = errno
         // A signal is no answer.
         guard reason != EWOULDBLOCK, reason != EINTR else { return false }

@@ -12,7 +12,7 @@ extension CacheDiagnosis {
 
     /// Judged by what was read, the worst first.
     package var complaints: [Complaint] {
-        usability + permissions + (settings.map { self.judge($0) } ?? [])
+        usability + (writer.map { [$0.complaint] } ?? []) + permissions + (settings.map { self.judge($0) } ?? [])
             + setAside.map { file in
                 Complaint(what: "\(file.name) was damaged and set aside", remedy: "look into it, or remove it")
             }

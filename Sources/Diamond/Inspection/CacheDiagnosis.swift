@@ -46,6 +46,8 @@ package struct CacheDiagnosis: Sendable {
     package var schemaFaults: [String] = []
     /// The names of the keys that the programs of a sealed store seal with.
     package var keyIDs: [String] = []
+    /// The process that keeps others from writing, if ``findWriter()`` has found one.
+    package var writer: WriteLock?
     /// Why the store cannot be used.
     package var failure: CacheError?
 
@@ -88,6 +90,10 @@ package struct CacheDiagnosis: Sendable {
         hasSecret = try CacheTable.hasSoundSecret(on: connection)
         if !hasSecret { isSealed = try !CacheTable.seals(on: connection).isEmpty }
     }
+
+    /// Looks for a process that keeps others from writing, for a second. Only for a process that does not have the file
+    /// open.
+    package mutating func findWriter() { writer = WriteLock.lasting(of: store.cachePath) }
 
     /// Bytes of the log beside the file.
     package var logBytes: Int64 { files.first { $0.name.hasSuffix("-wal") }?.bytes ?? 0 }

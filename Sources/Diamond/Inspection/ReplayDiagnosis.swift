@@ -41,6 +41,8 @@ package struct ReplayDiagnosis: Sendable {
     /// By how much the wall clock is ahead of the queue's time; milliseconds, 0 where it was not set.
     package var lead: Int64 = 0
     private let look: QueueReckoning.Look
+    /// The process that keeps others from writing, if ``findWriter()`` has found one.
+    package var writer: WriteLock?
     /// Why the queue cannot be used.
     package var failure: ReplayError?
 
@@ -59,6 +61,10 @@ package struct ReplayDiagnosis: Sendable {
             failure = error
         }
     }
+
+    /// Looks for a process that keeps others from writing, for a second. Only for a process that does not have the file
+    /// open.
+    package mutating func findWriter() { writer = WriteLock.lasting(of: store.replayPath) }
 
     private mutating func inspect() throws(ReplayError) {
         do throws(SQLiteError) { try read() } catch { throw ReplayError(error) }
@@ -111,7 +117,8 @@ extension ReplayDiagnosis {
     package var complaints: [CacheDiagnosis.Complaint] {
         (failure.map { [.init(what: "the queue cannot be used", remedy: $0.message)] } ?? [])
             + damages.map { .init(what: "\(store.replayPath) is damaged: \($0)", remedy: ReplayError.remedyOfDamage) }
-            + permissions + settingsComplaints + discord.complaints + jobComplaints + timeComplaints
+            + (writer.map { [$0.complaint] } ?? []) + permissions + settingsComplaints + discord.complaints
+            + jobComplaints + timeComplaints
     }
 
     private var jobComplaints: [CacheDiagnosis.Complaint] {

@@ -12,6 +12,8 @@ public protocol CacheSeal: Sendable {
 
     /// Seals bytes with the key of ``keyID``, each time differently: equal bytes must not be seen to be equal.
     ///
+    /// Called inside a transaction: until it returns, no other process can write to the store. It must not block.
+    ///
     /// - Parameters:
     ///   - bytes: a URL, headers, or 128 KiB of a body at most.
     ///   - context: what the bytes are of. It is not kept: opening has to refuse where it is another one, so that nobody

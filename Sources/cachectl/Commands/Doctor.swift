@@ -9,7 +9,7 @@ struct Doctor: ParsableCommand {
         discussion: """
             Looks at the cache and, where there is one, the queue. Changes nothing. Ends with 1 when something is to be \
             done, and with 4 when cache or queue cannot be opened. Whether every entry is sound tells verify, \
-            and which jobs wait for a person, queue list.
+            and which jobs wait for a person, queue list. A process that keeps others from writing for a second is named.
             """
     )
 
@@ -17,7 +17,10 @@ struct Doctor: ParsableCommand {
 
     func run() throws {
         var diagnosis = CacheDiagnosis(of: place.location)
-        let queue = ReplayDiagnosis(of: place.location)
+        var queue = ReplayDiagnosis(of: place.location)
+        // Now that this process has the files closed again.
+        diagnosis.findWriter()
+        queue?.findWriter()
         // Who has a queue may do without a cache.
         if queue != nil, diagnosis.failure?.code == .noStore { diagnosis.failure = nil }
         let report = HealthReport(diagnosis, queue)

@@ -24,6 +24,8 @@ struct Send: AsyncParsableCommand {
     var proxy: String?
 
     func run() async throws {
+        // Otherwise a closed output would end the program before the response is stored.
+        signal(SIGPIPE, SIG_IGN)
         let request = try options.request()
         let engine = Engine(try configuration())
         let observation = engine.activity.observe { event in
@@ -31,10 +33,12 @@ struct Send: AsyncParsableCommand {
         }
         if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
         let outcome = await Self.send(request, with: engine)
+        // Before the store is closed, which may wait for another process that writes.
+        let printing = Result { try print(outcome) }
         await engine.settle()
         await engine.close()
         withExtendedLifetime(observation) {}
-        try print(outcome)
+        try printing.get()
     }
 
     /// Without a store where it is sealed with another key, or nobody can tell: nothing is written into it in clear.
@@ -74,23 +78,25 @@ struct Send: AsyncParsableCommand {
     private func print(_ outcome: Outcome) throws {
         switch outcome.result {
         case .failure(let error):
-            if error.code == .queued, store.json { Output.json(["queued": error.jobID]) }
+            if error.code == .queued, store.json { try Output.attempt(json: ["queued": error.jobID]) }
             throw Failure.report(error)
         case .success(let response):
             if store.json {
-                Output.json(SentResponse(response, outcome.time))
+                try Output.attempt(json: SentResponse(response, outcome.time))
             } else {
-                show(response, outcome.time)
+                try show(response, outcome.time)
             }
             if response.source == .generated { throw Failure.nothingFound }
             if response.status.code >= 400 { throw Failure.errorStatus }
         }
     }
 
-    private func show(_ response: Response, _ time: Duration) {
-        Output.write(response.body)
+    private func show(_ response: Response, _ time: Duration) throws {
+        try Output.attempt(response.body)
         // A person's prompt begins on a line of its own; a program gets the body as it is.
-        if Output.width != nil, !response.body.isEmpty, response.body.last != 0x0A { Output.line("") }
+        if Output.width != nil, !response.body.isEmpty, response.body.last != 0x0A {
+            try Output.attempt(Data("\n".utf8))
+        }
         Output.note("\(response.status.code), \(Self.origin(of: response)) in \(Quantity.time(time))")
     }
 

@@ -7,9 +7,24 @@ import Foundation
 enum Output {
     /// Ends the program when the output is gone: nobody is left to tell more than the reason.
     static func write(_ data: Data) {
-        guard !attempt(data) else { return }
-        note("cachectl: the output cannot be written: give it another place")
+        guard !isWritten(data) else { return }
+        note(complaint)
         exit(Failure.noOutput.rawValue)
+    }
+
+    private static let complaint = "cachectl: the output cannot be written: give it another place"
+
+    /// Writes, for a command that has to finish other work before it ends.
+    ///
+    /// - Throws: the exit code, if the output is gone.
+    static func attempt(_ data: Data) throws {
+        guard !isWritten(data) else { return }
+        note(complaint)
+        throw Failure.noOutput
+    }
+
+    static func attempt(json value: some Encodable) throws {
+        try attempt(Data((text(of: value, isPretty: true) + "\n").utf8))
     }
 
     static func line(_ text: String) { write(Data((text + "\n").utf8)) }
@@ -17,9 +32,9 @@ enum Output {
     /// For who has to end other things first.
     ///
     /// - Returns: whether it was written.
-    static func attempt(line text: String) -> Bool { attempt(Data((text + "\n").utf8)) }
+    static func attempt(line text: String) -> Bool { isWritten(Data((text + "\n").utf8)) }
 
-    private static func attempt(_ data: Data) -> Bool {
+    private static func isWritten(_ data: Data) -> Bool {
         (try? FileHandle.standardOutput.write(contentsOf: data)) != nil
     }
 

@@ -35,6 +35,18 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
+    @Test func `is shared by those who open what is there, and by nobody who makes or moves it`() throws {
+        _ = try Cache(temporary.store)
+        let path = temporary.store.lockPath
+        // As one that was stopped when it opened the file.
+        let lock = try FileLock(path, isShared: true, patience: .zero)
+        _ = try Cache(hasty)
+        #expect(throws: SQLiteError.self) { try FileLock(path, patience: .zero) }
+        try FileManager.default.removeItem(atPath: temporary.store.cachePath)
+        #expect(throws: CacheError.self) { try Cache(hasty) }
+        withExtendedLifetime(lock) {}
+    }
+
     @Test func `is not waited for longer than is said`() throws {
         let lock = try held()
         var waited = Duration.zero

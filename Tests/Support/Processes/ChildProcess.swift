@@ -21,6 +21,8 @@ package final class ChildProcess: Sendable {
 
     package struct Failure: Error, CustomStringConvertible { package let description: String }
 
+    /// By which the system knows it.
+    package var number: Int32 { identifier }
     private let identifier: pid_t
     private let status = Guarded<Int32>(0)
     private let hasEnded = Gate()

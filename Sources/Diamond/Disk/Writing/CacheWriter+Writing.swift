@@ -102,21 +102,27 @@ extension CacheWriter {
         state.withLock { $0.putBack(facts) }
     }
 
-    // Not put back where that fails: they would be tried again and again.
+    /// Writes facts alone. Waits only a moment for another process that writes: a hit must not wait for it.
     func write(_ facts: CacheFacts) {
         guard !facts.isEmpty || state.withLock({ $0.hasToSettle }) else { return }
         do throws(CacheError) {
             try settle()
-            _ = try write(facts, with: [], looks: false)
+            _ = try write(facts, with: [], looks: false, patience: CacheFile.moment)
+        } catch  where error.code == .busy {
+            // The next change takes them along.
+            putBack(facts)
         } catch {
+            // Not put back: they would be tried again and again.
             activity.report(.cacheFailed(reason: error.message))
         }
     }
 
-    private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool) throws(CacheError) -> CachePages? {
+    private func write(_ facts: CacheFacts, with group: [CacheChange], looks: Bool, patience: Duration? = nil)
+        throws(CacheError) -> CachePages?
+    {
         let (capacity, asItCame) = (eviction.capacity, file.isInClear)
         let facts = self.facts(facts, with: group)
-        let (sampling, pages, gone) = try file.write { (connection) throws(SQLiteError) in
+        let (sampling, pages, gone) = try file.write(patience: patience) { (connection) throws(SQLiteError) in
             var gone: [RequestKey] = []
             for change in group where try write(change, on: connection) { gone.append(change.key) }
             let sampling = try Self.write(facts, capacity, asItCame: asItCame, on: connection)

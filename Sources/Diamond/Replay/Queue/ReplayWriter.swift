@@ -155,7 +155,7 @@ final class ReplayWriter: Sendable {
         _ body: (borrowing SQLiteConnection, inout ReplayLedger) throws(SQLiteError) -> Value
     ) throws(ReplayError) -> (value: Value, transitions: [ReplayTransition]) {
         do throws(SQLiteError) {
-            return try database.write(isPatient: isPatient) { (connection) throws(SQLiteError) in
+            return try database.write(patience: isPatient ? nil : .zero) { (connection) throws(SQLiteError) in
                 let moment = try time.now(on: connection)
                 var ledger = ReplayLedger(now: moment.time, lead: moment.lead, uptime: clock.uptime())
                 let value = try body(connection, &ledger)
