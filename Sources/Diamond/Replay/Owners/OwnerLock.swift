@@ -5,17 +5,38 @@ import Foundation
 ///
 /// The kernel lets go of it whatever ends the process, in containers and sandboxes too, where nobody may ask for other
 /// processes by their numbers.
+///
+/// A process removes a file only while it holds the lock, and only if the path still names that file. So the file of a
+/// living owner stays. If a file is removed before its owner has locked it, the owner makes another one.
 final class OwnerLock: Sendable {
+    /// The file's name, a fresh UUID.
+    let name: String
     private let descriptor: Int32
     private let path: String
 
-    /// - Parameter name: fresh.
-    init(_ name: String, in directory: URL) throws(ReplayError) {
-        path = directory.appendingPathComponent(name).path
-        descriptor = open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_RDWR, 0o600)
-        guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw ReplayError(SQLiteError(errno: errno, "the queue's lock cannot be made", path: path))
+    /// How many files are made until one is locked before another process removes it.
+    private static let mostTries = 100
+
+    init(in directory: URL) throws(ReplayError) {
+        for _ in 0..<Self.mostTries {
+            let name = UUID().uuidString
+            let path = directory.appendingPathComponent(name).path
+            let descriptor = open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_RDWR, 0o600)
+            guard descriptor >= 0 else { throw Self.failure(path) }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, FileNumber(path) == FileNumber(of: descriptor) {
+                (self.name, self.path, self.descriptor) = (name, path, descriptor)
+                return
+            }
+            let reason = errno
+            close(descriptor)
+            errno = reason
+            guard [EWOULDBLOCK, EINTR, ENOENT].contains(reason) else { throw Self.failure(path) }
         }
+        throw Self.failure(directory.path)
+    }
+
+    private static func failure(_ path: String) -> ReplayError {
+        ReplayError(SQLiteError(errno: errno, "the queue's lock cannot be made", path: path))
     }
 
     deinit {
@@ -26,15 +47,38 @@ final class OwnerLock: Sendable {
 
     /// Whether nobody holds the lock any more.
     static func isFree(_ name: String, in directory: URL) -> Bool {
-        // To read only: who watches the directory for what ends is told of the end of those who write.
-        let descriptor = open(directory.appendingPathComponent(name).path, O_CLOEXEC | O_RDONLY)
-        guard descriptor >= 0 else { return errno == ENOENT }
-        defer { close(descriptor) }
-        return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        let path = directory.appendingPathComponent(name).path
+        guard let descriptor = free(path) else { return FileNumber(path) == nil && errno == ENOENT }
+        close(descriptor)
+        return true
     }
 
-    /// Takes a dead owner's file away.
+    /// Removes a file if its owner is dead.
     static func remove(_ name: String, in directory: URL) {
-        unlink(directory.appendingPathComponent(name).path)
+        let path = directory.appendingPathComponent(name).path
+        guard let descriptor = free(path) else { return }
+        defer { close(descriptor) }
+        // Another process may have removed it meanwhile.
+        if FileNumber(path) == FileNumber(of: descriptor) { unlink(path) }
+    }
+
+    /// Removes the files of dead owners from a directory.
+    ///
+    /// - Parameter names: the files that have a row. They are removed with it.
+    static func removeFree(in directory: URL, except names: Set<String>) {
+        let left = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+        for name in left where UUID(uuidString: name) != nil && !names.contains(name) { remove(name, in: directory) }
+    }
+
+    /// Takes the lock of a file.
+    ///
+    /// - Returns: the open descriptor that holds the lock; `nil` if another process holds it, or there is no file.
+    private static func free(_ path: String) -> Int32? {
+        // To read only: who watches the directory for what ends is told of the end of those who write.
+        let descriptor = open(path, O_CLOEXEC | O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return descriptor }
+        close(descriptor)
+        return nil
     }
 }

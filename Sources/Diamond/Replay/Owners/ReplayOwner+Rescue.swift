@@ -15,20 +15,31 @@ extension ReplayOwner {
         let me = try await enter()
         defer { leave() }
         let boot = clock.boot
-        let ends = try await writer.write { (connection, ledger) throws(SQLiteError) in
+        let (ends, buried) = try await writer.write { (connection, ledger) throws(SQLiteError) in
             let count = ledger.transitions.count
-            guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else { return [] as [ReplayState] }
+            guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else {
+                return ([] as [ReplayState], [] as [ReplayTable.Owner])
+            }
             // One that has said meanwhile that it lives is believed.
             let now = try ReplayTable.owners(on: connection)
-            for owner in dead where now.contains(where: { $0.id == owner.id && $0.leaseUntil == owner.leaseUntil }) {
+            let buried = dead.filter { owner in
+                now.contains { $0.id == owner.id && $0.leaseUntil == owner.leaseUntil }
+            }
+            for owner in buried {
                 let isInnocent = owner.isSuspended || owner.isOfAnother(boot)
                 try ReplayTable.bury(owner.id, isInnocent: isInnocent, on: connection, &ledger)
             }
-            return ledger.ends(since: count)
+            return (ledger.ends(since: count), buried)
         }
         tell(ends)
-        for owner in dead { OwnerLock.remove(owner.name, in: store.ownersDirectory) }
-        return others.count > dead.count
+        for owner in buried { OwnerLock.remove(owner.name, in: store.ownersDirectory) }
+        return others.count > buried.count
+    }
+
+    /// Removes the lock files of dead owners that have no row: they died before they had one, or their rescuer died before
+    /// it removed the file.
+    func removeLeftLocks() throws(ReplayError) {
+        OwnerLock.removeFree(in: store.ownersDirectory, except: Set(try owners().map(\.name)))
     }
 
     private func owners() throws(ReplayError) -> [ReplayTable.Owner] {

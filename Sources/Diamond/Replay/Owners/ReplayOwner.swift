@@ -129,9 +129,9 @@ final class ReplayOwner: Sendable {
     }
 
     private func register() async throws(ReplayError) -> Int64 {
-        let name = UUID().uuidString
         // First the lock: a row without one is a dead owner's.
-        let lock = try OwnerLock(name, in: store.ownersDirectory)
+        let lock = try OwnerLock(in: store.ownersDirectory)
+        let name = lock.name
         let (boot, before, wasSuspended) = (clock.boot, clock.uptime(), state.withLock { $0.isSuspended })
         let id = try await writer.write { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.addOwner(

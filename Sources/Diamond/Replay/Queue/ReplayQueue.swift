@@ -120,6 +120,7 @@ public final class ReplayQueue: Sendable {
             return true
         }
         guard isTime else { return }
+        try owner.removeLeftLocks()
         try await releaseOrphans()
         let retention = retention
         var isMore = true

@@ -116,6 +116,8 @@ import Testing
         }
         try await drain()
         try await expectSound(said, server)
+        // Nothing is left of those who were killed, wherever that was.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.store.ownersDirectory.path).isEmpty)
     }
 
     @Test(arguments: ReplayFaultPoint.allCases)

@@ -1,0 +1,115 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct OwnerLockTests {
+    let temporary = TemporaryStore()
+
+    private var directory: URL { temporary.store.ownersDirectory }
+    private var files: Set<String> {
+        Set((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? [])
+    }
+
+    /// What a process leaves that was killed before it had a row.
+    private func leaveFile() throws -> String {
+        let name = UUID().uuidString
+        try Data().write(to: directory.appending(path: name))
+        return name
+    }
+
+    @Test func `a file goes with its owner, or by whoever finds that it has died, and never before`() throws {
+        try Store.create(directory)
+        var lock: OwnerLock? = try OwnerLock(in: directory)
+        let name = try #require(lock?.name)
+        #expect(!OwnerLock.isFree(name, in: directory))
+        OwnerLock.remove(name, in: directory)
+        OwnerLock.removeFree(in: directory, except: [])
+        #expect(files == [name])
+        lock = nil
+        #expect(files.isEmpty && OwnerLock.isFree(name, in: directory))
+        let left = try leaveFile()
+        OwnerLock.remove(left, in: directory)
+        #expect(files.isEmpty)
+    }
+
+    @Test func `what no row names and nobody locks is removed, and nothing else`() throws {
+        try Store.create(directory)
+        let named = try leaveFile()
+        for _ in 0..<3 { _ = try leaveFile() }
+        try Data().write(to: directory.appending(path: "notes.txt"))
+        OwnerLock.removeFree(in: directory, except: [named])
+        #expect(files == [named, "notes.txt"])
+    }
+
+    // As between the two calls that make the file and lock it, by another process, many times.
+    @Test func `one that is removed before it is locked is made again`() async throws {
+        try Store.create(directory)
+        let directory = directory
+        let isOver = Guarded(false)
+        let sweeping = Task.detached {
+            while !isOver.withLock({ $0 }) { OwnerLock.removeFree(in: directory, except: []) }
+        }
+        for _ in 0..<500 {
+            let lock = try OwnerLock(in: directory)
+            #expect(FileManager.default.fileExists(atPath: directory.appending(path: lock.name).path))
+            #expect(!OwnerLock.isFree(lock.name, in: directory))
+        }
+        isOver.withLock { $0 = true }
+        await sweeping.value
+        #expect(files.isEmpty)
+    }
+
+    @Test func `a replayer removes what killed owners have left`() async throws {
+        let queue = try ReplayQueue(temporary.store)
+        _ = try leaveFile()
+        try await queue.enqueue(Request("http://h/", method: .put, body: .json(1)))
+        let owner = try await queue.owner.enter()
+        let name = try #require(try Self.owners(of: queue).first).name
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { sending in
+            Replayer.Sent(outcome: await sending.begin() ? .success : .notBegun)
+        }
+        await replayer.replay()
+        #expect(files == [name])
+        queue.owner.leave()
+        await queue.close()
+        #expect(files.isEmpty && owner > 0)
+    }
+
+    @Test func `one that is believed to live after all keeps its file`() async throws {
+        let (uptime, before) = (Guarded<Int64>(0), Guarded<(@Sendable () -> Void)?>(nil))
+        var clock = ReplayClock.still
+        clock.uptime = {
+            before.withLock { $0.take() }?()
+            return uptime.withLock { $0 }
+        }
+        let (queue, other) = (
+            try ReplayQueue(temporary.store, clock: clock), try ReplayQueue(temporary.store, clock: .still)
+        )
+        let id = try await other.owner.enter()
+        let name = try #require(try Self.owners(of: other).first).name
+        _ = try await queue.owner.enter()
+        // Its lease has ended by this one's clock, and is renewed when this one has judged it.
+        uptime.withLock { $0 = ReplayOwner.lease }
+        before.withLock {
+            $0 = {
+                _ = try? other.database.write { (connection) throws(SQLiteError) in
+                    let ledger = ReplayLedger(now: 0, uptime: ReplayOwner.lease - 1)
+                    return try ReplayTable.renew(id, lease: ReplayOwner.lease, on: connection, ledger)
+                }
+            }
+        }
+        _ = try await queue.owner.rescue { _ in }
+        #expect(try Self.owners(of: other).map(\.name).contains(name))
+        #expect(files.contains(name) && !OwnerLock.isFree(name, in: directory))
+        for queue in [queue, other] { queue.owner.leave() }
+    }
+
+    private static func owners(of queue: ReplayQueue) throws -> [ReplayTable.Owner] {
+        try queue.read { (connection) throws(SQLiteError) in try ReplayTable.owners(on: connection) }
+    }
+}
