@@ -58,4 +58,18 @@ public struct Guarded<State>: @unchecked Sendable {
             return try body(&state.pointee)
         }
     }
+
+    /// Runs `body` with the state, alone; returns `nil` if the lock is taken.
+    @inlinable public func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
+        storage.withUnsafeMutablePointers { (lock, state) in
+            #if canImport(Darwin)
+            guard os_unfair_lock_trylock(lock) else { return nil }
+            defer { os_unfair_lock_unlock(lock) }
+            #else
+            guard pthread_mutex_trylock(lock) == 0 else { return nil }
+            defer { pthread_mutex_unlock(lock) }
+            #endif
+            return body(&state.pointee)
+        }
+    }
 }

@@ -110,6 +110,21 @@ package final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// Brings the log into the file and empties it, so that a copy of the file alone is complete. For the end of a use.
+    ///
+    /// Does not wait: if another connection writes, or still reads older pages, that connection does it at its own end. What
+    /// fails is left for the next time.
+    package func emptyLogIfFree() {
+        guard getpid() == process else { return }
+        _ = writer.withLockIfFree { handle in
+            sqlite3_busy_timeout(handle.pointer, 0)
+            defer { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) }
+            guard (try? checkpoint(behind: handle)) != nil else { return }
+            // Otherwise the next process to open the file reads the whole log, and copies it again.
+            Self.cutOffLog(on: handle, waiting: false)
+        }
+    }
+
     private static func milliseconds(_ duration: Duration) -> Int32 {
         let (seconds, attoseconds) = duration.components
         return Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
@@ -162,19 +177,25 @@ extension SQLiteDatabase {
 
     /// Empties the log where no reader needs it, for which it waits half a second: as long nobody else can write.
     ///
+    /// - Parameter waiting: whether it waits at all.
+    ///
     /// It takes the write lock itself, and where that is taken SQLite would go on without it, beside a commit (see
     /// `checkpoint(behind:)`): interrupted, it copies nothing.
-    static func cutOffLog(on handle: SQLiteHandle) {
-        sqlite3_busy_handler(
-            handle.pointer,
-            { pointer, tries in
-                guard tries >= 50 else { return sqlite3_sleep(10) }
-                sqlite3_interrupt(OpaquePointer(pointer))
-                return 0
-            },
-            UnsafeMutableRawPointer(handle.pointer)
-        )
+    static func cutOffLog(on handle: SQLiteHandle, waiting: Bool = true) {
+        let pointer = UnsafeMutableRawPointer(handle.pointer)
+        if waiting {
+            sqlite3_busy_handler(
+                handle.pointer, { $1 < 50 ? sqlite3_sleep(10) : SQLiteDatabase.interrupt($0) }, pointer)
+        } else {
+            sqlite3_busy_handler(handle.pointer, { pointer, _ in SQLiteDatabase.interrupt(pointer) }, pointer)
+        }
         sqlite3_wal_checkpoint_v2(handle.pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    }
+
+    /// Interrupts the connection, for a busy handler.
+    private static func interrupt(_ pointer: UnsafeMutableRawPointer?) -> Int32 {
+        sqlite3_interrupt(OpaquePointer(pointer))
+        return 0
     }
 
     // SQLite would make the file with the process's umask. Only ever made here when it is missing: closing a second

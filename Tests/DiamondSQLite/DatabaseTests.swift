@@ -192,6 +192,22 @@ import Testing
         #expect(try size() > before)
     }
 
+    @Test func `moves its log into the file at the end of a use, and waits for nobody that writes`() throws {
+        let (database, other) = (try file.open(), try file.open())
+        try database.insert(1)
+        let before = try size()
+        try other.write { (_) throws(SQLiteError) in database.emptyLogIfFree() }
+        #expect(try size() == before && size("-wal") > 0)
+        // This one has the only lock to write that there is in the process.
+        try database.write { (_) throws(SQLiteError) in database.emptyLogIfFree() }
+        #expect(try size() == before && size("-wal") > 0)
+        database.emptyLogIfFree()
+        #expect(try size() > before && size("-wal") == 0)
+        try database.write { (connection) throws(SQLiteError) in
+            #expect(try connection.integer("PRAGMA busy_timeout") == 30_000)
+        }
+    }
+
     @Test func `does not wait long for readers to cut its log off, and has it in the file`() throws {
         let (database, other) = (try file.open(), try file.open())
         for _ in 0..<2 {

@@ -66,6 +66,12 @@ package struct ReplayDiagnosis: Sendable {
     /// open.
     package mutating func findWriter() { writer = WriteLock.lasting(of: store.replayPath) }
 
+    /// The pages in the log, which a copy of the file alone may lack.
+    package var logPages: Int64 {
+        let bytes = files.first { $0.name.hasSuffix("-wal") }?.bytes ?? 0
+        return settings.map { max(0, bytes - 32) / ($0.pageSize + 24) } ?? 0
+    }
+
     private mutating func inspect() throws(ReplayError) {
         do throws(SQLiteError) { try read() } catch { throw ReplayError(error) }
     }

@@ -83,9 +83,11 @@ private struct HealthReport: Encodable {
         var journalMode: String?
         var pages: Int64?
         var pageSize: Int64?
+        var logPages: Int64
         var counts: CountsForm?
 
         init(_ diagnosis: ReplayDiagnosis) {
+            logPages = diagnosis.logPages
             schemaVersion = diagnosis.settings?.schemaVersion
             journalMode = diagnosis.settings?.journalMode
             pages = diagnosis.settings?.pages
@@ -154,7 +156,11 @@ extension HealthReport {
         return [
             "queue     schema \(version), \(pages), journal_mode \(queue.journalMode ?? "")",
             "jobs      \(counts.text)",
-        ]
+        ] + (queue.logPages > 0 ? [log(queue.logPages)] : [])
+    }
+
+    private func log(_ pages: Int64) -> String {
+        "log       \(pages) pages, which a copy of replay.sqlite may lack: copy jobs with 'cachectl queue export'"
     }
 
     private var contents: [String] {

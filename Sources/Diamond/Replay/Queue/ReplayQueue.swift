@@ -182,7 +182,15 @@ public final class ReplayQueue: Sendable {
 
     /// Ends the replayers of this queue in this process, and what they or durable requests have on the wire, and gives back
     /// what they have claimed: others send it. What is added later is written still, durable requests too.
-    public func close() async { await owner.retire() }
+    /// Afterwards `replay.sqlite` itself has all jobs, unless another process uses the queue.
+    public func close() async {
+        await owner.retire()
+        // If another process holds the file for long, that process empties the log when it closes.
+        _ = await ReplayPatience(clock.patience).wait { [writer] in await writer.emptyLog() }
+    }
+
+    // For those who only add or tend, and do not close the queue.
+    deinit { database.emptyLogIfFree() }
 }
 
 extension Store {

@@ -73,6 +73,16 @@ final class ReplayWriter: Sendable {
         return value
     }
 
+    /// Brings the log into the file after the writes that wait.
+    func emptyLog() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.database.emptyLogIfFree()
+                continuation.resume()
+            }
+        }
+    }
+
     /// On a connection of its own, beside what is written.
     func read<Value>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value

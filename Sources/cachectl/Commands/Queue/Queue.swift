@@ -6,7 +6,9 @@ struct Queue: AsyncParsableCommand {
         abstract: "Shows and tends the requests that are kept to be sent later.",
         discussion: """
             The queue is the file replay.sqlite of the store; of the default store it is in the platform's directory for \
-            data, not in that for caches. It may be in use by running programs: they notice within a second.
+            data, not in that for caches. It may be in use by running programs: they notice within a second. When the \
+            last of them has closed it, all is in that file; while one uses it, what is newest is in the log beside it: \
+            copy it with export then.
 
             STATES
               ready        sent when those before it in its line have been

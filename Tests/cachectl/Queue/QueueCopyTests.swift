@@ -1,0 +1,88 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+@testable import DiamondSQLite
+
+@Suite(.timeLimit(.minutes(5))) struct `A copy of replay.sqlite alone` {
+    let cachectl = Shell()
+
+    /// The jobs in it, by their states.
+    private func counts() throws -> [ReplayState: Int] {
+        let copy = TemporaryStore()
+        try FileManager.default.createDirectory(at: copy.directory, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: cachectl.temporary.store.replayPath, toPath: copy.store.replayPath)
+        return try ReplayQueue(existing: copy.store).counts().filter { $0.value > 0 }
+    }
+
+    private func add() async throws {
+        let added = try await cachectl("queue", "add", "https://a.example/", "-X", "POST")
+        #expect(added.status == 0, "\(added.errors)")
+    }
+
+    @Test func `has what a command has added, changed and sent`() async throws {
+        for _ in 0..<3 { try await add() }
+        #expect(try counts() == [.ready: 3])
+        _ = try await cachectl("queue", "hold", "2")
+        #expect(try counts() == [.ready: 2, .held: 1])
+        _ = try await cachectl("queue", "discard", "1")
+        #expect(try counts() == [.ready: 1, .held: 1, .done: 1])
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        _ = try await cachectl("queue", "add", server.base, "-X", "POST", "--priority", "9", "--key", "k")
+        _ = try await cachectl("queue", "hold", "3")
+        _ = try await cachectl("queue", "replay")
+        #expect(try counts() == [.held: 2, .done: 2])
+        #expect(try await cachectl("doctor").text.contains("\njobs      2 held, 2 done\nhealthy\n"))
+    }
+
+    @Test func `has what an engine has added, once that is closed or gone`() async throws {
+        var engine: Engine? = Engine(Engine.Configuration(store: cachectl.temporary.store))
+        var request = Request("http://127.0.0.1:1/", method: .post, body: .json(1))
+        request.replay = .durable
+        try await engine?.queue().enqueue(request)
+        await engine?.close()
+        #expect(try counts() == [.ready: 1])
+        // Kept still.
+        try await engine?.queue().enqueue(request)
+        engine = nil
+        await untilTrue { (try? counts()) == [.ready: 2] }
+    }
+
+    @Test func `has what the last of several has written, whoever closes it last`() async throws {
+        let queue = try cachectl.queue()
+        try await add()
+        try await queue.enqueue(Request("https://a.example/", method: .put))
+        try await add()
+        let reading = try SQLiteReading(cachectl.temporary.store)
+        await queue.close()
+        reading.end()
+        try await add()
+        #expect(try counts() == [.ready: 4])
+    }
+
+    @Test func `is not for a queue in use, and doctor says what is`() async throws {
+        let queue = try cachectl.queue()
+        try await queue.enqueue(Request("https://a.example/", method: .put))
+        let text = try await cachectl("doctor").text
+        let line = "pages, which a copy of replay.sqlite may lack: copy jobs with 'cachectl queue export'\n"
+        #expect(text.contains(line), "\(text)")
+        #expect(text.hasSuffix("\nhealthy\n"))
+        await queue.close()
+        #expect(!(try await cachectl("doctor").text.contains("queue export")))
+    }
+}
+
+/// A program that reads, and keeps what is older from being overwritten.
+private final class SQLiteReading {
+    private let handle: SQLiteHandle
+
+    init(_ store: Store) throws {
+        handle = try SQLiteHandle(path: store.replayPath, flags: 1, vfs: nil)
+        try handle.execute("BEGIN; SELECT count(*) FROM job")
+    }
+
+    func end() { try? handle.execute("COMMIT") }
+}
