@@ -28,7 +28,7 @@ enum Failure {
 
     static func report(_ error: ReplayError) -> ExitCode { report(code(of: error), error.message) }
 
-    private static func code(of error: ReplayError) -> ExitCode {
+    static func code(of error: ReplayError) -> ExitCode {
         switch error.code {
         case .badRequest: usage
         case .noJob: nothingFound

@@ -33,6 +33,8 @@ final class ReplayOwner: Sendable {
         var heartbeat: Task<Void, Never>?
         /// What has to end where the lease does.
         var attempts: [Int: Course] = [:]
+        /// The signals that end the pauses of outcomes that wait for the disk.
+        var pauses: [Int: ReplaySignal] = [:]
         var nextAttempt = 0
 
         /// Those of an owner end; `nil` for all.
@@ -195,17 +197,11 @@ final class ReplayOwner: Sendable {
         for cancel in cancels { cancel() }
     }
 
-    /// By a clock that goes: who has canceled waits for no other.
+    /// Waits for the attempts to end, also if the task is canceled: what is given back on the wire, others send again.
     private func waitForAttempts() async {
         let ends = state.withLock { $0.attempts.values.map(\.end) }
         guard !ends.isEmpty else { return }
-        let signal = ReplaySignal()
-        Task {
-            for end in ends { await end() }
-            signal.wake()
-        }
-        // Not by this task, which may be canceled: others send what is given back while it is on the wire.
-        await Task { await signal.wait(for: clock.patience, by: ContinuousClock()) }.value
+        _ = await ReplayPatience(clock.patience).wait { for end in ends { await end() } }
     }
 
     /// Whether there is time left to begin an attempt.
@@ -237,6 +233,22 @@ final class ReplayOwner: Sendable {
     private func isGivenUp(_ number: Int) -> Bool {
         state.withLock { state in state.attempts[number].map { $0.isGivenUp && !$0.isLeft } ?? false }
     }
+
+    /// Waits before an outcome is written again, also if the task is canceled. Short once the owner retires.
+    func pause(for duration: Duration) async {
+        let signal = ReplaySignal()
+        let (number, isRetired) = state.withLock { state in
+            state.nextAttempt += 1
+            if !state.isRetired { state.pauses[state.nextAttempt] = signal }
+            return (state.nextAttempt, state.isRetired)
+        }
+        let pause = isRetired ? Self.lastPause : duration
+        await Task { [clock] in await signal.wait(for: pause, by: clock.sleep) }.value
+        state.withLock { $0.pauses[number] = nil }
+    }
+
+    /// The pause once the owner has retired, because the caller of ``retire()`` waits.
+    private static let lastPause = Duration.milliseconds(200)
 
     // MARK: The end
 
@@ -270,13 +282,17 @@ final class ReplayOwner: Sendable {
             return (state.id, state.lock, state.heartbeat)
         }
         heartbeat?.cancel()
+        for pause in state.withLock({ $0.pauses.values.map(\.self) }) { pause.wake() }
         // While they are its own: from then on others may send the same.
         for cancel in state.withLock({ $0.giveUp(of: nil) }) { cancel() }
         await waitForAttempts()
         guard let id else { return }
-        // With the lock: until the row is gone nobody has to rescue anything.
-        try? await remove(id)
-        withExtendedLifetime(lock) {}
+        // With the lock: until the row is gone nobody has to rescue anything. If another process holds the file for long,
+        // the row is rescued later.
+        _ = await ReplayPatience(clock.patience).wait {
+            try? await self.remove(id)
+            withExtendedLifetime(lock) {}
+        }
     }
 
     private func remove(_ id: Int64) async throws(ReplayError) {

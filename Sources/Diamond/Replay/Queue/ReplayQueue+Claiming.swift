@@ -97,36 +97,42 @@ extension ReplayQueue {
         }
     }
 
-    /// Takes note of an outcome; where the disk fails, again until it is on disk or the job is somebody else's: the job's
-    /// token tells, also where the lease has ended meanwhile. A queue that is closed waits for the disk a few times only.
+    /// Takes note of an outcome; where the disk fails for now, again until it is on disk or the job is somebody else's: the
+    /// job's token tells, also where the lease has ended meanwhile. A queue that is closed waits for the disk a few times
+    /// only. If the outcome can never be written, the job stays with this owner until that ends.
     ///
-    /// - Returns: the job's new state; `nil` where somebody else has it.
+    /// - Parameter tell: receives each error that keeps the outcome from the disk, and `nil` once it is written.
+    /// - Returns: the job's new state; `nil` if another owner has it, or its outcome was not written.
     package func finish(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
-        unknownAt: Int64? = nil
+        unknownAt: Int64? = nil,
+        tellingFailure tell: @Sendable (ReplayError?) -> Void = { _ in }
     ) async -> ReplayState? {
         let draw = clock.draw()
         var (tries, triesWhenClosed) = (0, 0)
         while true {
             do throws(ReplayError) {
-                return try await writer.write { (connection, ledger) throws(SQLiteError) in
+                let state = try await writer.write { (connection, ledger) throws(SQLiteError) in
                     try ReplayTable.finish(
                         job.id, token: job.token, outcome, unknownAt: unknownAt, draw: draw, on: connection, &ledger)
                 }
+                tell(nil)
+                return state
             } catch {
-                report(error)
+                let failure = ReplayError(
+                    error.code, "the outcome of job \(job.id) cannot be written: \(error.message)")
+                tell(failure)
+                report(failure)
                 // A newer program has migrated the file: it takes the job over with the lock.
                 if error.code == .newerStore {
                     if let id = owner.id { owner.lose(id) }
                     return nil
                 }
                 if owner.isRetired { triesWhenClosed += 1 }
-                guard triesWhenClosed < 4 else { return nil }
+                guard error.isPassingWhenOpen, triesWhenClosed < 4 else { return nil }
                 tries += 1
-                let pause = owner.isRetired ? 1 : min(tries, 30)
-                // Not by this task, which may be canceled: the outcome has to get to the disk.
-                _ = await Task { [clock] in try? await clock.sleep.sleep(for: .seconds(pause)) }.value
+                await owner.pause(for: .seconds(min(tries, 30)))
             }
         }
     }

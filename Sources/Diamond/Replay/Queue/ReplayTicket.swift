@@ -232,6 +232,7 @@ final class ReplayTicket: Sendable {
         return await Self.settle(job, known, unknownAt: self.unknownAt(besides: run) ?? unknownAt, in: queue)
     }
 
+    /// - Returns: the job's new state; `nil` if another owner has it, or its outcome is not on disk yet.
     @discardableResult
     private static func settle(
         _ job: ReplayTable.Claimed,
@@ -239,8 +240,11 @@ final class ReplayTicket: Sendable {
         unknownAt: Int64? = nil,
         in queue: ReplayQueue
     ) async -> ReplayState? {
-        defer { queue.owner.leave() }
-        return await queue.finish(job, outcome, unknownAt: unknownAt)
+        let state = await ReplayPatience(queue.clock.patience).wait {
+            defer { queue.owner.leave() }
+            return await queue.finish(job, outcome, unknownAt: unknownAt)
+        }
+        return state ?? nil
     }
 }
 

@@ -24,6 +24,12 @@ final class ReplaySignal: Sendable {
     /// Returns at a wake, after a time, or when the task is canceled.
     func wait(for limit: Duration, by clock: any Clock<Duration>) async {
         let timer = Task { if (try? await clock.sleep(for: limit)) != nil { wake() } }
+        await wait()
+        timer.cancel()
+    }
+
+    /// Returns at a wake, or when the task is canceled.
+    func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
@@ -39,6 +45,5 @@ final class ReplaySignal: Sendable {
         } onCancel: {
             wake()
         }
-        timer.cancel()
     }
 }

@@ -3,18 +3,21 @@ import DiamondSQLite
 /// Taking one job to its end.
 extension Replayer {
     /// Sends it where it is still this one's, and takes note of what came of it.
-    func carry(_ job: ReplayTable.Claimed, _ ledger: Guarded<Summary>, _ network: NetworkReturn) async {
+    func carry(_ job: ReplayTable.Claimed, _ run: ReplayRun, _ network: NetworkReturn) async {
         let changes = network.changes
         let (sent, state) = await queue.owner.attempt { [self] _ in
             let sent = await self.sent(job)
             pass(.beforeFinish)
-            return (sent, await queue.finish(job, sent.outcome))
+            let state = await run.noting(job.id) { tell in
+                await queue.finish(job, sent.outcome, tellingFailure: tell)
+            }
+            return (sent, state)
         }
         pass(.afterFinish)
         // It came back before this one waited for it.
         if sent.outcome.isOffline, network.changes > changes { network.noteChange() }
         await sent.tell(state)
-        ledger.withLock { $0.count(state) }
+        run.end(state)
         running.withLock { $0 -= 1 }
         queue.owner.leave()
         wake()
@@ -65,13 +68,13 @@ extension ReplayOutcome {
 extension Replayer.Summary {
     mutating func count(_ states: [ReplayState]) { for state in states { count(state) } }
 
-    fileprivate mutating func count(_ state: ReplayState?) {
+    private mutating func count(_ state: ReplayState) {
         switch state {
         case .done: finished += 1
         case .dead: dead += 1
         case .needsReview: needsReview += 1
         case .waiting, .held, .ready: postponed += 1
-        case .running, nil: break
+        case .running: break
         }
     }
 }

@@ -30,7 +30,7 @@ public final class Replayer: Sendable {
         public var dead = 0
         /// Jobs that a person has to look at, before they are sent as well.
         public var needsReview = 0
-        /// Why it ended before its time; `nil` where it did not.
+        /// Why it ended before its time, or what keeps the outcome of a job from the disk; `nil` where nothing does.
         public var error: ReplayError?
     }
 
@@ -56,7 +56,7 @@ public final class Replayer: Sendable {
     /// Between two looks where nobody tells of changes.
     private static let tick = Duration.seconds(1)
     /// And where somebody does: clocks are set, and what tells may fail.
-    private static let longTick = Duration.seconds(15)
+    static let longTick = Duration.seconds(15)
 
     /// Jobs on their way at the same time, at most.
     public let width: Int
@@ -69,13 +69,13 @@ public final class Replayer: Sendable {
     let running = Guarded(0)
     /// What is being sent.
     let errands = Guarded<[ObjectIdentifier: Errand]>([:])
-    private let course = Guarded(Course())
+    let course = Guarded(Course())
 
     /// The loops that go on, each with its own signal.
-    private struct Course {
+    struct Course {
         var stops = 0
         var next = 0
-        var signals: [Int: ReplaySignal] = [:]
+        var signals: [Int: [ReplaySignal]] = [:]
     }
 
     /// - Parameters:
@@ -109,22 +109,24 @@ public final class Replayer: Sendable {
     public func run() async -> Summary { await work(until: nil) }
 
     /// Sends what can be sent now, and returns when nothing of it is left, or `deadline` has come: for a task in the
-    /// background, or a job of cron. What is on its way at the deadline is canceled.
+    /// background, or a job of cron. What is on its way at the deadline is canceled. An outcome that cannot be written does
+    /// not delay the return: it is written later, in the background.
     @discardableResult
     public func replay(until deadline: Date = .distantFuture) async -> Summary { await work(until: deadline) }
 
-    /// Ends what goes on: what is on its way is let come to its end, and nothing more is claimed.
+    /// Ends what goes on: what is on its way is let come to its end, and nothing more is claimed. An outcome that
+    /// cannot be written does not delay the end.
     public func stop() {
         course.withLock { $0.stops += 1 }
         wake()
     }
 
-    func wake() { for signal in course.withLock({ Array($0.signals.values) }) { signal.wake() } }
+    func wake() { for signal in course.withLock({ $0.signals.values.flatMap(\.self) }) { signal.wake() } }
 
-    private func join(_ signal: ReplaySignal) -> (number: Int, stops: Int) {
+    private func join(_ signals: ReplaySignal...) -> (number: Int, stops: Int) {
         course.withLock { course in
             course.next += 1
-            course.signals[course.next] = signal
+            course.signals[course.next] = signals
             return (course.next, course.stops)
         }
     }
@@ -133,28 +135,36 @@ public final class Replayer: Sendable {
 
     @concurrent
     private func work(until date: Date?) async -> Summary {
-        let deadline = date.map { end(at: $0) }
-        let (signal, ledger) = (ReplaySignal(), Guarded(Summary()))
-        let (place, stops) = join(signal)
+        let (signal, changes) = (ReplaySignal(), ReplaySignal())
+        let (place, stops) = join(signal, changes)
+        let run = ReplayRun(until: date.map { end(at: $0) }, stops: stops, changes: changes)
+        let loop = Task {
+            await self.loop(run, signal)
+            course.withLock { $0.signals[place] = nil }
+            run.end()
+        }
+        return await end(of: run, loop)
+    }
+
+    private func loop(_ run: ReplayRun, _ signal: ReplaySignal) async {
+        let deadline = run.deadline
         let number = queue.listeners.add { _ in signal.wake() }
         let watch = QueueWatch(queue.store) { signal.wake() }
         let network = NetworkReturn()
         let listeners = [listen(network, signal), listen(signal)].compactMap(\.self)
-        let left = Guarded(0)
         await withDiscardingTaskGroup { group in
-            while !isDone(deadline, stops) {
+            while !Task.isCancelled, !mustEnd(run), !run.hasFailed {
                 do throws(ReplayError) {
-                    let hasOthers = try await queue.owner.rescue { ends in ledger.withLock { $0.count(ends) } }
+                    let hasOthers = try await queue.owner.rescue { run.count($0) }
                     try await queue.tidySometimes()
                     try await reach(network)
                     // Before the claim: what ends during it may have made room, or another job ready.
                     let wasIdle = isIdle
-                    let jobs = try await claim { ends in ledger.withLock { $0.count(ends) } }
-                    left.withLock { $0 += jobs.count }
+                    let jobs = try await claim { run.count($0) }
+                    run.add(jobs.count)
                     for job in jobs {
                         group.addTask {
-                            await self.carry(job, ledger, network)
-                            left.withLock { $0 -= 1 }
+                            await self.carry(job, run, network)
                             signal.wake()
                         }
                     }
@@ -166,8 +176,9 @@ public final class Replayer: Sendable {
                     }
                 } catch {
                     queue.report(error)
-                    guard deadline == nil, error.isPassingWhenOpen else {
-                        ledger.withLock { $0.error = error }
+                    // While jobs are under way, the run waits for their outcomes anyway.
+                    guard deadline == nil || run.left > 0, error.isPassingWhenOpen else {
+                        run.fail(error)
                         break
                     }
                     await signal.wait(for: Self.tick, by: queue.clock.sleep)
@@ -175,15 +186,13 @@ public final class Replayer: Sendable {
             }
             guard let deadline else { return }
             // What is on its way when it is stopped, or the queue fails, has no longer than that either.
-            await rest(left, signal, until: deadline)
+            await rest(run, signal, until: deadline)
             if deadline <= queue.clock.uptime() { group.cancelAll() }
         }
         await queue.owner.restIfSuspended()
         for listener in listeners { listener.cancel() }
         queue.listeners.remove(number)
-        course.withLock { $0.signals[place] = nil }
         withExtendedLifetime(watch) {}
-        return ledger.withLock { $0 }
     }
 
     /// Listens for as long as it is not canceled.
@@ -220,11 +229,6 @@ public final class Replayer: Sendable {
         return queue.clock.uptime().addedAtMost(date.milliseconds.addedAtMost(-queue.clock.now()))
     }
 
-    private func isDone(_ deadline: Int64?, _ stops: Int) -> Bool {
-        if Task.isCancelled || queue.owner.isRetired || course.withLock({ $0.stops }) != stops { return true }
-        return deadline.map { $0 <= queue.clock.uptime() } ?? false
-    }
-
     private var isFull: Bool { running.withLock { $0 >= width } }
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
@@ -239,15 +243,6 @@ public final class Replayer: Sendable {
             limit = min(limit, .milliseconds(max(1, deadline - queue.clock.uptime())))
         }
         await signal.wait(for: limit, by: queue.clock.sleep)
-    }
-
-    /// Until nothing of a run is on its way any more, or its time is over.
-    private func rest(_ left: Guarded<Int>, _ signal: ReplaySignal, until deadline: Int64) async {
-        while left.withLock({ $0 > 0 }), !Task.isCancelled {
-            let time = deadline == .max ? .max : deadline - queue.clock.uptime()
-            guard time > 0 else { return }
-            await signal.wait(for: min(Self.longTick, .milliseconds(time)), by: queue.clock.sleep)
-        }
     }
 
     private func claim(

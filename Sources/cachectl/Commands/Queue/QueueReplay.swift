@@ -10,7 +10,8 @@ struct QueueReplay: AsyncParsableCommand {
         discussion: """
             Of each ordering key only the first job may be sent: those behind it follow when it is done. Any number of \
             programs may send the jobs of one queue at the same time. Ends with 1 when a job has died or a person has to \
-            look at one. With --watch and --json, what becomes of jobs is told as one object a line. Ctrl-C, or an output that nobody reads any more, lets what is on its way come to its end.
+            look at one, and with 4 when the queue cannot be written. An outcome that the disk does not accept is written \
+            again until Ctrl-C. With --watch and --json, what becomes of jobs is told as one object a line. Ctrl-C, or an output that nobody reads any more, lets what is on its way come to its end.
 
             A secret that a request names is taken from the environment: github-token from GITHUB_TOKEN. Where it \
             is not there, a job of an identity is held until that is released, and any other waits.
@@ -75,36 +76,47 @@ struct QueueReplay: AsyncParsableCommand {
         // Or a reader that is gone would end the program with jobs on their way.
         signal(SIGPIPE, SIG_IGN)
         let engine = Engine(try configuration())
-        let outcome = await outcome(with: engine)
-        await engine.close()
+        let complaints = Complaints()
+        let outcome = await outcome(with: engine, complaints)
+        // If the queue cannot be written, the end must not wait for it.
+        if (try? outcome.get().error) != nil {
+            _ = await ReplayPatience(.seconds(1)).wait { await engine.close() }
+        } else {
+            await engine.close()
+        }
         do throws(ReplayError) {
             let summary = try outcome.get()
             show(summary, try openCounts())
             if let error = summary.error { throw error }
             if summary.dead + summary.needsReview > 0 { throw ReplayError(.wrongState, Self.remedy) }
         } catch {
-            throw Failure.report(error)
+            throw complaints.report(error)
         }
     }
 
     private static let remedy = "a person has to look: see 'cachectl queue list --state dead' and '--state needsReview'"
 
-    private func outcome(with engine: Engine) async -> Result<Replayer.Summary, ReplayError> {
+    private func outcome(
+        with engine: Engine, _ complaints: Complaints
+    ) async -> Result<Replayer.Summary, ReplayError> {
         let (identities, width) = (Set(identity), width ?? 8)
         do throws(ReplayError) {
             let replayer =
                 try identities.isEmpty
                 ? engine.replayer(width: width) : engine.replayer(width: width, identities: { identities })
-            return .success(await summary(of: replayer, engine))
+            return .success(await summary(of: replayer, engine, complaints))
         } catch {
             return .failure(error)
         }
     }
 
     /// Sends, and tells of it until nothing more is to be told.
-    private func summary(of replayer: Replayer, _ engine: Engine) async -> Replayer.Summary {
+    private func summary(
+        of replayer: Replayer, _ engine: Engine, _ complaints: Complaints
+    ) async -> Replayer.Summary {
         let (isJSON, isWatching) = (place.json, watch)
         let observation = engine.activity.observe { event in
+            if case .queueFailed(let reason) = event { complaints.add(reason) }
             guard case .job(let transition) = event, transition.verb != .claim, !isJSON || isWatching else { return }
             let line = isJSON ? Output.text(of: TransitionForm(transition)) : transition.description.printable
             if !Output.attempt(line: line) { replayer.stop() }
@@ -140,7 +152,9 @@ struct QueueReplay: AsyncParsableCommand {
             (summary.finished, "done"), (summary.postponed, "postponed"), (summary.dead, "dead"),
             (summary.needsReview, "in review"),
         ].filter { $0.0 > 0 }.map { "\($0) \($1)" }
-        Output.line(parts.isEmpty ? "nothing to be sent now" : parts.joined(separator: ", "))
+        if !parts.isEmpty || summary.error == nil {
+            Output.line(parts.isEmpty ? "nothing to be sent now" : parts.joined(separator: ", "))
+        }
         Output.line(CountsForm(counts).text)
     }
 

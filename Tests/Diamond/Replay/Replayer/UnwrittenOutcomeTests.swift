@@ -1,0 +1,181 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `An outcome that cannot be written` {
+    private let temporary = TemporaryStore()
+    private let disk: FaultDisk
+    private let activity = Activity()
+    private let time = TestClock()
+    private let sent = Guarded(0)
+    private let failures = Guarded<[String]>([])
+
+    init() { disk = FaultDisk(directory: temporary.directory) }
+
+    private func queue() throws -> ReplayQueue {
+        var store = temporary.store
+        store.vfs = disk.vfs
+        var clock = ReplayClock.still
+        clock.now = { [time] in time.date.milliseconds }
+        clock.sleep = time
+        return try ReplayQueue(store, clock: clock, activity: activity)
+    }
+
+    private func observe() -> ActivityObservation {
+        activity.observe { [failures] event in
+            if case .queueFailed(let reason) = event { failures.withLock { $0.append(reason) } }
+        }
+    }
+
+    private var hasFailed: Bool { failures.withLock { !$0.isEmpty } }
+
+    /// One whose disk takes nothing any more when a job was sent.
+    private func replayer(_ queue: ReplayQueue) -> Replayer {
+        Replayer(queue, width: 1, reachability: FakeNetwork()) { [disk, sent] sending in
+            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+            sent.withLock { $0 += 1 }
+            disk.fail(.full, atCall: 1, lasting: true)
+            return Replayer.Sent(outcome: .success)
+        }
+    }
+
+    private func enqueue(in queue: ReplayQueue) async throws -> Int64 {
+        try #require(try await queue.enqueue(Request("http://h/", method: .post, body: .json(1))))
+    }
+
+    /// The disk takes it when there is room again, and nothing was sent twice.
+    private func expectWritten(_ id: Int64, in queue: ReplayQueue) async throws {
+        #expect(try queue.job(id)?.state == .running)
+        disk.heal()
+        await untilTrue { [time] in
+            if let next = time.sleeping.first { time.advance(by: next) }
+            return (try? queue.job(id)?.state) == .done
+        }
+        #expect(sent.withLock { $0 } == 1)
+        await queue.close()
+    }
+
+    @Test func `is told at once, with the file and the remedy`() async throws {
+        let (queue, observation) = (try queue(), observe())
+        let id = try await enqueue(in: queue)
+        let run = Task { [self] in await replayer(queue).run() }
+        await untilTrue { hasFailed }
+        let reason = try #require(failures.withLock { $0.first })
+        #expect(
+            reason.hasPrefix("the outcome of job \(id) cannot be written: \(temporary.store.replayPath): ")
+                && reason.hasSuffix(": free space on the disk"), "\(reason)")
+        run.cancel()
+        #expect(await run.value.error?.code == .diskFull)
+        try await expectWritten(id, in: queue)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `does not hold up a run beyond its deadline`() async throws {
+        let (queue, observation) = (try queue(), observe())
+        let id = try await enqueue(in: queue)
+        let (replayer, deadline) = (replayer(queue), time.date + 600)
+        let run = Task { await replayer.replay(until: deadline) }
+        await untilTrue { hasFailed }
+        time.advance(by: .seconds(600))
+        replayer.wake()
+        let summary = await run.value
+        #expect(summary.finished == 0 && summary.error?.code == .diskFull)
+        try await expectWritten(id, in: queue)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test(arguments: [false, true])
+    func `does not hold up one that is stopped`(isWatching: Bool) async throws {
+        let (queue, observation) = (try queue(), observe())
+        let id = try await enqueue(in: queue)
+        let replayer = replayer(queue)
+        let run = Task { isWatching ? await replayer.run() : await replayer.replay() }
+        await untilTrue { hasFailed }
+        replayer.stop()
+        #expect(await run.value.error?.message.contains("the outcome of job \(id)") == true)
+        try await expectWritten(id, in: queue)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `is waited for where nobody says otherwise, and then the rest is sent`() async throws {
+        let (queue, observation) = (try queue(), observe())
+        for _ in 0..<2 { _ = try await enqueue(in: queue) }
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { [disk, sent] sending in
+            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+            let count = sent.withLock {
+                $0 += 1; return $0
+            }
+            if count == 1 { disk.fail(.full, atCall: 1, lasting: true) }
+            return Replayer.Sent(outcome: .success)
+        }
+        let run = Task { await replayer.replay() }
+        await untilTrue { hasFailed }
+        disk.heal()
+        await untilTrue { [time] in
+            if let next = time.sleeping.first(where: { $0 < .seconds(15) }) { time.advance(by: next) }
+            return (try? queue.counts()[.done]) == 2
+        }
+        #expect(await run.value == Replayer.Summary(finished: 2))
+        #expect(sent.withLock { $0 } == 2)
+        await queue.close()
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test(arguments: [false, true])
+    func `ends a run where it never can be, and the job stays its owner's until that ends`(
+        isWatching: Bool
+    ) async throws {
+        let (queue, observation) = (try queue(), observe())
+        let id = try await enqueue(in: queue)
+        let trigger = """
+            CREATE TRIGGER no BEFORE UPDATE OF state ON job WHEN new.state = 4 BEGIN SELECT RAISE(ABORT, 'no'); END
+            """
+        try queue.database.write { (connection) throws(SQLiteError) in try connection.execute(trigger) }
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { [sent] sending in
+            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+            sent.withLock { $0 += 1 }
+            return Replayer.Sent(outcome: .success)
+        }
+        let summary = isWatching ? await replayer.run() : await replayer.replay()
+        #expect(summary.finished == 0 && summary.error?.message.contains("the outcome of job \(id)") == true)
+        #expect(try queue.job(id)?.state == .running)
+        #expect(failures.withLock { $0.count } == 1)
+        await queue.close()
+        // It has a key.
+        #expect(try queue.job(id)?.state == .ready)
+        #expect(sent.withLock { $0 } == 1)
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `does not keep the caller of a durable request waiting`() async throws {
+        let desk = EngineDesk()
+        let disk = FaultDisk(directory: desk.temporary.directory)
+        desk.serve { [sent] _ throws(TransportError) in
+            sent.withLock { $0 += 1 }
+            disk.fail(.full, atCall: 1, lasting: true)
+            return .stub(status: 201)
+        }
+        let engine = desk.engine { configuration in
+            configuration.store?.vfs = disk.vfs
+            configuration.patience = .milliseconds(1)
+        }
+        var request = Request("http://h/", method: .post, body: .json(1))
+        request.replay = .durable
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
+        #expect(error?.code == .queued && error?.response?.status.code == 201)
+        let id = try #require(error?.jobID)
+        disk.heal()
+        let queue = try engine.queue()
+        await untilTrue {
+            if let next = desk.clock.sleeping.first { desk.clock.advance(by: next) }
+            return (try? queue.job(id)?.state) == .done
+        }
+        #expect(sent.withLock { $0 } == 1)
+        await engine.close()
+    }
+}
