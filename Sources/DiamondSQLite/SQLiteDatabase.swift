@@ -39,16 +39,21 @@ package final class SQLiteDatabase: Sendable {
     /// Runs `body` in one `BEGIN IMMEDIATE` transaction: all of it happens, or, when it throws, nothing. A file that a newer
     /// program has migrated in the meantime is not written any more.
     ///
-    /// - Parameter patience: how long it waits for another process that writes, before that is the error `busy`; `nil` for
-    ///   the configuration's time.
+    /// - Parameters:
+    ///   - patience: how long it waits for another process that writes, before that is the error `busy`; `nil` for the
+    ///     configuration's time.
+    ///   - overwrites: whether what is deleted is written over with zeros, which takes as much room in the log.
     package func write<Result>(
         patience: Duration? = nil,
+        overwrites: Bool = true,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try refuseFork()
         return try writer.withLock { (handle) throws(SQLiteError) in
             if let patience { sqlite3_busy_timeout(handle.pointer, Self.milliseconds(patience)) }
             defer { if patience != nil { sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout) } }
+            if !overwrites { try handle.execute("PRAGMA secure_delete = OFF") }
+            defer { if !overwrites { try? handle.execute("PRAGMA secure_delete = ON") } }
             let result = try Self.transaction(on: handle) { (connection) throws(SQLiteError) in
                 // A newer program may have migrated the file since this one opened it.
                 try configuration.version(of: connection, path)

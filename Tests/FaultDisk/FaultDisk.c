@@ -1,11 +1,13 @@
 #include "FaultDisk.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,6 +83,7 @@ struct fault_disk {
     int64_t seen;
     int64_t failures;
     int64_t longest_log;
+    int64_t bound;
     bool is_dark;
     // Nobody has it any more: it goes with the last of its files.
     bool is_abandoned;
@@ -126,6 +129,28 @@ static int count_alone(fault_disk *disk, enum fault_disk_operation operation) {
     int code = count(disk, operation);
     pthread_mutex_unlock(&disk->lock);
     return code;
+}
+
+/// Bytes of all files in the directory.
+static int64_t used(fault_disk *disk) {
+    int64_t sum = 0;
+    DIR *directory = opendir(disk->directory);
+    if (!directory) return 0;
+    for (struct dirent *each; (each = readdir(directory));) {
+        struct stat found;
+        if (!fstatat(dirfd(directory), each->d_name, &found, 0) && S_ISREG(found.st_mode)) sum += found.st_size;
+    }
+    closedir(directory);
+    return sum;
+}
+
+/// Whether a file of this path has no room to be so long.
+static bool is_beyond(fault_disk *disk, const char *path, int64_t end) {
+    struct stat found;
+    int64_t size = stat(path, &found) ? 0 : found.st_size;
+    if (!disk->bound || end <= size || used(disk) + end - size <= disk->bound) return false;
+    disk->failures++;
+    return true;
 }
 
 // MARK: What is synced. All with the lock held.
@@ -321,6 +346,7 @@ static int file_write(sqlite3_file *base, const void *bytes, int length, sqlite3
     if (!file->node) return file->real->pMethods->xWrite(file->real, bytes, length, offset);
     pthread_mutex_lock(&disk->lock);
     int code = count(disk, FAULT_DISK_WRITE);
+    if (!code && is_beyond(disk, file->node->path, offset + length)) code = SQLITE_FULL;
     bool is_short = disk->fault == FAULT_DISK_SHORT_WRITE || disk->fault == FAULT_DISK_SHORT_FULL;
     if (code && is_short) write_through(file, bytes, length / 2, offset);
     if (!code) code = write_through(file, bytes, length, offset);
@@ -380,9 +406,21 @@ static int file_characteristics(sqlite3_file *base) {
     return of(base)->real->pMethods->xDeviceCharacteristics(of(base)->real);
 }
 
+/// Whether the shared memory, a file beside the node's, has no room to be so long.
+static bool is_map_beyond(struct file *file, int64_t end) {
+    char *path = need(malloc(strlen(file->node->path) + sizeof("-shm")));
+    strcat(strcpy(path, file->node->path), "-shm");
+    pthread_mutex_lock(&file->disk->lock);
+    bool is_beyond_bound = is_beyond(file->disk, path, end);
+    pthread_mutex_unlock(&file->disk->lock);
+    free(path);
+    return is_beyond_bound;
+}
+
 static int file_map(sqlite3_file *base, int region, int size, int may_grow, void volatile **memory) {
     struct file *file = of(base);
     int code = file->node ? count_alone(file->disk, FAULT_DISK_MAP) : 0;
+    if (!code && file->node && may_grow && is_map_beyond(file, (int64_t)(region + 1) * size)) code = SQLITE_IOERR_SHMSIZE;
     return code ? code : file->real->pMethods->xShmMap(file->real, region, size, may_grow, memory);
 }
 
@@ -556,6 +594,12 @@ void fault_disk_fail(fault_disk *disk, enum fault_disk_fault fault, int64_t call
     disk->call = call;
     disk->lasting = lasting;
     disk->seen = disk->failures = 0;
+    pthread_mutex_unlock(&disk->lock);
+}
+
+void fault_disk_bound(fault_disk *disk, int64_t bytes) {
+    pthread_mutex_lock(&disk->lock);
+    disk->bound = bytes;
     pthread_mutex_unlock(&disk->lock);
 }
 

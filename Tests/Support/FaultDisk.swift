@@ -59,6 +59,9 @@ package final class FaultDisk: @unchecked Sendable {
         fault_disk_fail(disk, fault.code, Int64(call), lasting)
     }
 
+    /// Bounds the bytes of all files in the directory, as a small disk does; 0 for no bound.
+    package func bound(_ bytes: Int) { fault_disk_bound(disk, Int64(bytes)) }
+
     /// Nothing fails from now on.
     package func heal() { fault_disk_fail(disk, FAULT_DISK_NONE, 0, false) }
 

@@ -4,10 +4,11 @@ package import Foundation
 import HTTPTypes
 
 extension TemporaryStore {
-    /// Every byte of every file of the store, write-ahead logs included.
+    /// Every byte of every file of the store, write-ahead logs included, but for the space that is set aside.
     package func bytes() throws -> Data {
         var bytes = Data()
-        for file in try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil) {
+        for file in try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
+        where file.lastPathComponent != "cache.reserve" {
             bytes += try Data(contentsOf: file)
         }
         return bytes

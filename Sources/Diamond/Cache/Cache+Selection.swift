@@ -48,14 +48,14 @@ extension Cache {
     private func removeSetAside() async throws(CacheError) { try file.removeSetAside() }
 
     private static func forgetAccesses(of parts: [CacheSelection], _ file: CacheFile) throws(CacheError) {
-        try file.write { (connection) throws(SQLiteError) in
+        try file.erasing { (connection) throws(SQLiteError) in
             for part in parts { try CacheTable.deleteAccesses(of: part, on: connection) }
         }
     }
 
     private static func eraseOrphans(in file: CacheFile) throws(CacheError) {
         var isLast = false
-        while !isLast { isLast = try file.write(CacheTable.deleteOrphanSlice) }
+        while !isLast { isLast = try file.erasing(CacheTable.deleteOrphanSlice) }
     }
 
     /// Marks what a selection names stale against every lifetime and `maxAge`, for every process of the store. The next

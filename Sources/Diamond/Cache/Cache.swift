@@ -54,6 +54,7 @@ public final class Cache: Sendable {
     ) throws(CacheError) {
         let memory = MemoryTier(capacity: memoryCapacity)
         file = try CacheFile(store, seal: seal, compresses: compresses, mends: create, activity: activity)
+        if create { Reserve(of: store).make(for: diskCapacity) }
         rules = KeyRules(secret: SymmetricKey(data: file.secret))
         eviction = Eviction(file: file, capacity: diskCapacity, now: now)
         writer = CacheWriter(file: file, eviction: eviction, activity: activity, gathering: gathering) { key in
@@ -74,7 +75,8 @@ public final class Cache: Sendable {
         set { memory.capacity = newValue }
     }
 
-    /// Bytes on disk at most, the log beside the file included: 16 MiB are kept for it, half of the bound at most. May
+    /// Bytes on disk at most, the log beside the file included: 16 MiB are kept for it, half of the bound at most. A
+    /// sixteenth more, no more than 12 MiB, is set aside in `cache.reserve`, so that entries can be erased when the disk is full. May
     /// be changed at any time; lowering it evicts with the next write, or with ``flush()``.
     public var diskCapacity: Int64 {
         get { eviction.capacity }

@@ -38,11 +38,30 @@ extension CacheFile {
         keeps: Bool
     ) throws(CacheError) -> Opened {
         do throws(SQLiteError) {
-            let (database, number) = try database(of: store)
-            return (database, try self.secret(in: database, seal, secret, keeps: keeps), number)
+            return try openOnce(store, seal, secret: secret, keeps: keeps)
+        } catch {
+            // Of a full disk, an index for the processes wants some kilobytes: whoever only looks, or erases, gets them.
+            let error = CacheError(error)
+            guard error.code == .diskFull, !keeps, Reserve(of: store).release() else { throw error }
+        }
+        do throws(SQLiteError) {
+            let opened = try openOnce(store, seal, secret: secret, keeps: keeps)
+            // While there is room for that.
+            opened.database.emptyLog()
+            return opened
         } catch {
             throw CacheError(error)
         }
+    }
+
+    private static func openOnce(
+        _ store: Store,
+        _ seal: (any CacheSeal)?,
+        secret: Data,
+        keeps: Bool
+    ) throws(SQLiteError) -> Opened {
+        let (database, number) = try database(of: store)
+        return (database, try self.secret(in: database, seal, secret, keeps: keeps), number)
     }
 
     private static func secret(

@@ -69,12 +69,17 @@ final class CacheFile: Sendable {
         try run { (database) throws(SQLiteError) in try database.read(body) }
     }
 
-    /// - Parameter patience: how long it waits for another process that writes; `nil` for as long as SQLite does.
+    /// - Parameters:
+    ///   - patience: how long it waits for another process that writes; `nil` for as long as SQLite does.
+    ///   - overwrites: as in ``SQLiteDatabase/write(patience:overwrites:_:)``.
     func write<Result>(
         patience: Duration? = nil,
+        overwrites: Bool = true,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
-        try run { (database) throws(SQLiteError) in try database.write(patience: patience, body) }
+        try run { (database) throws(SQLiteError) in
+            try database.write(patience: patience, overwrites: overwrites, body)
+        }
     }
 
     /// Whether a write would wait for no other process now.

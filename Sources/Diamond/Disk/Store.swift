@@ -84,6 +84,9 @@ public struct Store: Hashable, Sendable {
     /// Locked while the file is opened, made or set aside.
     var lockPath: String { Self.path("cache.lock", in: directory) }
 
+    /// Space that is set aside.
+    var reservePath: String { Self.path("cache.reserve", in: directory) }
+
     /// The same, with less patience.
     func waiting(atMost patience: Duration) -> Store {
         var store = self

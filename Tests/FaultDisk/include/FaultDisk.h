@@ -56,6 +56,10 @@ void fault_disk_free(fault_disk *disk);
 /// Lets the call-th of the calls that fit the fault fail, counted from now from 1; those after it too, if it lasts.
 void fault_disk_fail(fault_disk *disk, enum fault_disk_fault fault, int64_t call, bool lasting);
 
+/// Bounds the bytes of all files in the directory, whoever has written them: what would grow one beyond fails as on a full
+/// disk. 0: no bound.
+void fault_disk_bound(fault_disk *disk, int64_t bytes);
+
 /// The calls so far that fit the fault.
 int64_t fault_disk_calls(fault_disk *disk, enum fault_disk_fault fault);
 

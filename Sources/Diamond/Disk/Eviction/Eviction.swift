@@ -102,7 +102,7 @@ final class Eviction: Sendable {
 
     private func evict(to goal: Int64) throws(CacheError) -> CacheTable.Eviction {
         let now = now()
-        return try file.write { (connection) throws(SQLiteError) in
+        return try file.erasing { (connection) throws(SQLiteError) in
             // Others may have made room while this waited for its turn.
             let excess = try CacheTable.pages(on: connection).used - goal
             guard excess > 0 else { return CacheTable.Eviction() }
@@ -161,7 +161,7 @@ final class Eviction: Sendable {
     func giveBackAll() throws(CacheError) {
         var (before, free) = (Int64.max, try freeBytes())
         while free > 0, free < before {
-            try file.vacuum(pages: Self.vacuumPages)
+            try file.makingRoom { () throws(CacheError) in try file.vacuum(pages: Self.vacuumPages) }
             (before, free) = (free, try freeBytes())
         }
         file.database.emptyLog()
