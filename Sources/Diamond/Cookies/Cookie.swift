@@ -18,6 +18,8 @@ public struct Cookie: Hashable, Sendable {
     public var isSecure: Bool
     /// Whether scripts of a page may not read it. Kept, and nothing else: there are no scripts here.
     public var isHTTPOnly: Bool
+    /// Whether name and value were no UTF-8: their characters are bytes.
+    var isBytes = false
 
     /// A cookie as an app has kept it. Unless it says otherwise it is for all paths of one host, over `https` only, and
     /// ends with the jar.
@@ -53,6 +55,11 @@ public struct Cookie: Hashable, Sendable {
 
     /// `name=value`, or the value alone.
     var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
+
+    /// The pair as it came.
+    var bytes: [UInt8] {
+        isBytes ? pair.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(pair.utf8)
+    }
 
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 }

@@ -72,10 +72,11 @@ public final class CookieJar: Sendable {
     }
 
     /// What goes along to a URL; `nil` for nothing.
-    func field(for url: String, of identity: String?, at now: Date) -> String? {
+    func field(for url: String, of identity: String?, at now: Date) -> HTTPField? {
         guard let origin = CookieOrigin(url) else { return nil }
         let cookies = state.withLock { $0.shelves[identity]?.cookies(for: origin, at: now) ?? [] }
-        return cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
+        guard !cookies.isEmpty else { return nil }
+        return HTTPField(name: .cookie, lenientValue: Array(cookies.map(\.bytes).joined(separator: "; ".utf8)))
     }
 
     /// Takes what a server sets.
@@ -84,7 +85,7 @@ public final class CookieJar: Sendable {
     func receive(_ headers: HTTPFields, from url: String, of identity: String?, since removals: Int, at now: Date) {
         let fields = headers.filter { $0.name == .setCookie }
         guard !fields.isEmpty, let origin = CookieOrigin(url) else { return }
-        let cookies = fields.compactMap { SetCookie($0.value)?.cookie(from: origin, at: now) }
+        let cookies = fields.compactMap { SetCookie($0)?.cookie(from: origin, at: now) }
         state.withLock { state in
             guard !state.removals.contains(since: removals, where: { $0 == identity }) else { return }
             for cookie in cookies {

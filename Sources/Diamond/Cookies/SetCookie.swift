@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 /// A `Set-Cookie` field as it stands (RFC 6265bis section 5.6).
 struct SetCookie {
@@ -11,11 +12,23 @@ struct SetCookie {
     private(set) var path = ""
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
+    /// ``Cookie/isBytes``.
+    private var isBytes = false
 
     /// Bytes of name and value, and of an attribute's value.
     private static let (longest, longestAttribute) = (4096, 1024)
 
     /// `nil` where it is to be ignored.
+    init?(_ field: HTTPField) {
+        let bytes = field.bytes
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            self.init(String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })))
+            isBytes = true
+            return
+        }
+        self.init(text)
+    }
+
     init?(_ field: String) {
         guard !field.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map {
@@ -60,10 +73,12 @@ struct SetCookie {
         guard let (domain, isHostOnly) = place(from: origin), origin.isSecure || !isSecure,
             isNamedRightly(isHostOnly)
         else { return nil }
-        return Cookie(
+        var cookie = Cookie(
             name, value, domain: domain, isHostOnly: isHostOnly,
             path: path.first == "/" ? path : origin.defaultPath,
             expires: expiry(at: now), isSecure: isSecure, isHTTPOnly: isHTTPOnly)
+        cookie.isBytes = isBytes
+        return cookie
     }
 
     /// A name of one label (`com`, `localhost`) is nobody's to share. That others are not, such as `co.uk`, only a list

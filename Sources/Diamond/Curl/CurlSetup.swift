@@ -31,7 +31,7 @@ struct CurlSetup {
         guard connectTimeout == other.connectTimeout, needsNewConnection == other.needsNewConnection
         else { return false }
         return headers.elementsEqual(other.headers) { field, other in
-            field.name.rawName == other.name.rawName && field.value.utf8.elementsEqual(other.value.utf8)
+            field.name.rawName == other.name.rawName && field.hasBytes(of: other)
         }
     }
 
@@ -77,8 +77,10 @@ struct CurlSetup {
         var list: UnsafeMutablePointer<curl_slist>?
         for field in headers.sent {
             // Without a value, libcurl takes "Name:" for a removal and "Name;" for the header.
-            let line = field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
-            list = curl_slist_append(list, line)
+            let bytes = field.bytes
+            var line = Array("\(field.name.rawName)\(bytes.isEmpty ? ";" : ": ")".utf8) + bytes
+            line.append(0)
+            list = line.withUnsafeBytes { curl_slist_append(list, $0.assumingMemoryBound(to: CChar.self).baseAddress) }
         }
         if !headers.contains(.accept) { list = curl_slist_append(list, "Accept:") }
         guard let uploadLength else { return list }

@@ -33,8 +33,8 @@ struct Continuation: Hashable, Sendable {
 
     // A weak entity tag is no reason to take the date: there is one for the representation (RFC 9110 section 13.1.5).
     private static func validator(_ headers: HTTPFields, _ now: Int64) -> Validator? {
-        if let tag = headers.value(of: .eTag) { return isStrong(tag) ? .tag(tag) : nil }
-        guard let text = headers[.lastModified], let modified = HTTPDate.milliseconds(of: text, now: now),
+        if headers.contains(.eTag) { return headers.validator(.eTag).flatMap { isStrong($0) ? .tag($0) : nil } }
+        guard let text = headers.validator(.lastModified), let modified = HTTPDate.milliseconds(of: text, now: now),
             let date = headers.first(of: .date).flatMap({ HTTPDate.milliseconds(of: $0, now: now) }),
             date - modified >= strongAge
         else { return nil }

@@ -39,7 +39,7 @@ enum HeaderBlock {
 
     /// - Parameter headers: such as may be kept.
     static func bytes(of headers: HTTPFields) -> Data {
-        let size = headers.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 3 }
+        let size = headers.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.withUnsafeBytesOfValue(\.count) + 3 }
         var block = Data(count: size)
         // Piece by piece, Data takes ten times as long.
         block.withUnsafeMutableBytes { bytes in
@@ -49,7 +49,7 @@ enum HeaderBlock {
                 bytes[place] = UInt8(ascii: ":")
                 bytes[place + 1] = UInt8(ascii: " ")
                 place += 2
-                copy(field.value, to: &place, in: bytes)
+                field.withUnsafeBytesOfValue { copy($0, to: &place, in: bytes) }
                 bytes[place] = UInt8(ascii: "\n")
                 place += 1
             }
@@ -59,11 +59,17 @@ enum HeaderBlock {
 
     private static func copy(_ text: String, to place: inout Int, in bytes: UnsafeMutableRawBufferPointer) {
         var text = text
-        text.withUTF8 { text in
-            let end = place + text.count
-            UnsafeMutableRawBufferPointer(rebasing: bytes[place..<end]).copyMemory(from: UnsafeRawBufferPointer(text))
-            place = end
-        }
+        text.withUTF8 { copy($0, to: &place, in: bytes) }
+    }
+
+    private static func copy(
+        _ text: UnsafeBufferPointer<UInt8>,
+        to place: inout Int,
+        in bytes: UnsafeMutableRawBufferPointer
+    ) {
+        let end = place + text.count
+        UnsafeMutableRawBufferPointer(rebasing: bytes[place..<end]).copyMemory(from: UnsafeRawBufferPointer(text))
+        place = end
     }
 
     /// The headers of a block; a line that is none is passed over.
@@ -84,7 +90,11 @@ enum HeaderBlock {
         guard let colon = line.firstIndex(of: 0x3A),
             let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
         else { return nil }
-        return HTTPField(name: name, value: String(decoding: line[(colon + 1)...].dropFirst(), as: UTF8.self))
+        let value = line[(colon + 1)...].dropFirst()
+        guard let text = String(validating: value, as: UTF8.self) else {
+            return HTTPField(name: name, lenientValue: value)
+        }
+        return HTTPField(name: name, value: text)
     }
 
     /// The stored headers as a 304 leaves them (RFC 9111 section 3.2): its fields replace those of their names, but

@@ -92,7 +92,7 @@ struct StoreDecision {
         var flags: StoredResponse.Flags = []
         if control.noCache { flags.insert(.noCache) }
         if control.mustRevalidate { flags.insert(.mustRevalidate) }
-        if headers.contains(.eTag) || headers.contains(.lastModified) { flags.insert(.hasValidator) }
+        if headers.validator(.eTag) != nil || headers.validator(.lastModified) != nil { flags.insert(.hasValidator) }
         return flags
     }
 

@@ -110,13 +110,10 @@ package struct StoredResponse: Sendable, Equatable {
     /// where that cannot be told, one date, unless one of them says nothing.
     func isConfirmed(by confirmation: HTTPFields) -> Bool {
         let own = headers
-        if let tag = confirmation[.eTag], let ownTag = own[.eTag] { return Self.opaque(tag) == Self.opaque(ownTag) }
+        if let tag = confirmation[.eTag], let ownTag = own[.eTag] { return EntityTag.match(tag, ownTag) }
         guard let date = confirmation[.lastModified], let ownDate = own[.lastModified] else { return true }
         return date == ownDate
     }
-
-    // Weak comparison (RFC 9110 section 8.8.3.2).
-    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
     // A clock that was set back must not keep an entry fresh until it has caught up.
     private func isFromTheFuture(_ now: Int64) -> Bool { storedAt > now + 60_000 }

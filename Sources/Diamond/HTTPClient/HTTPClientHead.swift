@@ -32,6 +32,10 @@ struct HTTPClientHead {
         ["gzip", "deflate"].contains(head.headers[canonicalForm: "Content-Encoding"].first?.lowercased())
     }
 
+    /// What goes back to a server. Where SwiftNIO has put U+FFFD in place of bytes that are no UTF-8, it would be something
+    /// else, and is left out.
+    private static let returned: Set<HTTPField.Name> = [.contentLocation, .eTag, .location, .setCookie]
+
     private func fields(withoutCoding hidesCoding: Bool) -> HTTPFields {
         var fields = HTTPFields()
         for header in head.headers.prefix(HTTPFields.mostReceived) {
@@ -39,6 +43,7 @@ struct HTTPClientHead {
             if hidesCoding, name == .contentEncoding || name == .contentLength { continue }
             // HTTP/2 has none (RFC 9113 section 8.2.2): SwiftNIO adds it where no length is told.
             if head.version.major > 1, name == .transferEncoding { continue }
+            if Self.returned.contains(name), header.value.unicodeScalars.contains("\u{FFFD}") { continue }
             fields.append(HTTPField(name: name, value: header.value))
         }
         return fields

@@ -37,7 +37,7 @@ struct HTTPClientSetup {
 
     private var headers: HTTPHeaders {
         var headers = HTTPHeaders()
-        for field in request.headers.sent {
+        for field in request.headers.sentAsText {
             headers.add(name: field.name.rawName, value: field.value)
         }
         if asksForCoding { headers.add(name: "Accept-Encoding", value: "gzip, deflate") }

@@ -7,7 +7,8 @@ extension HTTPFields {
         guard let first = firstIndex(where: { $0.name == .cookie }) else { return }
         let others = indices[(first + 1)...].filter { self[$0].name == .cookie }
         guard !others.isEmpty else { return }
-        self[first].value = ([first] + others).map { self[$0].value }.joined(separator: "; ")
+        let values = ([first] + others).map { self[$0].bytes }
+        self[first] = HTTPField(name: self[first].name, lenientValue: Array(values.joined(separator: "; ".utf8)))
         for index in others.reversed() { remove(at: index) }
     }
 }

@@ -12,6 +12,11 @@ extension HTTPFields {
     func first(of name: HTTPField.Name) -> String? { first { $0.name == name }?.value }
 }
 
+extension HTTPField {
+    /// The value as it is sent: text is UTF-8.
+    var bytes: [UInt8] { withUnsafeBytesOfValue { Array($0) } }
+}
+
 extension HTTPField.Name {
     /// Whether it tells about the body: `Content-Type`, `Content-Encoding` and their like.
     var isOfBody: Bool { canonicalName.hasPrefix("content-") }

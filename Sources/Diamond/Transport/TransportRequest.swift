@@ -56,7 +56,9 @@ public enum TransportBody: Sendable {
 public struct TransportResponse: Sendable {
     /// Of the final response, not of a 1xx.
     public var status: HTTPResponse.Status
-    /// The headers in the order received; names keep their case, values their bytes (UTF-8 where valid, else Latin-1).
+    /// The headers in the order received; names keep their case. Values are read as UTF-8 where they are that, else as Latin-1,
+    /// but for what goes back to a server: `Set-Cookie` keeps its bytes (`withUnsafeBytesOfValue`), and of a URL in `Location`
+    /// they are escaped.
     public var headers: HTTPFields
     /// The body, with a content coding the transport asked for itself already removed, and with it `Content-Encoding` and
     /// `Content-Length` from ``headers``: an answer with a length is taken for one whose bytes are those of the wire.

@@ -19,7 +19,7 @@ enum URLSessionRequest {
         made.timeoutInterval = URLSessionTransport.noTimeout
         // Ranges count coded bytes, so they ask for no coding.
         if request.headers[.range] != nil { made.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
-        for field in request.headers.sent {
+        for field in request.headers.sentAsText {
             made.addValue(field.value, forHTTPHeaderField: field.name.rawName)
         }
         made.httpBody = try await body(of: request)

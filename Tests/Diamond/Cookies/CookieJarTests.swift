@@ -19,7 +19,17 @@ import Testing
     private func field(_ url: String, of identity: String? = nil) -> String? {
         let field = jar.field(for: url, of: identity, at: clock.now)
         #expect(jar.has(for: url, of: identity, at: clock.now) == (field != nil))
-        return field
+        return field?.value
+    }
+
+    @Test(arguments: [[0xE9], [0xC3, 0xA9], [0xFF, 0x3D, 0xFE]] as [[UInt8]])
+    func `sends a cookie back byte for byte`(value: [UInt8]) {
+        let bytes = Array("a=".utf8) + value
+        let headers = HTTPFields([HTTPField(name: .setCookie, lenientValue: bytes + Array("; Path=/".utf8))])
+        jar.receive(headers, from: "https://www.example.com/", of: nil, since: jar.removals, at: clock.now)
+        receive("b=2; Path=/")
+        let field = jar.field(for: "https://www.example.com/", of: nil, at: clock.now)
+        #expect(field?.bytes == bytes + Array("; b=2".utf8))
     }
 
     @Test(arguments: [

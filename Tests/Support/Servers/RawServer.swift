@@ -93,12 +93,15 @@ package final class RawConnection {
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     /// The next request's head, with its blank line; `nil` when the client has closed.
-    package func readHead() -> String? {
+    package func readHead() -> String? { readHeadBytes().map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The same as it came.
+    package func readHeadBytes() -> [UInt8]? {
         let end = Array("\r\n\r\n".utf8)
         while true {
             if let range = received.firstRange(of: end) {
                 defer { received.removeSubrange(..<range.upperBound) }
-                return String(decoding: received[..<range.upperBound], as: UTF8.self)
+                return Array(received[..<range.upperBound])
             }
             guard receive() else { return nil }
         }

@@ -56,7 +56,11 @@ struct CurlHead {
     private mutating func endFolds() {
         defer { folds = [] }
         guard var field = fields.last else { return }
-        field.value += folds.withUnsafeBytes { Self.text($0[...]) }
+        if field.name == .setCookie {
+            field = HTTPField(name: field.name, lenientValue: field.bytes + folds)
+        } else {
+            field.value += folds.withUnsafeBytes { Self.text($0[...]) }
+        }
         fields[fields.endIndex - 1] = field
     }
 
@@ -121,8 +125,26 @@ struct CurlHead {
             let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
         else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed
-        fields.append(HTTPField(name: name, value: Self.text(value)))
+        fields.append(Self.field(name, value))
         isInField = true
+    }
+
+    // What goes back to a server keeps its bytes: a cookie as it is, a URL escaped, which is the same URL.
+    private static func field(_ name: HTTPField.Name, _ value: Slice<UnsafeRawBufferPointer>) -> HTTPField {
+        guard !value.allSatisfy({ $0 < 0x80 }), String(validating: value, as: UTF8.self) == nil else {
+            return HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
+        }
+        switch name {
+        case .setCookie: return HTTPField(name: name, lenientValue: value)
+        case .location, .contentLocation: return HTTPField(name: name, value: escaped(value))
+        default: return HTTPField(name: name, value: text(value))
+        }
+    }
+
+    private static func escaped(_ url: Slice<UnsafeRawBufferPointer>) -> String {
+        var escaped: [UInt8] = []
+        for byte in url { PercentEncoding.append(byte, bare: byte < 0x80, to: &escaped) }
+        return String(decoding: escaped, as: UTF8.self)
     }
 
     // UTF-8 where it is that, else ISO-8859-1, as header values were once defined to be.

@@ -22,7 +22,7 @@ extension ExchangeOrder {
             let cookies = jar.field(for: request.url, of: identity, at: wire.date)
         else { return Outgoing(request: request) }
         var sent = request
-        sent.headers[.cookie] = cookies
+        sent.headers.append(cookies)
         return Outgoing(request: sent, isPersonal: identity == nil)
     }
 

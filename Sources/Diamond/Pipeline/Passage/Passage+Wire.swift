@@ -19,8 +19,8 @@ extension Passage {
         }
         if let stored {
             let headers = stored.headers
-            if let tag = headers[.eTag] { request.headers[.ifNoneMatch] = tag }
-            if let date = headers[.lastModified] { request.headers[.ifModifiedSince] = date }
+            if let tag = headers.validator(.eTag) { request.headers[.ifNoneMatch] = tag }
+            if let date = headers.validator(.lastModified) { request.headers[.ifModifiedSince] = date }
         }
         if let upload = asker.upload { request.body = upload.body }
         do throws(RequestError) {

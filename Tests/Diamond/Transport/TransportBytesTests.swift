@@ -1,0 +1,99 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// What a server says comes back as the bytes that it has sent, or not at all.
+@Suite(.timeLimit(.minutes(5))) struct `What comes back to a server` {
+    /// Answers with one field, as bytes, and keeps the heads that it is asked with.
+    private final class Asked: Sendable {
+        let heads = Guarded<[[UInt8]]>([])
+
+        func server(_ field: [UInt8], status: String = "200 OK") throws -> RawServer {
+            try RawServer { [heads] connection in
+                guard let head = connection.readHeadBytes() else { return }
+                let isFirst = heads.withLock { all in
+                    all.append(head)
+                    return all.count == 1
+                }
+                let line = isFirst ? status : "200 OK"
+                connection.write(
+                    Array("HTTP/1.1 \(line)\r\nContent-Length: 4\r\nConnection: close\r\n".utf8) + field
+                        + Array("\r\n\r\nbody".utf8))
+            }
+        }
+
+        func values(of name: String) -> [[UInt8]] {
+            heads.withLock { $0 }.flatMap { head in
+                head.split(separator: 0x0A).filter { String(decoding: $0, as: UTF8.self).hasPrefix(name + ":") }
+                    .map { Array($0.dropFirst(name.utf8.count + 2).dropLast()) }
+            }
+        }
+    }
+
+    private let temporary = TemporaryStore()
+    private static let raw: [[UInt8]] = [[0xE9], [0xC3, 0xA9], [0xC3], [0x80, 0xFF], [0x61]]
+
+    @Test(arguments: TransportKind.allCases, raw)
+    func `is an entity tag, or no validator`(kind: TransportKind, tag: [UInt8]) async throws {
+        let asked = Asked()
+        let tag = [0x22] + tag + [0x22]
+        let server = try asked.server(Array("ETag: ".utf8) + tag)
+        // Also across a restart.
+        for _ in 0..<2 {
+            let engine = temporary.engine(kind.make()) { $0.cookies = nil }
+            _ = try? await engine.send(Request(server.base + "/"))
+            await engine.close()
+        }
+        let isASCII = tag.allSatisfy { $0 < 0x80 }
+        #expect(asked.values(of: "If-None-Match") == (isASCII ? [tag] : []))
+        #expect(asked.heads.withLock { $0.count } == 2 || !isASCII)
+    }
+
+    #if Curl && os(Linux)
+    @Test(arguments: raw) func `is a cookie`(value: [UInt8]) async throws {
+        let asked = Asked()
+        let server = try asked.server(Array("Set-Cookie: a=".utf8) + value + Array("; Path=/".utf8))
+        let engine = temporary.engine(CurlTransport()) { $0.cookies = CookieJar() }
+        for _ in 0..<2 { _ = try await engine.send(Request(server.base + "/")) }
+        await engine.close()
+        #expect(asked.values(of: "Cookie") == [Array("a=".utf8) + value])
+    }
+
+    @Test(arguments: [([0xE9], "/caf%E9"), ([0xC3, 0xA9], "/caf%C3%A9"), ([0x65], "/cafe")] as [([UInt8], String)])
+    func `is the path that it redirects to`(bytes: [UInt8], path: String) async throws {
+        let asked = Asked()
+        let server = try asked.server(Array("Location: /caf".utf8) + bytes, status: "302 Found")
+        let engine = temporary.engine(CurlTransport())
+        let response = try await engine.send(Request(server.base + "/"))
+        await engine.close()
+        #expect(response.url == server.base + path)
+        let line = asked.heads.withLock { $0.last.map { String(decoding: $0, as: UTF8.self) } }
+        #expect(line?.hasPrefix("GET \(path) ") == true)
+    }
+    #endif
+
+    @Test func `is no tag for the rest of a body`() {
+        let headers: HTTPFields = [.eTag: "\"\u{e9}\"", .contentLength: "10"]
+        #expect(Continuation(status: 200, headers: headers, now: 0) == nil)
+        #expect(Continuation(status: 200, headers: [.eTag: "\"e\"", .contentLength: "10"], now: 0) != nil)
+    }
+
+    @Test(arguments: TransportKind.allCases)
+    func `sends bytes that are no UTF-8 as they are, or leaves the field out`(kind: TransportKind) async throws {
+        let asked = Asked()
+        let server = try asked.server(Array("X-Name: a".utf8))
+        let transport = kind.make()
+        var headers = HTTPFields([HTTPField(name: .ifMatch, lenientValue: [0x22, 0xE9, 0x22])])
+        headers[.xName] = "é"
+        _ = try await transport.send(TransportRequest(url: server.base + "/", headers: headers)).body.collect()
+        await transport.close()
+        let isCurl = "\(kind)" == "curl"
+        #expect(asked.values(of: "If-Match") == (isCurl ? [[0x22, 0xE9, 0x22]] : []))
+        #expect(asked.values(of: HTTPField.Name.xName.rawName) == [Array("é".utf8)])
+    }
+}
