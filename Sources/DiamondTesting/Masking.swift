@@ -11,50 +11,14 @@ enum Masking {
     static func headers(_ headers: HTTPFields) -> HTTPFields {
         var masked: HTTPFields = [:]
         for var field in headers {
-            field.value = value(of: field)
+            field.value = SecretNames.masked(field)
             masked.append(field)
         }
         return masked
     }
 
-    private static func value(of field: HTTPField) -> String {
-        switch field.name {
-        case .setCookie: cookie(field.value)
-        case .location, .contentLocation: location(field.value)
-        case .wwwAuthenticate, .proxyAuthenticate: challenges(field.value)
-        default: SecretNames.contains(header: field.name.rawName) ? mask : items(field.value)
-        }
-    }
-
-    /// Challenges ask for a credential, and have none, but for schemes whose tokens go to and fro.
-    private static func challenges(_ value: String) -> String {
-        let token = /\b(Negotiate|NTLM|Kerberos)\s+[^\s,]+/.ignoresCase().matchingSemantics(.unicodeScalar)
-        return items(value).replacing(token) { "\($0.output.1) \(mask)" }
-    }
-
-    // By scalars, as all that follows: as a character, a sign is none where a mark follows that combines with it.
-    private static func cookie(_ value: String) -> String {
-        let pair = /^([^;=]*=)?[^;]*/.matchingSemantics(.unicodeScalar)
-        return value.replacing(pair, maxReplacements: 1) { "\($0.output.1 ?? "")\(mask)" }
-    }
-
-    // A fragment may hold a token, and is never sent. What stands before "@" has no name to be masked under: it goes.
-    private static func location(_ value: String) -> String {
-        let userInfo = /^((?:[A-Za-z][A-Za-z0-9+.\-]*:)?\/\/)[^\/?]*@/.matchingSemantics(.unicodeScalar)
-        let sent = String(value.unicodeScalars.prefix { $0 != "#" }).replacing(userInfo) { $0.output.1 }
-        let parts = sent.unicodeScalars.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        return parts.count == 2 ? "\(String(parts[0]))?\(form(String(parts[1])))" : sent
-    }
-
     /// Items of the queries and fragments of URLs, wherever they stand in a text.
-    static func items(_ text: String) -> String {
-        guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
-        let item = /([?&#])([^?&#=\s"<>]+)=[^&#\s"<>]*/.matchingSemantics(.unicodeScalar)
-        return text.replacing(item) { match in
-            let (whole, begin, name) = match.output
-            return SecretNames.contains(item: whole.dropFirst()) ? "\(begin)\(name)=\(mask)" : String(whole)
-        }
-    }
+    static func items(_ text: String) -> String { SecretNames.masked(urlsIn: text) }
 
     /// An answer's body and headers, which say how long that is now. Of an answer to HEAD there is none, and they stay.
     static func answer(_ body: Data, _ headers: HTTPFields) -> (body: Data, headers: HTTPFields) {

@@ -82,6 +82,21 @@ import Testing
         #expect(cookies?.map { $0[1] } == ["•••", "•••"])
     }
 
+    @Test func `prints and shows no secret that a server tells in a header`() async throws {
+        let fields =
+            "X-Auth-Token: s3cret\r\nContent-Location: /?sig=s3cret\r\nCache-Control: max-age=60\r\nETag: \"1\""
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: 2\r\n\r\n{}")
+        let sent = try await cachectl("send", server.base + "/a", "--json")
+        let json = try #require(JSONSerialization.jsonObject(with: sent.output) as? [String: Any])
+        let headers = try #require(json["headers"] as? [[String]])
+        #expect(headers.contains(["X-Auth-Token", "•••"]) && headers.contains(["Content-Location", "/?sig=•••"]))
+        let listed = try await cachectl("list", "--json")
+        let entry = (try JSONSerialization.jsonObject(with: listed.output) as? [[String: Any]])?.first
+        let shown = try await cachectl("show", try #require(entry?["key"] as? String))
+        #expect(shown.text.contains("ETag: \"1\"") && !(sent.text + shown.text + listed.text).contains("s3cret"))
+        #expect(try cachectl.temporary.bytes().firstRange(of: Data("s3cret".utf8)) == nil)
+    }
+
     @Test func `sends method, headers and a JSON body`() async throws {
         let url = try await SampleServer.shared.base + "/wire/echo"
         let sent = try await cachectl("send", url, "--json-body", #"{"b": 1, "a": "ü"}"#, "-H", "X-Tenant: 9")

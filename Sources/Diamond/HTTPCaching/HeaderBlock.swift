@@ -12,14 +12,17 @@ enum HeaderBlock {
     /// Words of `Connection` that are about the connection itself, and no header that is not dropped anyway.
     private static let options = WordSet(["close", "keep-alive"])
 
-    /// The headers that may be kept.
-    static func kept(_ headers: HTTPFields) -> HTTPFields {
+    /// The headers that may be kept; `nil` where one holds a secret without which the response means something else.
+    static func kept(_ headers: HTTPFields, _ secrets: FieldSecrets = FieldSecrets()) -> HTTPFields? {
         let listed = listed(in: headers)
-        guard let first = headers.first(where: { !isKept($0, listed) }) else { return headers }
+        let isKept = { (field: HTTPField) in Self.isKept(field, listed) && !secrets.holdsSecret(field) }
+        guard let first = headers.first(where: { !isKept($0) }) else { return headers }
+        let leads = headers.contains { FieldSecrets.isLeading($0.name) && secrets.holdsSecret($0) }
+        guard !leads else { return nil }
         // Most lose one name, `Connection`, and HTTPFields has no cheaper way for that.
         var kept = headers
         kept[first.name] = nil
-        return kept.allSatisfy { isKept($0, listed) } ? kept : kept.filter { isKept($0, listed) }
+        return kept.allSatisfy(isKept) ? kept : kept.filter(isKept)
     }
 
     private static func isKept(_ field: HTTPField, _ listed: Set<String>) -> Bool {

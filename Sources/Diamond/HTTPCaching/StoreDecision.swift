@@ -15,7 +15,7 @@ struct StoreDecision {
     private static let unkept: Set<Int> = [428, 429, 431, 511]
 
     /// - Parameters:
-    ///   - isSecret: whether it is not to stand in a file, whatever the rules of HTTP say.
+    ///   - secrets: what is not to stand in a file, whatever the rules of HTTP say.
     ///   - isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(
         method: HTTPRequest.Method,
@@ -24,7 +24,7 @@ struct StoreDecision {
         body: Data,
         sentAt: Int64,
         receivedAt: Int64,
-        isSecret: Bool = false,
+        secrets: FieldSecrets = FieldSecrets(),
         isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
     ) {
         let control = CacheControl(headers)
@@ -32,13 +32,12 @@ struct StoreDecision {
         originTime = receivedAt - freshness.initialAge
         let isKept = Self.cacheable.contains(status) || (freshness.lifetime != nil && Self.isFinal(status))
         // A body that is coded still is for the one who has asked for it so: the coding is no part of the key.
-        guard method == .get || method == .query, isKept, !isSecret, !control.noStore, !headers.isCoded,
-            Self.canSelect(headers, isSelecting)
+        guard method == .get || method == .query, isKept, !control.noStore, !headers.isCoded,
+            Self.canSelect(headers, isSelecting), let kept = HeaderBlock.kept(headers, secrets)
         else {
             stored = nil
             return
         }
-        let kept = HeaderBlock.kept(headers)
         var new = StoredResponse(
             status: status,
             headerBlock: HeaderBlock.bytes(of: kept),
@@ -53,14 +52,17 @@ struct StoreDecision {
         stored = new
     }
 
-    /// What is stored after the server confirmed it with a 304.
+    /// What is stored after the server confirmed it, with a 304 or in answer to HEAD.
     ///
-    /// - Parameter isSelecting: whether a header, in lower case, is a part of the key as it was sent.
+    /// - Parameters:
+    ///   - secrets: as above.
+    ///   - isSelecting: whether a header, in lower case, is a part of the key as it was sent.
     init(
         confirming old: StoredResponse,
         by headers: HTTPFields,
         sentAt: Int64,
         receivedAt: Int64,
+        secrets: FieldSecrets = FieldSecrets(),
         isSelecting: (String) -> Bool = { KeyRules.isSelecting($0) }
     ) {
         let merged = HeaderBlock.updated(old.headers, by: headers)
@@ -72,11 +74,10 @@ struct StoreDecision {
         dated[.date] = headers[.date]
         let freshness = Freshness(headers: dated, control, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
-        guard !control.noStore, Self.canSelect(merged, isSelecting) else {
+        guard !control.noStore, Self.canSelect(merged, isSelecting), let kept = HeaderBlock.kept(merged, secrets) else {
             stored = nil
             return
         }
-        let kept = HeaderBlock.kept(merged)
         var new = old
         new.headerBlock = HeaderBlock.bytes(of: kept)
         new.storedAt = receivedAt

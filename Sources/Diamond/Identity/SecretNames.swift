@@ -1,3 +1,5 @@
+package import HTTPTypes
+
 /// What says by its name that it is secret, for those who keep or show messages.
 package enum SecretNames {
     private static let rules = KeyRules()
@@ -19,4 +21,10 @@ package enum SecretNames {
     package static func masked(_ url: String) -> String {
         (try? WireRequest(Request(url)))?.printableURL(rules) ?? RequestURL.masked(Array(url.utf8))
     }
+
+    /// A field of a response for people: what is a credential masked, and what is secret in URLs.
+    package static func masked(_ field: HTTPField) -> String { FieldSecrets().masked(field) }
+
+    /// A text for people: what is secret in the URLs in it masked.
+    package static func masked(urlsIn text: String) -> String { FieldSecrets().masked(urlsIn: text) }
 }

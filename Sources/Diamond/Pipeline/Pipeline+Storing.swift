@@ -11,9 +11,15 @@ extension Pipeline {
             body: arrival.body,
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt,
-            isSecret: Redirect.hasSecret(arrival, after: passage.wire, environment.rules),
+            secrets: secrets(of: passage),
             isSelecting: isSelecting(passage, arrival.adaptedHeaders)
         )
+    }
+
+    /// Those of the engine and of the request, and where its own secrets were filled in: a server may repeat them.
+    private func secrets(of passage: Passage) -> FieldSecrets {
+        let rules = environment.rules.own.union(passage.wire.rules)
+        return FieldSecrets(own: rules.union(IdentityRules(secrets: passage.wire.secretPlaces)))
     }
 
     /// Which headers tell requests apart by their keys: none that an interceptor has changed, and not `Cookie` where a jar adds
@@ -115,6 +121,7 @@ extension Pipeline {
             by: arrival.headers,
             sentAt: arrival.sentAt,
             receivedAt: arrival.receivedAt,
+            secrets: secrets(of: passage),
             isSelecting: isSelecting(passage, arrival.adaptedHeaders)
         )
         // What is said to a credential that an interceptor has added is said to nobody else.

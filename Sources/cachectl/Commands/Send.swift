@@ -127,7 +127,7 @@ private struct SentResponse: Encodable {
         source = response.source.rawValue
         milliseconds =
             Double(time.components.seconds) * 1000 + Double(time.components.attoseconds / 1_000_000_000_000) / 1000
-        headers = response.headers.map { [$0.name.rawName, $0.name == .setCookie ? "•••" : $0.value] }
+        headers = response.headers.map { [$0.name.rawName, $0.name == .setCookie ? "•••" : SecretNames.masked($0)] }
         body = String(validating: response.body, as: UTF8.self)
         base64 = body == nil ? response.body.base64EncodedString() : nil
     }

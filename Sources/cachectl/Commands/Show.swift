@@ -61,7 +61,7 @@ struct Show: ParsableCommand {
     private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) {
         guard !body else { return Output.write(stored.body) }
         let row = EntryRow(listing, now: Date().milliseconds)
-        let headers = stored.headers.map { [$0.name.rawName, $0.value] }
+        let headers = stored.headers.map { [$0.name.rawName, SecretNames.masked($0)] }
         guard !store.json else {
             let text = String(validating: stored.body, as: UTF8.self)
             let base64 = text == nil ? stored.body.base64EncodedString() : nil

@@ -49,6 +49,17 @@ import Testing
         #expect(try Response(written: response.written) == response)
     }
 
+    @Test func `has no credential, and no URL with a secret`() throws {
+        var response = Response(status: .found, headers: [.age: "1", .location: "http://u:s3cret@h/"])
+        response.headers.append(HTTPField(name: .contentLocation, value: "/x?access_token=s3cret"))
+        response.headers.append(try HTTPField(checking: "X-Auth-Token", "s3cret"))
+        response.url = "https://h/cb?a=1&access_token=s3cret"
+        let written = String(decoding: try response.written.written(), as: UTF8.self)
+        #expect(!written.contains("s3cret"))
+        let read = try Response(written: response.written)
+        #expect(read.headers == [.age: "1"] && read.url == "https://h/cb?a=1&access_token=•••")
+    }
+
     @Test(arguments: [
         ("[]", "the response is an array"), ("{}", #"key "status""#), (#"{"status":99}"#, "from 100 to 999"),
         (#"{"status":"200"}"#, "from 100 to 999"), (#"{"status":200,"extra":1}"#, #"key "extra""#),

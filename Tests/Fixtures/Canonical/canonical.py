@@ -300,7 +300,9 @@ def elements(written_value):
 # Credentials
 
 WORDS = "apikey api_key api-key cookie credential jwt passw secret session signature token".split()
-WHOLE = set("auth authorization key pass pwd sig sid".split())
+WHOLE = set(
+    "auth authorization key pass pwd sig sid assertion client_assertion code_verifier device_code samlresponse sas".split()
+)
 
 
 class Rules:

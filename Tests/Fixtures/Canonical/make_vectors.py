@@ -345,7 +345,7 @@ def header_lines():
 
 HEADER_WORDS = "apikey api_key api-key cookie credential jwt passw secret session signature token auth key".split()
 WORDS = HEADER_WORDS[:-2]
-WHOLE = "auth authorization key pass pwd sig sid".split()
+WHOLE = "auth authorization key pass pwd sig sid assertion client_assertion code_verifier device_code samlresponse sas".split()
 
 
 def credentials():
@@ -387,6 +387,9 @@ def credentials():
         case("A listed header is a credential.", headers(("X-PIN", "1234"), secrets=["x-" + name]))
         case("A listed member is a credential.", json_body({"a": {"pIn": 1234}}, secrets=[name]))
         case("A listed field is a credential.", form_body({"pIn": 1234}, secrets=[name]))
+    case("A signed URL's signature is a credential, and what it signs is not.", "https://a.example/b?sv=2024-11-04&se=2030-01-01&sp=r&sig=s3cret")
+    case("A signed URL's credential, token and signature are credentials.", "https://a.example/b?X-Amz-Date=1&X-Amz-Credential=a&X-Amz-Security-Token=b&X-Amz-Signature=c")
+    case("A code and a state are no credentials: they are countries more often.", "http://h/?code=DE&state=NY")
     case("JSON in a parameter with a secret member is a credential.", parameters(("filter", {"a": [{"password": "s3cret"}]}), objects="json"))
     case("JSON in a parameter without one is none.", parameters(("filter", {"a": ["password"]}), objects="json", arrays="json"))
     case("A list in a parameter with a secret member is a credential.", parameters(("filter", [{"pwd": 1}]), arrays="json"))

@@ -58,15 +58,6 @@ enum Redirect {
         return (target, url)
     }
 
-    /// Whether it names a secret parameter of its target, or one of the request's own.
-    static func hasSecret(_ arrival: Arrival, after request: WireRequest, _ rules: KeyRules) -> Bool {
-        guard (300..<400).contains(arrival.status.code), let location = arrival.headers.value(of: .location),
-            let items = target(of: location, from: request)?.queryItems().items
-        else { return false }
-        let rules = rules.adding(request).adding(IdentityRules(secrets: request.secretParameters))
-        return items.contains(where: rules.isSecret)
-    }
-
     /// Where a `Location` or `Content-Location` leads; `nil` where nowhere.
     static func target(of location: String, from request: WireRequest) -> RequestURL? {
         absolute(location, from: request).flatMap { try? RequestURL($0) }
@@ -87,6 +78,17 @@ extension WireRequest {
     /// Names of parameters that secrets go to: a server may say in its redirect what it was sent.
     fileprivate var secretParameters: [String] {
         parameterCredentials.compactMap { if case .parameter(let name) = $0.place { name } else { nil } }
+    }
+
+    /// Names of parameters and headers that secrets go to.
+    var secretPlaces: [String] {
+        guard !credentials.isEmpty || hasRules else { return [] }
+        return credentials.map { credential in
+            switch credential.place {
+            case .parameter(let name): name
+            case .header(let name, _): name.canonicalName
+            }
+        } + filledHeaders
     }
 
     /// Whether it has any that do not go along to another origin, but for those that are filled in later: a key has

@@ -12,8 +12,9 @@ import HTTPTypes
 /// ```
 ///
 /// Only `status` is needed. `body` is `{"text": …}` or `{"base64": …}`; an attempt without an answer has `error` with `code`
-/// and `message` in place of `status`. Times are seconds since 1970, delays seconds, both to the millisecond. `Set-Cookie` is
-/// not written, as it is not stored. An unknown key is an error.
+/// and `message` in place of `status`. Times are seconds since 1970, delays seconds, both to the millisecond. What of the
+/// headers is a credential, such as `Set-Cookie`, or holds a URL with a secret, is not written, as it is not stored, and of the URL
+/// secret parameters are masked. An unknown key is an error.
 extension Response: Codable {
     /// Reads the written form with any decoder.
     public init(from decoder: any Decoder) throws {
@@ -52,14 +53,13 @@ extension Response {
 
     var written: JSONValue {
         var members: [String: JSONValue] = ["status": JSONValue(status.code)]
-        let headers = headers.filter { !Self.unwritten.contains($0.name.canonicalName) }
+        let secrets = FieldSecrets()
+        let headers = headers.filter { !secrets.holdsSecret($0) }
         if !headers.isEmpty { members["headers"] = HTTPFields(headers).written }
         if !body.isEmpty { members["body"] = .object(body.written) }
         if source != .network { members["source"] = .string(source.rawValue) }
-        if !url.isEmpty { members["url"] = .string(url) }
+        if !url.isEmpty { members["url"] = .string(secrets.masked(url: url)) }
         if !attempts.isEmpty { members["attempts"] = .array(attempts.map(\.written)) }
         return .object(members)
     }
-
-    private static let unwritten: Set<String> = ["set-cookie", "set-cookie2"]
 }

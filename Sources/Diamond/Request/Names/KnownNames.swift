@@ -10,7 +10,14 @@ final class KnownNames: Sendable {
     private let suspects: LetterSet
 
     /// Whole names of parameters and members.
-    private let names = WordSet(["auth", "authorization", "key", "pass", "pwd", "sig", "sid"])
+    private let names = WordSet([
+        "assertion", "auth", "authorization", "client_assertion", "code_verifier", "device_code", "key", "pass", "pwd",
+        "samlresponse", "sas", "sig", "sid",
+    ])
+
+    /// Whole names of parameters with which a server sends somebody elsewhere: good for one use (RFC 6749 section 4.1.2). A
+    /// request's `code` is a country more often.
+    private let targetNames = WordSet(["code", "state", "ticket"])
 
     /// Headers that do not select among a resource's answers: about the message, the connection, the cache, the
     /// client's build, or tracing.
@@ -47,6 +54,9 @@ final class KnownNames: Sendable {
     }
 
     // MARK: Credentials
+
+    /// Whether a parameter is a secret of where a server leads, beside those of all requests.
+    func isSecret(target name: Span<UInt8>) -> Bool { targetNames.hasWhole(name) }
 
     func isSecret(header: Span<UInt8>) -> Bool { headerWords.hasWord(in: header) }
 
