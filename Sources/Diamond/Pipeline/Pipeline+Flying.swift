@@ -51,6 +51,7 @@ extension Pipeline {
         let keeper = PartialPlace(question, self).map { PartialKeeper($0) }
         let order = try order(for: question, request, hear, keeper)
         let arrival = try await arrival(of: question, order, &seat)
+        freshen(by: arrival, question, since: asked)
         guard !arrival.isPoured else { return poured(arrival, question.passage) }
         guard question.isConditional, let stored = question.stored, arrival.status == .notModified else {
             // Code of the app, which may send through this engine, and the disk need no place on the wire.

@@ -36,14 +36,23 @@ extension Pipeline {
     /// What an answer is stored as; `nil` where it may not be.
     func entry(of arrival: Arrival, _ question: Question, since asked: Int) -> CacheEntry? {
         let (passage, decision) = (question.passage, decision(on: arrival, question.passage))
-        guard !arrival.isPersonal, !isErased(passage, since: asked),
-            !isOvertaken(passage, question.stored?.response, since: asked), !isOlder(decision, question)
-        else { return nil }
+        guard counts(arrival, decision, question, since: asked) else { return nil }
         guard let new = decision.stored.flatMap({ passage.entry($0) }) else {
-            dropPredecessor(of: arrival, question)
+            if passage.wire.method != .head { dropPredecessor(of: arrival, question) }
             return nil
         }
         return marked(new, passage, since: asked)
+    }
+
+    /// Whether an answer may change what is stored: it is nobody's alone, and nothing that is newer has come meanwhile.
+    private func counts(
+        _ arrival: Arrival,
+        _ decision: StoreDecision,
+        _ question: Question,
+        since asked: Int
+    ) -> Bool {
+        !arrival.isPersonal && !isErased(question.passage, since: asked)
+            && !isOvertaken(question.passage, question.stored?.response, since: asked) && !isOlder(decision, question)
     }
 
     func store(_ entry: CacheEntry, _ question: Question, since asked: Int, isWritten: Bool = false) {
@@ -53,14 +62,32 @@ extension Pipeline {
 
     /// What an answer has taken the place of goes with it where that may not be stored: it would be served as if nothing newer
     /// were known. Other than a 2xx says nothing of what is there now, nor does one that is none to keep by itself, such as
-    /// 202, and a HEAD may be answered in a way of its own.
+    /// 202.
     private func dropPredecessor(of arrival: Arrival, _ question: Question) {
-        guard let identity = question.passage.identity, question.passage.wire.method != .head,
-            (200..<300).contains(arrival.status.code), StoreDecision.cacheable.contains(arrival.status.code)
+        guard let identity = question.passage.identity, (200..<300).contains(arrival.status.code),
+            StoreDecision.cacheable.contains(arrival.status.code)
         else { return }
         // Where nothing is known to be there, nothing is written.
         guard question.stored != nil || peek(identity) != nil else { return }
         cache?.forget(identity.key)
+    }
+
+    /// Updates or marks stale what is stored of a GET, where an answer to HEAD says so.
+    func freshen(by arrival: Arrival, _ question: Question, since asked: Int) {
+        let passage = question.passage
+        guard passage.wire.method == .head, let identity = passage.identity,
+            let stored = question.stored?.response ?? peek(identity),
+            counts(arrival, decision(on: arrival, passage), question, since: asked)
+        else { return }
+        switch HeadDecision(stored, status: arrival.status.code, headers: arrival.headers) {
+        case .update:
+            if confirm(stored, by: arrival, passage, since: asked).hasToGo { cache?.forget(identity.key) }
+        case .invalidate:
+            var outdated = stored
+            outdated.flags.insert(.invalidated)
+            if let entry = passage.entry(outdated) { cache?.confirm(entry, replacing: stored) }
+        case .ignore: break
+        }
     }
 
     private func peek(_ identity: Passage.Identity) -> StoredResponse? {

@@ -1,0 +1,38 @@
+import HTTPTypes
+
+/// What the answer to a HEAD says of the stored answer to the same GET (RFC 9111 section 4.3.5). A value, computed without
+/// I/O.
+///
+/// | answer | decision |
+/// |---|---|
+/// | 200 whose entity tag, date or length is another, or of which the stored one has none; 200 where another status is stored | invalidate |
+/// | 200 with a validator that is the stored one's | update |
+/// | 200 without a validator, and every other status | ignore |
+enum HeadDecision: Hashable {
+    /// Its fields take the place of the stored ones, as those of a 304 do.
+    case update
+    /// What is stored is stale.
+    case invalidate
+    /// It says nothing of what is stored.
+    case ignore
+
+    init(_ stored: StoredResponse, status: Int, headers: HTTPFields) {
+        guard status == 200 else {
+            self = .ignore
+            return
+        }
+        let own = stored.headers
+        let tag = headers.value(of: .eTag).map { tag in own.value(of: .eTag).map { EntityTag.match(tag, $0) } ?? false }
+        let date = headers.value(of: .lastModified).map { $0 == own.value(of: .lastModified) }
+        let isOther = stored.status != 200 || tag == false || date == false || Self.hasOtherLength(headers, own)
+        self = isOther ? .invalidate : tag == nil && date == nil ? .ignore : .update
+    }
+
+    // Of a coded body nobody tells the length that the decoded one has.
+    private static func hasOtherLength(_ headers: HTTPFields, _ own: HTTPFields) -> Bool {
+        guard !headers.isCoded, let length = headers.value(of: .contentLength).flatMap({ Int(digits: $0) }),
+            let ownLength = own.value(of: .contentLength).flatMap({ Int(digits: $0) })
+        else { return false }
+        return length != ownLength
+    }
+}
