@@ -69,3 +69,19 @@ public struct ActivityOutcome: Hashable, Sendable {
 
     init(_ response: Response) { self.init(status: response.status, source: response.source) }
 }
+
+extension ActivityInterval: CustomStringConvertible {
+    /// One line, such as `attempt 2 of GET https://h/cities`.
+    public var description: String {
+        "\(kind)\(attempt.map { " \($0)" } ?? "") of \(method.rawValue) \(url)"
+    }
+}
+
+extension ActivityOutcome: CustomStringConvertible {
+    /// A few words, such as `200 from cache` and `timedOut`; `none` where nothing is known.
+    public var description: String {
+        let answer = status.map { "\($0.code)" + (source.map { " from \($0.rawValue)" } ?? "") }
+        let parts = [answer, error].compactMap(\.self)
+        return parts.isEmpty ? "none" : parts.joined(separator: ", ")
+    }
+}

@@ -17,3 +17,8 @@ public struct BatchProgress: Hashable, Sendable {
     /// From 0 to 1; 1 where there is nothing to do.
     public var fractionCompleted: Double { count == 0 ? 1 : Double(completed) / Double(count) }
 }
+
+extension BatchProgress: CustomStringConvertible {
+    /// A few words, such as `2 of 3, 1 failed`.
+    public var description: String { "\(completed) of \(count)" + (failed > 0 ? ", \(failed) failed" : "") }
+}

@@ -29,3 +29,16 @@ public enum ConnectionState: Hashable, Sendable, Codable {
         if case .finished = self { true } else { false }
     }
 }
+
+extension ConnectionState: CustomStringConvertible {
+    /// A few words, such as `executing, attempt 2` and `finished: success`.
+    public var description: String {
+        switch self {
+        case .ready: "ready"
+        case .executing(let attempt): "executing, attempt \(attempt)"
+        case .waiting(let date): "waiting until \(date.formatted(.iso8601))"
+        case .paused: "paused"
+        case .finished(let ending): "finished: \(ending.rawValue)"
+        }
+    }
+}

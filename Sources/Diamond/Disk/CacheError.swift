@@ -1,7 +1,8 @@
 import DiamondSQLite
+public import Foundation
 
 /// Why a store cannot be used.
-public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -49,6 +50,8 @@ public struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { message }
+
+    public var errorDescription: String? { message }
 
     init(_ error: SQLiteError) {
         code = Self.codes[error.code] ?? Self.codes[error.code.primary] ?? .other

@@ -128,3 +128,10 @@ public struct Store: Hashable, Sendable {
         }
     }
 }
+
+extension Store: CustomStringConvertible {
+    /// The directory, and that of the queue where it is another one.
+    public var description: String {
+        directory.path + (directory == replayDirectory ? "" : ", queue in \(replayDirectory.path)")
+    }
+}

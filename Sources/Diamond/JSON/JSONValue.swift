@@ -103,3 +103,12 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
         self = .object(Dictionary(elements) { $1 })
     }
 }
+
+extension JSONValue: CustomStringConvertible {
+    /// The JSON text, with members in order; that of a number which has none is the number's.
+    public var description: String {
+        if case .number(let number) = self, !number.isFinite { return "\(number)" }
+        guard let text = try? JSONWriter.text(of: self) else { return kind }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

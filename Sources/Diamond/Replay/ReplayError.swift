@@ -1,7 +1,8 @@
 import DiamondSQLite
+public import Foundation
 
 /// Why the queue cannot do what it was asked for.
-public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -54,6 +55,8 @@ public struct ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { message }
+
+    public var errorDescription: String? { message }
 
     init(_ error: RequestError) { self.init(.badRequest, error.message) }
 

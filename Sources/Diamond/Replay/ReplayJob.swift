@@ -69,3 +69,18 @@ public struct ReplayFailure: Hashable, Sendable {
     /// One line, without secrets.
     public var message: String
 }
+
+extension ReplayJob: CustomStringConvertible, CustomDebugStringConvertible {
+    /// One line, such as `job 7: POST https://h/notes, waiting (backoff)`; without what the app has put into it.
+    public var description: String {
+        let place = RequestURL.masked(Array(url.utf8)).dropFirst().dropLast()
+        return "job \(id): \(method) \(place), \(state) (\(reason))"
+    }
+
+    public var debugDescription: String { description }
+}
+
+extension ReplayFailure: CustomStringConvertible {
+    /// One line, such as `attempt 1: connectionLost, the connection broke`.
+    public var description: String { "attempt \(number): \(code), \(message)" }
+}

@@ -52,3 +52,8 @@ public struct CachePolicy: Hashable, Sendable {
     /// A new answer of the server, which is not stored; what is stored stays.
     public static let noStore = CachePolicy(.noStore)
 }
+
+extension CachePolicy: CustomStringConvertible {
+    /// The mode, and the freshness where it has one: `automatic, fresh for 60 s`.
+    public var description: String { mode.rawValue + (maxAge.map { ", fresh for \($0.inSeconds)" } ?? "") }
+}

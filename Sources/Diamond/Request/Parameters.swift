@@ -64,3 +64,18 @@ extension Parameters: ExpressibleByDictionaryLiteral {
         self.init(elements.map { Element($0.0, $0.1) })
     }
 }
+
+// Values may be secret: a token, a password.
+extension Parameters: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The names in order, without their values.
+    public var description: String { map(\.name).joined(separator: ", ") }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["names": map(\.name)]) }
+}
+
+extension Parameters.Element: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name, without the value.
+    public var description: String { name }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+}

@@ -1,5 +1,7 @@
+public import Foundation
+
 /// What is wrong with a request, where, and what to do about it.
-public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of mistake; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -40,6 +42,8 @@ public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { message }
+
+    public var errorDescription: String? { message }
 
     init(_ error: JSONError) {
         let codes: [JSONError.Code: Code] = [.malformed: .malformedJSON, .ambiguous: .ambiguousJSON]

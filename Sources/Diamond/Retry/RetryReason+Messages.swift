@@ -62,11 +62,3 @@ extension RetryReason {
         RetryReason(.outOfTime, "another attempt would begin later than \(end.inSeconds) after the first")
     }
 }
-
-extension Duration {
-    /// For people: `0.05 s`, `120 s`.
-    fileprivate var inSeconds: String {
-        let milliseconds = milliseconds
-        return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(writtenSeconds) s"
-    }
-}

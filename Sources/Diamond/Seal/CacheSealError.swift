@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Why something cannot be sealed or opened.
-public struct CacheSealError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct CacheSealError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -24,4 +26,6 @@ public struct CacheSealError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     public var description: String { message }
+
+    public var errorDescription: String? { message }
 }

@@ -27,3 +27,10 @@ public struct StreamedResponse: Sendable {
 
     init(whole response: Response) { (head, bytes) = (response, StreamedBytes(BodyStream(response.body))) }
 }
+
+extension StreamedResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Status, source and URL, without what may be secret, as of a ``Response``.
+    public var description: String { head.description }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { head.customMirror }
+}

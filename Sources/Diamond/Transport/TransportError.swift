@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Why an exchange failed.
-public struct TransportError: Error, Sendable, CustomStringConvertible {
+public struct TransportError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -101,4 +103,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(message) (\(code))" }
+
+    public var errorDescription: String? { message }
 }

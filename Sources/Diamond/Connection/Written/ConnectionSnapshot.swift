@@ -32,6 +32,11 @@ public struct ConnectionSnapshot: Sendable {
     }
 }
 
+extension ConnectionSnapshot: CustomStringConvertible {
+    /// The request and the state, such as `GET https://h/cities, finished: success`.
+    public var description: String { "\(request), \(state)" }
+}
+
 extension Connection {
     /// How it stands now. Taken on any thread; the connection does not notice.
     public var snapshot: ConnectionSnapshot {

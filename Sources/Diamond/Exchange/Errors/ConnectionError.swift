@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Why a request got no response. A response with an error status is a response, not an error.
-public struct ConnectionError: Error, Sendable, CustomStringConvertible {
+public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
@@ -162,6 +162,8 @@ public struct ConnectionError: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String { message }
+
+    public var errorDescription: String? { message }
 
     /// The body of the ``response`` as a value of the caller's type, such as what an API says in its errors.
     ///

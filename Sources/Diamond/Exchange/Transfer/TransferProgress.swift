@@ -24,3 +24,12 @@ public struct TransferProgress: Hashable, Sendable {
         self.expectedToReceive = expectedToReceive
     }
 }
+
+extension TransferProgress: CustomStringConvertible {
+    /// One line, such as `sent 10 of 10 bytes, received 3 of 40`; without the whole where it is not known.
+    public var description: String {
+        "sent \(sent)\(Self.whole(expectedToSend)) bytes, received \(received)\(Self.whole(expectedToReceive))"
+    }
+
+    private static func whole(_ size: Int64?) -> String { size.map { " of \($0)" } ?? "" }
+}

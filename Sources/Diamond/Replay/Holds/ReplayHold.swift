@@ -22,3 +22,16 @@ public enum ReplayHold: Hashable, Sendable {
         }
     }
 }
+
+extension ReplayHold: CustomStringConvertible {
+    /// What is held, such as `queue` and `the lane 'images'`.
+    public var description: String {
+        switch self {
+        case .engine: "engine"
+        case .queue: "queue"
+        case .key(let key): "the ordering key '\(key)'"
+        case .identity(let identity): "the identity '\(identity)'"
+        case .lane(let lane): "the lane '\(lane)'"
+        }
+    }
+}

@@ -4,6 +4,12 @@ extension Duration {
     /// Seconds as people write them, to the millisecond.
     var writtenSeconds: Double { Double(milliseconds) / 1000 }
 
+    /// For people: `0.05 s`, `120 s`.
+    var inSeconds: String {
+        let milliseconds = milliseconds
+        return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(writtenSeconds) s"
+    }
+
     /// What a request may wait or keep: whole milliseconds, from none to a hundred years.
     var bounded: Duration { .milliseconds(min(max(0, milliseconds), Self.longest)) }
 

@@ -24,6 +24,11 @@ public struct Download: Sendable {
     }
 }
 
+extension Download: CustomStringConvertible {
+    /// Status, source, URL, size and file, without what may be secret.
+    public var description: String { "\(head), \(size) bytes" + (file.map { " in \($0.path)" } ?? "") }
+}
+
 extension Response {
     /// Without its body.
     var head: Response {
