@@ -29,7 +29,8 @@ extension Connection {
     /// Where it stands now.
     public var state: ConnectionState { core.withLock { $0.life.state } }
 
-    /// Where it stands, first now, then at every change; ends when it has finished, or is freed before it was run.
+    /// Where it stands, first now, then at every change; ends when it has finished, as which counts that it is freed before
+    /// it was run.
     public var states: AsyncStream<ConnectionState> {
         AsyncStream(bufferingPolicy: .unbounded) { continuation in
             let number = core.withLock { core -> Int? in

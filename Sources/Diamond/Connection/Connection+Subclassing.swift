@@ -35,19 +35,40 @@ extension Connection {
     /// Makes it one of a typed call.
     func take(by acceptance: Acceptance?) { core.withLock { $0.acceptance = acceptance } }
 
+    /// What this kind of connection makes of a response that was stored: the same, or an error.
+    func taken(_ stored: ConnectionLife.Outcome) -> ConnectionLife.Outcome {
+        guard !isPlain, case .success(let response) = stored else { return stored }
+        do throws(ConnectionError) {
+            try look(at: response)
+            // The body of a download is in its file.
+            if file == nil { try take(response) }
+            return stored
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// What this kind of connection makes of an answer; `nil` where it takes it as it is.
     var ownAcceptance: Acceptance? {
         guard !isPlain else { return nil }
         let look: Acceptance.Take = { [self] response throws(ConnectionError) in
-            do { try validate(response) } catch { throw ConnectionError(invalid: response, error) }
+            try self.look(at: response)
             return nil
         }
         return Acceptance(look: look) { [self] response throws(ConnectionError) in
-            _ = try look(response)
-            do { try decode(response) } catch {
-                throw ConnectionError(undecodable: response, as: type(of: self), error)
-            }
+            try self.look(at: response)
+            try take(response)
             return nil
+        }
+    }
+
+    private func look(at response: Response) throws(ConnectionError) {
+        do { try validate(response) } catch { throw ConnectionError(invalid: response, error) }
+    }
+
+    private func take(_ response: Response) throws(ConnectionError) {
+        do { try decode(response) } catch {
+            throw ConnectionError(undecodable: response, as: type(of: self), error)
         }
     }
 }

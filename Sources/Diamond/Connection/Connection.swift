@@ -84,6 +84,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     }
 
     deinit {
+        callOffUnrun()
         endObservers()
         if let knownNode { DependencyGraph.free(knownNode) }
     }
@@ -170,8 +171,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// Called for each response that the connection may end with, not for redirects that are followed, with what
     /// interceptors have made of it, whether it comes from a server or from the cache; of a download (``init(_:to:)``) for
     /// a success, without body, before the file has its name, and of what is collected behind it (`staleWhileRevalidate`)
-    /// with its body. What a server has answered is looked
-    /// at before it is stored: what is refused is not, and what was stored before stays. Of those who share an exchange,
+    /// with its body; and for the response of a finished connection's snapshot (``init(_:)-(ConnectionSnapshot)``). What a
+    /// server has answered is looked at before it is stored: what is refused is not, and what was stored before stays. Of those who share an exchange,
     /// each looks for itself; whether the answer is stored, the one decides that has opened it. On any thread; be quick.
     ///
     /// - Throws: whatever says best what is wrong: the connection fails with `invalidResponse`, the response, and this as the
@@ -181,7 +182,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     /// Makes of a valid response what the subclass wants, and keeps it: behind a lock. Does nothing here.
     ///
-    /// Called on one of the engine's tasks before anybody is told of the response, callbacks included; once for a connection,
+    /// Called on one of the engine's tasks, or where a connection is made of a snapshot that has a response
+    /// (``init(_:)-(ConnectionSnapshot)``), before anybody is told of the response, callbacks included; once for a connection,
     /// but for one that is paused meanwhile, and one whose answer is of no use under `networkElseCache`. Where the connection
     /// has opened the exchange, the answer is stored after it, and not where this throws; what is stored already stays.
     ///

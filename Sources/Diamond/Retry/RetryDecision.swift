@@ -67,7 +67,7 @@ extension RetrySituation {
     private func attemptsUsed(_ isFree: Bool) -> RetryReason? {
         let used = history.counted + (isFree ? 0 : 1)
         let isUsed = policy.attempts == 1 || used >= policy.attempts
-        return isUsed ? .attemptsUsed(policy.attempts) : nil
+        return isUsed ? .attemptsUsed(made: history.attempts.count + 1, counted: used) : nil
     }
 
     private func budgetEmpty(_ isFree: Bool) -> RetryReason? { isFree || hasBudget ? nil : .budgetEmpty }

@@ -54,8 +54,14 @@ extension RetryReason {
             "a second \(method.rawValue.printable) could act twice: give it an Idempotency-Key to repeat it")
     }
 
-    static func attemptsUsed(_ count: Int) -> RetryReason {
-        RetryReason(.attemptsUsed, count == 1 ? "the policy allows one attempt" : "\(count) attempts were made")
+    /// - Parameters:
+    ///   - made: attempts in all, as many as ``Response/attempts`` lists.
+    ///   - counted: those of them that count for ``RetryPolicy/attempts``.
+    static func attemptsUsed(made: Int, counted: Int) -> RetryReason {
+        guard made > 1 else { return RetryReason(.attemptsUsed, "the policy allows one attempt") }
+        let free = made - counted
+        let others = free > 0 ? ", \(free) of which \(free == 1 ? "does" : "do") not count" : ""
+        return RetryReason(.attemptsUsed, "\(made) attempts were made\(others)")
     }
 
     static func outOfTime(_ end: Duration) -> RetryReason {

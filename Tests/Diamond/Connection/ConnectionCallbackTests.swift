@@ -91,6 +91,63 @@ import Testing
         await last.wait()
         #expect(calls.withLock { $0 } == ["alone", "block", "held"])
     }
+
+    @Test(arguments: [false, true]) func `is called once with cancelled where it is dropped unrun`(isMade: Bool) async {
+        let (calls, last) = (Guarded<[String]>([]), Gate())
+        weak var dropped: Connection?
+        do {
+            let connection = isMade ? engine.connection(for: Request("http://h/")) : Connection(Request("http://h/"))
+            dropped = connection
+            connection.onResult { result in
+                if case .failure(let error) = result { calls.withLock { $0.append(error.code.description) } }
+            }
+            connection.afterCallbacks { outcome in
+                if case .failure(let error) = outcome { calls.withLock { $0.append("then \(error.code)") } }
+                last.open()
+            }
+        }
+        #expect(dropped == nil)
+        await last.wait()
+        #expect(calls.withLock { $0 } == ["cancelled", "then cancelled"])
+    }
+
+    @Test func `is called on its executor where it is dropped, and not twice where it was canceled before`() async {
+        let (handed, calls) = (Guarded<[@Sendable () -> Void]>([]), Guarded(0))
+        let executor = CallbackExecutor { callback in handed.withLock { $0.append(callback) } }
+        for isCanceled in [false, true] {
+            let connection = Connection(Request("http://h/"))
+            connection.onResult(on: executor) { _ in calls.withLock { $0 += 1 } }
+            if isCanceled { connection.cancel() }
+        }
+        #expect(calls.withLock { $0 } == 0)
+        for callback in handed.withLock({ $0 }) { callback() }
+        #expect(calls.withLock { $0 } == 2)
+    }
+
+    @Test func `is nothing where a silent owner lets go of what is dropped`() async {
+        let calls = Guarded(0)
+        do {
+            let owner = OwnerToken(isSilent: true)
+            owner.own(Connection(Request("http://h/"))).onResult(on: CallbackExecutor { $0() }) { _ in
+                calls.withLock { $0 += 1 }
+            }
+        }
+        #expect(calls.withLock { $0 } == 0)
+    }
+
+    @Test func `ends the states of one that is dropped with its end`() async {
+        var connection: Connection? = Connection(Request("http://h/"))
+        let states = connection?.states
+        connection = nil
+        #expect(await states?.reduce(into: []) { $0.append($1) } == [.ready, .finished(.cancelled)])
+    }
+
+    @Test func `ends a batch of those that are dropped, and lets go on who depends on it`() async {
+        var batch: Batch? = Batch([Connection(Request("http://h/1")), Connection(Request("http://h/2"))])
+        let progress = batch?.progress
+        batch = nil
+        #expect(await progress?.reduce(into: []) { $0.append($1) }.last == BatchProgress(completed: 2, failed: 2, count: 2))
+    }
 }
 
 extension Engine {

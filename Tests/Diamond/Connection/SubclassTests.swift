@@ -279,4 +279,27 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         for connection in connections { _ = try await connection.response }
         #expect(transport.requests.filter { $0.headers[.authorization] == "token" }.count == 30)
     }
+
+    @Test func `that is made of a finished snapshot has decoded its response`() async throws {
+        let engine = engine(transport())
+        let connection = engine.enqueue(Request("http://h/"))
+        _ = try await connection.response
+        await untilTrue { connection.isFinished }
+        let kept = CityConnection(try ConnectionSnapshot(json: connection.snapshot.json()))
+        #expect(kept.city?.name == "Berlin" && kept.state == .finished(.success))
+        #expect(kept.asked == ["validate network", "decode"])
+    }
+
+    @Test(arguments: [(200, "[]", ConnectionError.Code.undecodable), (500, "{}", .invalidResponse)])
+    func `that is made of a response which it does not take has failed`(
+        status: Int, body: String, code: ConnectionError.Code
+    ) async throws {
+        let connection = engine(transport(status, body: body)).enqueue(Request("http://h/"))
+        _ = try await connection.response
+        await untilTrue { connection.isFinished }
+        let kept = CityConnection(connection.snapshot)
+        let error = await #expect(throws: ConnectionError.self) { try await kept.response }
+        #expect(error?.code == code && error?.response?.status.code == status && kept.city == nil)
+        #expect(kept.state == .finished(.failure))
+    }
 }

@@ -82,6 +82,13 @@ import Testing
         #expect(error.attempts.map(\.reason?.code) == [.connectionClosed, .interrupted, .attemptsUsed])
     }
 
+    @Test func `says how many attempts were made, those that do not count included`() async throws {
+        let engine = engine(transport(.failure(Self.refused))) { $0.draw = { 0 } }
+        let error = try #require(await caught { try await engine.send(Request("http://h/")) })
+        #expect(error.attempts.count == 6)
+        #expect(error.attempts.last?.reason?.message == "6 attempts were made, 3 of which do not count")
+    }
+
     @Test func `of a POST is repeated where nothing was sent, and not otherwise`() async throws {
         let transport = transport(.failure(Self.refused), .failure(Self.lost))
         let engine = engine(transport)

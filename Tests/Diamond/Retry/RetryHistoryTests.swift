@@ -18,7 +18,7 @@ import Testing
         let unprocessed = RetryReason.unprocessed(TransportError(.cannotConnect, "refused"))
         history.record(Self.retry(40, isFree: true, unprocessed), after: Self.refused, startedAt: Self.start)
         history.record(Self.retry(80, .status(503)), after: Self.unavailable, startedAt: Self.start + 1)
-        history.record(.giveUp(.attemptsUsed(3)), after: Self.unavailable, startedAt: Self.start + 2)
+        history.record(.giveUp(.attemptsUsed(made: 3, counted: 3)), after: Self.unavailable, startedAt: Self.start + 2)
         #expect(history.attempts.map(\.number) == [1, 2, 3])
         #expect(history.attempts.map(\.delay) == [.milliseconds(40), .milliseconds(80), nil])
         #expect(history.attempts.map(\.reason?.code) == [.unprocessed, .status, .attemptsUsed])

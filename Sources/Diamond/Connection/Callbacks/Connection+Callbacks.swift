@@ -3,8 +3,8 @@ import Foundation
 
 /// Telling that a connection is over, without a task that waits for it.
 extension Connection {
-    /// Calls once with the response or the error, whatever happens: when it is known, which a cancel makes it, too. Called late,
-    /// it is called all the same.
+    /// Calls once with the response or the error, whatever happens: when it is known, which a cancel makes it, too, and with
+    /// `cancelled` where nobody keeps the connection, and it was never run. Called late, it is called all the same.
     ///
     /// ```swift
     /// engine.connection(for: request).onResult { result in show(result) }
@@ -85,6 +85,18 @@ extension Connection {
             core.life.isSettled && !core.isMember && !core.life.isExecuting && !core.life.isFinished
         }
         if isCalledOff { tell(core.withLock { $0.callbacks.close() }) }
+    }
+
+    /// Freed before it was run, it counts as canceled. What is called keeps nothing of the connection, which is no more.
+    func callOffUnrun() {
+        let callbacks = core.withLock { core -> ConnectionCallbacks? in
+            guard !core.life.isSettled, !core.life.isFinished else { return nil }
+            _ = core.life.restore(.failure(.cancelled))
+            core.announce()
+            return core.callbacks.isEmpty ? nil : core.callbacks
+        }
+        guard let callbacks else { return }
+        callbacks.callOff(on: core.withLock { $0.maker }?.callbackExecutor ?? .platform)
     }
 
     private func hasReturned() { tell(core.withLock { $0.callbacks.hasReturned() }) }

@@ -1,3 +1,5 @@
+import DiamondSQLite
+
 /// What is called when a connection is over: the callbacks with its result, its completion block, then whoever waits for
 /// all of them.
 struct ConnectionCallbacks {
@@ -64,6 +66,24 @@ struct ConnectionCallbacks {
         guard !isHandingOver else { return [] }
         defer { callbacks = [] }
         return callbacks
+    }
+
+    /// Whether nobody is called, nor told that all have returned.
+    var isEmpty: Bool { callbacks.isEmpty && followers.isEmpty }
+
+    /// Hands over the callbacks of a connection that is freed before it was run, and tells the followers when all have
+    /// returned.
+    ///
+    /// - Parameter executor: for those that name none.
+    func callOff(on executor: CallbackExecutor) {
+        let (rest, outcome) = (Guarded(self), ConnectionLife.Outcome.failure(.cancelled))
+        for callback in rest.withLock({ $0.take() }) {
+            (callback.executor ?? executor).call {
+                callback.call(outcome)
+                for follower in rest.withLock({ $0.hasReturned() }) { follower(outcome) }
+            }
+        }
+        for follower in rest.withLock({ $0.close() }) { follower(outcome) }
     }
 
     // MARK: The completion block

@@ -57,7 +57,8 @@ extension Connection {
 
     /// Makes a connection of what another was, without an engine.
     ///
-    /// Where the snapshot has a result, the connection has finished with it, and is not enqueued. Else it is ready, or paused
+    /// Where the snapshot has a result, the connection has finished with it, and is not enqueued. A subclass has validated and
+    /// decoded the response by then, and the connection has failed where it did not take it. Else it is ready, or paused
     /// where the other was: what was under way, a download included, begins anew when it is enqueued, with its first attempt.
     /// Whether the server has acted already, nobody knows then: before you enqueue one whose method is not idempotent (RFC
     /// 9110 section 9.2.2), look at ``ConnectionSnapshot/state``. One whose request was a job has finished with `queued`, so
@@ -72,7 +73,8 @@ extension Connection {
         }
     }
 
-    private func restore(_ outcome: ConnectionLife.Outcome) {
+    private func restore(_ stored: ConnectionLife.Outcome) {
+        let outcome = taken(stored)
         if outcome.ending == .cancelled { markCanceled() }
         perform(announcing: true) { $0.restore(outcome) }
     }

@@ -11,7 +11,9 @@ public struct Attempt: Hashable, Sendable {
         case failed(code: String, message: String)
     }
 
-    /// From 1 on, those that do not count for ``RetryPolicy/attempts`` included.
+    /// From 1 on. Every exchange has a number, also one that does not count for ``RetryPolicy/attempts``: one that surely
+    /// was not processed, one that went beside another, one behind a credential that was made anew. A redirect that is
+    /// followed begins at 1 again.
     public var number: Int
     /// When it began, by the wall clock.
     public var startedAt: Date
