@@ -8,7 +8,7 @@ struct Cachectl: AsyncParsableCommand {
         abstract: "Sends requests through Diamond's cache, and shows and tends what the cache and the queue hold.",
         discussion: """
             The store is the directory of --store, or what the program --app keeps where it names none (by the identifier \
-            of its bundle, or the name of its executable), else the directory of the variable DIAMOND_STORE, else \
+            of its bundle, or the name of its executable; where several are called so, with the digest behind it), else the directory of the variable DIAMOND_STORE, else \
             cachectl's own. It may be in use by running programs.
 
             The key of a sealed store is read from --key-file, a file that only its owner may read, or from the variable \

@@ -1,8 +1,9 @@
-import Diamond
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
 import Testing
+
+@testable import Diamond
 
 @Suite(.timeLimit(.minutes(5))) struct `cachectl, looking at a store` {
     let cachectl = Shell()
@@ -97,6 +98,43 @@ import Testing
         for options in [["--app", ""], ["--app", "shop", "--store", home.path]] {
             #expect(try await tool.run(["list"] + options).status == 64)
         }
+    }
+
+    @Test func `finds a program by its name where one alone is called so, and names them where several are`()
+        async throws
+    {
+        var tool = BuiltTool("cachectl")
+        let home = cachectl.temporary.directory
+        tool.environment = ["XDG_CACHE_HOME": home.path, "XDG_DATA_HOME": home.path + "/data"]
+        let (one, two) = ("my shop-0123456789ab", "my shop-ba9876543210")
+        _ = try Cache(Store(directory: home.appending(path: "Diamond/my%20shop-0123456789ab")))
+        _ = try Cache(Store(directory: home.appending(path: "Diamond/my%20shop-window")))
+        #expect(try await tool.run(["list", "--app", "my shop"]).status == 0)
+        #expect(try await tool.run(["list", "--app", "my"]).status == 4)
+        _ = try ReplayQueue(Store(directory: home.appending(path: "data/Diamond/my%20shop-ba9876543210")))
+        let outcome = try await tool.run(["list", "--app", "my shop"])
+        #expect(outcome.status == 64)
+        #expect(
+            outcome.errors.hasPrefix(
+                "Error: several programs are called 'my shop': name one by --app '\(one)', --app '\(two)'\n"))
+        #expect(try await tool.run(["list", "--app", one]).status == 0)
+        #expect(try await tool.run(["queue", "list", "--app", two]).status == 0)
+        _ = try Cache(Store(directory: home.appending(path: "Diamond/my%20shop")))
+        #expect(try await tool.run(["list", "--app", "my shop"]).status == 0)
+    }
+
+    @Test func `looks in the home that the system knows where HOME is not set`() async throws {
+        let home = try #require(UserDirectories.passwordHome)
+        var tool = BuiltTool("cachectl")
+        let path = tool.url.path
+        tool.url = URL(filePath: "/usr/bin/env")
+        let unset = ["-u", "HOME", "-u", "XDG_CACHE_HOME", "-u", "XDG_DATA_HOME", "-u", "DIAMOND_STORE"]
+        let outcome = try await tool.run(unset + [path, "list", "--app", "none-of-it"])
+        let place = "\(home)/.cache/Diamond/none-of-it"
+        #expect(outcome.status == 4 && outcome.errors.contains("there is no store in \(place)"))
+        let lost = try await tool.run(unset + ["HOME=/dev/null", path, "queue", "add", "http://h/"])
+        #expect(lost.status == 4 && lost.errors.contains("cannot make the store directory /dev/null/.local/share"))
+        #expect(lost.errors.contains("give another directory (--store)"))
     }
 
     @Test func `ends with 1 for a key that is not there`() async throws {

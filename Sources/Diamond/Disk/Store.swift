@@ -11,6 +11,8 @@ public struct Store: Hashable, Sendable {
     public var replayDirectory: URL
     /// The SQLite VFS of its files, by name; `nil` is the default.
     package var vfs: String?
+    /// Why there is no directory; `nil` where there is one.
+    var obstacle: String?
     /// How long opening the cache waits for another process that opens, makes or sets aside its file: as long as SQLite
     /// waits for one that writes.
     package var lockPatience: Duration = .seconds(30)
@@ -18,40 +20,34 @@ public struct Store: Hashable, Sendable {
     /// One directory for cache and queue. Not one that the system empties, where requests are to be kept.
     public init(directory: URL) { (self.directory, replayDirectory) = (directory, directory) }
 
-    /// The store of this program: ``init(named:)`` by the identifier of its bundle, or by its process's name where it has
-    /// none, as on Linux.
-    public static var `default`: Store {
-        Store(named: Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
-    }
+    /// The store of this program: ``init(named:)`` by the identifier of its bundle, such as `com.example.shop`.
+    ///
+    /// A program without one, as on Linux, has the name of its executable and a digest of the path to that, such as
+    /// `shop-1f8d0c6b52e9`: two programs of one name share nothing. A symbolic link leads to the same store. A program that is
+    /// moved, or built at another path, gets another store: name one (``init(named:)``), or give a directory
+    /// (``init(directory:)``), where it has to stay. The tests of each package have a store of their own.
+    public static var `default`: Store { Store(named: ProgramName.current.text) }
 
     /// The store of a name, for programs of one user that share it: `Diamond/NAME` in the platform's directory for caches,
     /// `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or `~/.cache` on Linux; the queue in
-    /// `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`. tvOS has only the directory for caches, which it
+    /// `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`. `~` is `$HOME`, else what the system's database
+    /// of users says; where neither names a directory, the store cannot be opened. tvOS has only the directory for caches, which it
     /// empties as it likes: there nothing that is queued is safe.
     ///
     /// - Parameter name: what has no place in a file's name is percent-encoded.
     public init(named name: String) {
-        let path = "Diamond/\(Self.fileName(name))"
-        directory = Self.userDirectory(.cachesDirectory).appending(path: path, directoryHint: .isDirectory)
-        #if os(tvOS)
-        // It has no other place for what an app writes.
-        replayDirectory = directory
-        #else
-        replayDirectory = Self.userDirectory(.applicationSupportDirectory)
-            .appending(path: path, directoryHint: .isDirectory)
-        #endif
+        let (user, path) = (UserDirectories.current, "Diamond/\(Self.fileName(name))")
+        directory = user.caches.appending(path: path, directoryHint: .isDirectory)
+        replayDirectory = user.data.appending(path: path, directoryHint: .isDirectory)
+        obstacle = user.obstacle
     }
 
     // One part of a path, and not a hidden one.
-    private static func fileName(_ name: String) -> String {
+    static func fileName(_ name: String) -> String {
         let plain = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "/:"))
         let encoded = name.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
         if encoded.isEmpty { return "%" }
         return encoded.hasPrefix(".") ? "%2E" + encoded.dropFirst() : encoded
-    }
-
-    private static func userDirectory(_ kind: FileManager.SearchPathDirectory) -> URL {
-        FileManager.default.urls(for: kind, in: .userDomainMask).first ?? FileManager.default.temporaryDirectory
     }
 
     package var replayPath: String { Self.path("replay.sqlite", in: replayDirectory) }
@@ -96,12 +92,13 @@ public struct Store: Hashable, Sendable {
 
     /// Refuses a directory that holds no cache yet, and one that cannot be looked into.
     func requireCache() throws(CacheError) {
-        guard try !Self.isThere(cachePath, in: directory) else { return }
+        guard try !isThere(cachePath, in: directory) else { return }
         throw CacheError(.noStore, "there is no store in \(directory.path): send a request with it, or name another")
     }
 
     /// Whether a directory has a file. Refuses one that cannot be looked into: of that nobody knows.
-    static func isThere(_ path: String, in directory: URL) throws(CacheError) -> Bool {
+    func isThere(_ path: String, in directory: URL) throws(CacheError) -> Bool {
+        if let obstacle { throw CacheError(.cannotOpen, obstacle) }
         guard FileNumber(path) == nil else { return true }
         let reason = errno
         if [ENOENT, ENOTDIR].contains(reason) { return false }
@@ -111,9 +108,11 @@ public struct Store: Hashable, Sendable {
     }
 
     /// Makes the directory, for its owner only, where it is missing.
-    func create() throws(CacheError) { try Self.create(directory) }
+    func create() throws(CacheError) { try create(directory) }
 
-    static func create(_ directory: URL) throws(CacheError) {
+    /// - Parameter directory: one of the store's.
+    func create(_ directory: URL) throws(CacheError) {
+        if let obstacle { throw CacheError(.cannotOpen, obstacle) }
         do {
             try FileManager.default.createDirectory(
                 at: directory,
@@ -123,7 +122,8 @@ public struct Store: Hashable, Sendable {
         } catch {
             throw CacheError(
                 .cannotOpen,
-                "cannot make the store directory \(directory.path): check that its parent is a writable directory"
+                "cannot make the store directory \(directory.path): check that its parent is a writable directory, or "
+                    + "give another directory (--store)"
             )
         }
     }

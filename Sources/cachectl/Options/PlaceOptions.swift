@@ -8,7 +8,10 @@ struct PlaceOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "DIR"))
     var store: String?
 
-    @Option(name: .long, help: ArgumentHelp("The program that keeps it, where it names no store.", valueName: "NAME"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The program that keeps it: the identifier of its bundle, or its name.", valueName: "NAME"))
     var app: String?
 
     @Flag(name: .long, help: "Print JSON.")
@@ -23,6 +26,10 @@ struct PlaceOptions: ParsableArguments {
         guard store == nil || app == nil else {
             throw ValidationError("--store and --app name two stores: leave one of them out")
         }
+        if let app, names(of: app).count > 1 {
+            let words = names(of: app).map { "--app \($0.shellArgument)" }.joined(separator: ", ")
+            throw ValidationError("several programs are called '\(app)': name one by \(words)")
+        }
     }
 
     /// The options that name the same store to another command, each behind a blank.
@@ -32,9 +39,14 @@ struct PlaceOptions: ParsableArguments {
     }
 
     var location: Store {
-        if let app { return Store(named: app) }
+        if let app { return Store(named: names(of: app).first ?? app) }
         let path = [store, ProcessInfo.processInfo.environment["DIAMOND_STORE"]].compactMap { $0 }.first { !$0.isEmpty }
-        return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? .default
+        return path.map { Store(directory: URL(fileURLWithPath: $0, isDirectory: true)) } ?? Store(named: "cachectl")
+    }
+
+    /// The stores that a name may mean: the one that has it, or those of the programs that are called so.
+    private func names(of app: String) -> [String] {
+        Store(named: app).isThere ? [app] : Store.names(ofPrograms: app)
     }
 
     /// The queue of a store that has one; looking makes none.
@@ -47,13 +59,9 @@ struct PlaceOptions: ParsableArguments {
         do throws(ReplayError) {
             return try ReplayQueue(existing: location)
         } catch {
-            guard error.code == .noStore, isThere else { throw Failure.report(error) }
+            guard error.code == .noStore, location.isThere else { throw Failure.report(error) }
             return nil
         }
-    }
-
-    private var isThere: Bool {
-        [location.directory, location.replayDirectory].contains { FileManager.default.fileExists(atPath: $0.path) }
     }
 }
 #endif

@@ -18,7 +18,7 @@ final class ReplayDesk {
 
     /// - Parameter isDurable: `false` where nobody pulls the plug, and time matters.
     init(isDurable: Bool = false) throws {
-        try Store.create(files.directory)
+        try Store(directory: files.directory).create()
         var configuration = DiamondSchema.replay
         if !isDurable { configuration.synchronous = .normal }
         database = try SQLiteDatabase(path: files.store.replayPath, configuration: configuration)

@@ -92,8 +92,8 @@ public final class ReplayQueue: Sendable {
 
     private static func makeDirectories(of store: Store) throws(ReplayError) {
         do throws(CacheError) {
-            try Store.create(store.replayDirectory)
-            try Store.create(store.ownersDirectory)
+            try store.create(store.replayDirectory)
+            try store.create(store.ownersDirectory)
         } catch {
             throw ReplayError(.cannotOpen, error.message)
         }
@@ -203,7 +203,7 @@ extension Store {
     /// Whether anything was ever queued. Refuses a directory that cannot be looked into: of that nobody knows.
     func hasQueue() throws(ReplayError) -> Bool {
         do throws(CacheError) {
-            return try Self.isThere(replayPath, in: replayDirectory)
+            return try isThere(replayPath, in: replayDirectory)
         } catch {
             throw ReplayError(.cannotOpen, error.message)
         }

@@ -1,0 +1,60 @@
+import Foundation
+
+/// Where the platform wants a user's files.
+struct UserDirectories {
+    /// What may be deleted at any time.
+    let caches: URL
+    /// What has to stay.
+    let data: URL
+    /// Why there are none, and what to do; `nil` where there are.
+    var obstacle: String?
+
+    /// Those of the user of this process.
+    static var current: UserDirectories {
+        #if canImport(Darwin)
+        UserDirectories(FileManager.default)
+        #else
+        UserDirectories(ProcessInfo.processInfo.environment, home: passwordHome)
+        #endif
+    }
+
+    /// By the environment, as the XDG Base Directory Specification says: a path that is not absolute is none.
+    ///
+    /// - Parameter home: of the user, where the environment names none.
+    init(_ environment: [String: String], home: @autoclosure () -> String?) {
+        func path(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        let (ownCaches, ownData) = (path("XDG_CACHE_HOME"), path("XDG_DATA_HOME"))
+        let place = (ownCaches == nil || ownData == nil) ? path("HOME") ?? home() : nil
+        caches = URL(filePath: ownCaches ?? "\(place ?? "")/.cache", directoryHint: .isDirectory)
+        data = URL(filePath: ownData ?? "\(place ?? "")/.local/share", directoryHint: .isDirectory)
+        if place == nil, ownCaches == nil || ownData == nil {
+            obstacle = "this user has no home directory: set HOME, or give a directory for the store (--store)"
+        }
+    }
+
+    #if canImport(Darwin)
+    private init(_ files: FileManager) {
+        func directory(_ kind: FileManager.SearchPathDirectory) -> URL {
+            files.urls(for: kind, in: .userDomainMask).first ?? files.temporaryDirectory
+        }
+        caches = directory(.cachesDirectory)
+        #if os(tvOS)
+        // It has no other place for what an app writes.
+        data = caches
+        #else
+        data = directory(.applicationSupportDirectory)
+        #endif
+    }
+    #endif
+
+    /// The home directory in the system's database of users; `nil` where that names none.
+    static var passwordHome: String? {
+        var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+        // Long enough for every database: the name, the shell and the rest of one line.
+        var buffer = [CChar](repeating: 0, count: 1 << 16)
+        guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, found != nil, let home = entry.pw_dir
+        else { return nil }
+        let path = String(cString: home)
+        return path.hasPrefix("/") ? path : nil
+    }
+}

@@ -1,0 +1,78 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The name of a program` {
+    private func name(_ path: String, bundle: String? = nil, _ arguments: String...) -> String {
+        ProgramName(URL(filePath: path), bundle: bundle, [path] + arguments).text
+    }
+
+    @Test func `is its bundle's identifier, where it has one`() {
+        #expect(name("/Applications/Shop.app/Contents/MacOS/Shop", bundle: "com.example.shop") == "com.example.shop")
+    }
+
+    @Test func `is else that of its executable, with a digest of its path`() {
+        // printf %s /srv/one/App | sha256sum | head -c 12
+        #expect(name("/srv/one/App") == "App-66d54b2a9409")
+        #expect(name("/srv/one/App") != name("/srv/two/App"))
+        #expect(name("/srv/one/App", "a", "/b/Tests.xctest") == name("/srv/one/App"))
+    }
+
+    @Test func `is the same by a link`() throws {
+        let folder = TemporaryFolder()
+        let program = try folder.file("App", Data())
+        let link = folder.url.appending(path: "other")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: program)
+        #expect(name(link.path) == name(program.path) && name(link.path).hasPrefix("App-"))
+    }
+
+    @Test func `is that of the bundle of tests, whoever runs it`() {
+        let bundle = "/shop/.build/debug/ShopPackageTests.xctest"
+        let plain = name(bundle)
+        #expect(plain.hasPrefix("ShopPackageTests.xctest-"))
+        #expect(name(bundle, "--testing-library", "swift-testing") == plain)
+        #expect(name("/usr/bin/xctest", bundle: "com.apple.dt.xctest.tool", "-XCTest", "All", bundle) == plain)
+        let inside = bundle + "/Contents/MacOS/ShopPackageTests"
+        #expect(name("/usr/libexec/swift/pm/swiftpm-testing-helper", "--test-bundle-path", inside) == plain)
+        #expect(name("/pos/.build/debug/ShopPackageTests.xctest") != plain)
+    }
+
+    @Test func `of these tests is their package's own`() {
+        #expect(Store.default.directory.lastPathComponent.contains(".xctest-"))
+        #expect(Store.default == Store(named: ProgramName.current.text))
+    }
+}
+
+@Suite struct `The directories of a user` {
+    private static let rows: [(environment: [String: String], home: String?, caches: String, data: String)] = [
+        (["HOME": "/h"], "/db", "/h/.cache", "/h/.local/share"),
+        ([:], "/db", "/db/.cache", "/db/.local/share"),
+        (["HOME": ""], "/db", "/db/.cache", "/db/.local/share"),
+        (["HOME": "h", "XDG_CACHE_HOME": "c"], "/db", "/db/.cache", "/db/.local/share"),
+        (["HOME": "/h", "XDG_CACHE_HOME": "/c"], nil, "/c", "/h/.local/share"),
+        (["XDG_CACHE_HOME": "/c", "XDG_DATA_HOME": "/d"], nil, "/c", "/d"),
+    ]
+
+    @Test(arguments: rows) func `are where the environment says, else in the home that the system knows`(
+        environment: [String: String], home: String?, caches: String, data: String
+    ) {
+        let user = UserDirectories(environment, home: home)
+        #expect(user.caches.path == caches && user.data.path == data && user.obstacle == nil)
+    }
+
+    @Test func `are none where nobody knows a home, and then no store is opened`() throws {
+        let user = UserDirectories(["XDG_DATA_HOME": "/d"], home: nil)
+        #expect(user.obstacle?.hasPrefix("this user has no home directory: set HOME") == true)
+        var store = Store(directory: URL(filePath: "/nonexistent"))
+        store.obstacle = user.obstacle
+        for body in [{ _ = try Cache(store) }, { _ = try Cache(store, create: false) }] {
+            let error = #expect(throws: CacheError.self) { try body() }
+            #expect(error?.code == .cannotOpen && error?.message == user.obstacle)
+        }
+        for body in [{ _ = try ReplayQueue(store) }, { _ = try ReplayQueue(existing: store) }] {
+            #expect(throws: ReplayError.self) { try body() }
+        }
+    }
+}
