@@ -21,7 +21,7 @@ extension SQLiteDatabase {
         _ configuration: SQLiteConfiguration,
         where isStillWrong: (borrowing SQLiteConnection) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) -> Bool {
-        let handle = try open(path, configuration, readOnly: false)
+        let handle = try open(PrivateFile.resolved(path), configuration, readOnly: false)
         return try transaction(on: handle) { (connection) throws(SQLiteError) in
             guard try isStillWrong(connection) else { return false }
             try connection.execute(

@@ -7,6 +7,8 @@ import Foundation
 /// the last reference goes.
 package final class SQLiteDatabase: Sendable {
     package let path: String
+    /// The same, links to its directory followed once: what it leads to later is another store.
+    private let place: String
     private let configuration: SQLiteConfiguration
     private let writer: Guarded<SQLiteHandle>
     private let readers = Guarded<[SQLiteHandle]>([])
@@ -16,12 +18,14 @@ package final class SQLiteDatabase: Sendable {
 
     /// Opens the file, makes it (readable by its owner only) where it is missing, and migrates it.
     package init(path: String, configuration: SQLiteConfiguration) throws(SQLiteError) {
-        if configuration.create { try Self.makeFile(path) }
-        let writer = try Self.open(path, configuration, readOnly: false)
+        let place = PrivateFile.resolved(path)
+        try PrivateFile.checkDirectory(URL(filePath: place).deletingLastPathComponent().path)
+        if configuration.create { try Self.makeFile(place) }
+        let writer = try Self.open(place, configuration, readOnly: false)
         try Self.prepareFile(writer, path, configuration)
         writer.watchLog()
-        checkpointer = try Self.open(path, configuration, readOnly: false)
-        self.path = path
+        checkpointer = try Self.open(place, configuration, readOnly: false)
+        (self.path, self.place) = (path, place)
         self.configuration = configuration
         self.writer = Guarded(writer)
     }
@@ -76,6 +80,7 @@ package final class SQLiteDatabase: Sendable {
         _ configuration: SQLiteConfiguration,
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
+        let path = PrivateFile.resolved(path)
         do throws(SQLiteError) {
             return try body(SQLiteConnection(handle: open(path, configuration, readOnly: true)))
         } catch {
@@ -137,7 +142,7 @@ package final class SQLiteDatabase: Sendable {
 
     private func takeReader() throws(SQLiteError) -> SQLiteHandle {
         if let idle = readers.withLock({ $0.popLast() }) { return idle }
-        return try Self.open(path, configuration, readOnly: true)
+        return try Self.open(place, configuration, readOnly: true)
     }
 
     private func giveBack(_ handle: SQLiteHandle) {
@@ -212,12 +217,16 @@ extension SQLiteDatabase {
         throw SQLiteError(errno: errno, "cannot be made", path: path)
     }
 
+    /// - Parameter path: no directory of it is a link.
     static func open(
         _ path: String,
         _ configuration: SQLiteConfiguration,
         readOnly: Bool
     ) throws(SQLiteError) -> SQLiteHandle {
-        let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        try PrivateFile.checkDirectory(URL(filePath: path).deletingLastPathComponent().path)
+        // SQLite opens all of them, and waits for the other end of a pipe.
+        for suffix in ["", "-wal", "-shm", "-journal"] { try PrivateFile.check(path + suffix) }
+        let access = (readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOFOLLOW
         let handle = try SQLiteHandle(path: path, flags: access, vfs: configuration.vfs)
         // First of all, or the switch to WAL below loses against another process that is opening too.
         sqlite3_busy_timeout(handle.pointer, configuration.busyTimeout)

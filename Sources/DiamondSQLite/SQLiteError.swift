@@ -5,7 +5,7 @@ import Foundation
 ///
 /// Keeps the extended result code and the SQL, never the arguments: they may be secrets.
 package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// SQLite's extended result codes (https://sqlite.org/rescode.html), and three of our own below zero.
+    /// SQLite's extended result codes (https://sqlite.org/rescode.html), and our own below zero.
     package struct Code: RawRepresentable, Hashable, Sendable {
         package let rawValue: Int32
         package init(rawValue: Int32) { self.rawValue = rawValue }
@@ -31,6 +31,15 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let foreignFile = Code(rawValue: -2)
         /// The database was opened before a fork and used after it.
         package static let forked = Code(rawValue: -3)
+        /// A link or a pipe stands in the place of a file.
+        package static let notAFile = Code(rawValue: -4)
+        /// The file or its directory belongs to another user.
+        package static let notOurs = Code(rawValue: -5)
+        /// Others may write into the directory.
+        package static let notPrivate = Code(rawValue: -6)
+
+        /// Whether the file is not safe to be used.
+        package var isUnsafe: Bool { [.notAFile, .notOurs, .notPrivate].contains(self) }
 
         /// The code without its extension: `SQLITE_BUSY_SNAPSHOT` is a `busy`.
         package var primary: Code { rawValue < 0 ? self : Code(rawValue: rawValue & 0xFF) }
@@ -57,8 +66,10 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// One line for people: the file, what happened, and what to do.
     package var summary: String {
-        "\(path): \(message) (SQLite \(code.rawValue))\(remedy.map { ": \($0)" } ?? "")"
+        "\(path): \(message)\(sqliteCode)\(remedy.map { ": \($0)" } ?? "")"
     }
+
+    private var sqliteCode: String { code.isUnsafe ? "" : " (SQLite \(code.rawValue))" }
 
     /// The summary, and the statement for developers.
     package var description: String {
@@ -78,6 +89,9 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         case .corrupt, .notADatabase, .unfit: "move the file away; it will be made anew"
         case .newerSchema: "update this program, or use another store directory"
         case .foreignFile: "use another store directory"
+        case .notAFile: "remove it, or use another store directory"
+        case .notOurs: "run this program as that user, or use another store directory"
+        case .notPrivate: "run chmod go-w on it, or use another store directory"
         case .forked: "open the database after the fork, in the child"
         default: nil
         }

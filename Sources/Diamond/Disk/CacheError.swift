@@ -68,6 +68,7 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
         .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt, .unfit: .corrupt,
         .ioError: .diskError, .noSharedMemory: .diskFull, .cannotSeal: .cannotSeal,
-        .entryGone: .entryGone, .forked: .forked,
+        .entryGone: .entryGone, .forked: .forked, .notAFile: .cannotOpen, .notOurs: .cannotOpen,
+        .notPrivate: .cannotOpen,
     ]
 }

@@ -105,7 +105,7 @@ extension CacheFile {
         do {
             return try FileLock(store.lockPath, isShared: isShared, patience: store.lockPatience)
         } catch {
-            guard error.code != .busy, FileNumber(store.cachePath) != nil else { throw error }
+            guard error.code != .busy, !error.code.isUnsafe, FileNumber(store.cachePath) != nil else { throw error }
             return nil
         }
     }

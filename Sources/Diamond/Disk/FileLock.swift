@@ -20,8 +20,7 @@ final class FileLock {
         patience: Duration,
         sleep: (Duration) -> Void = { usleep(useconds_t($0.milliseconds * 1000)) }
     ) throws(SQLiteError) {
-        descriptor = open(path, O_CREAT | O_CLOEXEC | O_RDWR, 0o600)
-        guard descriptor >= 0 else { throw SQLiteError(errno: errno, "cannot be locked", path: path) }
+        descriptor = try PrivateFile.open(path, O_CREAT | O_RDWR)
         var rest = patience
         while try !Self.take(descriptor, path, isShared) {
             guard rest > .zero else { throw SQLiteError(.busy, "is locked", path: path) }

@@ -1,3 +1,4 @@
+import DiamondSQLite
 public import Foundation
 
 /// The directories of an engine's files: `cache.sqlite`, which may be deleted at any time, and `replay.sqlite`, which must
@@ -126,6 +127,7 @@ public struct Store: Hashable, Sendable {
                     + "give another directory (--store)"
             )
         }
+        do throws(SQLiteError) { try PrivateFile.checkDirectory(directory.path) } catch { throw CacheError(error) }
     }
 }
 

@@ -79,6 +79,7 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
     private static let codes: [SQLiteError.Code: Code] = [
         .cannotOpen: .cannotOpen, .newerSchema: .newerStore, .foreignFile: .foreignFile, .readOnly: .readOnly,
         .full: .diskFull, .busy: .busy, .corrupt: .corrupt, .notADatabase: .corrupt, .unfit: .corrupt,
-        .ioError: .diskError, .noSharedMemory: .diskFull,
+        .ioError: .diskError, .noSharedMemory: .diskFull, .notAFile: .cannotOpen, .notOurs: .cannotOpen,
+        .notPrivate: .cannotOpen,
     ]
 }

@@ -21,8 +21,7 @@ final class OwnerLock: Sendable {
         for _ in 0..<Self.mostTries {
             let name = UUID().uuidString
             let path = directory.appendingPathComponent(name).path
-            let descriptor = open(path, O_CREAT | O_EXCL | O_CLOEXEC | O_RDWR, 0o600)
-            guard descriptor >= 0 else { throw Self.failure(path) }
+            let descriptor = try Self.make(path)
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, FileNumber(path) == FileNumber(of: descriptor) {
                 (self.name, self.path, self.descriptor) = (name, path, descriptor)
                 return
@@ -33,6 +32,12 @@ final class OwnerLock: Sendable {
             guard [EWOULDBLOCK, EINTR, ENOENT].contains(reason) else { throw Self.failure(path) }
         }
         throw Self.failure(directory.path)
+    }
+
+    private static func make(_ path: String) throws(ReplayError) -> Int32 {
+        do throws(SQLiteError) { return try PrivateFile.open(path, O_CREAT | O_EXCL | O_RDWR) } catch {
+            throw ReplayError(error)
+        }
     }
 
     private static func failure(_ path: String) -> ReplayError {
@@ -75,7 +80,7 @@ final class OwnerLock: Sendable {
     /// - Returns: the open descriptor that holds the lock; `nil` if another process holds it, or there is no file.
     private static func free(_ path: String) -> Int32? {
         // To read only: who watches the directory for what ends is told of the end of those who write.
-        let descriptor = open(path, O_CLOEXEC | O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        let descriptor = open(path, PrivateFile.flags | O_RDONLY)
         guard descriptor >= 0 else { return nil }
         guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return descriptor }
         close(descriptor)

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import Foundation
 
 /// Tells other processes by a file of which they are told: that there is something to do, or that a hold has changed.
@@ -6,7 +7,7 @@ final class QueueBell: Sendable {
 
     /// - Parameter create: whether the file may be made. Where it is not there, nobody listens.
     init(_ path: String, create: Bool) {
-        descriptor = open(path, (create ? O_CREAT : 0) | O_CLOEXEC | O_WRONLY, 0o600)
+        descriptor = (try? PrivateFile.open(path, (create ? O_CREAT : 0) | O_WRONLY)) ?? -1
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import Foundation
 
 /// Tells at once when another process rings a bell, or dies.
@@ -33,7 +34,7 @@ final class QueueWatch: Sendable {
         (hearsBell, isWatching) = (watches[0] >= 0, watches.allSatisfy { $0 >= 0 })
         watch = DescriptorWatch(reading: descriptor, tell: tell)
         #elseif canImport(Darwin)
-        let descriptor = open(bell, O_EVTONLY | O_CLOEXEC)
+        let descriptor = open(bell, O_EVTONLY | PrivateFile.flags)
         guard descriptor >= 0 else {
             (hearsBell, isWatching, watch) = (false, false, nil)
             return

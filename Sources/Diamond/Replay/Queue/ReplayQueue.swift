@@ -84,6 +84,8 @@ public final class ReplayQueue: Sendable {
         var configuration = store.replaySchema
         configuration.create = create
         do throws(SQLiteError) {
+            for path in [store.wakePath, store.holdsPath] { try PrivateFile.check(path) }
+            try PrivateFile.checkDirectory(store.ownersDirectory.path, isOwn: true)
             return try SQLiteDatabase(path: store.replayPath, configuration: configuration)
         } catch {
             throw ReplayError(error)

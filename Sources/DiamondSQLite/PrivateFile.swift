@@ -1,0 +1,67 @@
+import Foundation
+
+/// Files of a directory that belongs to this user alone, so that nobody else can put a link or a pipe in their places.
+///
+/// As `ssh` does with keys, an owner is this user or root, and what others may write is refused.
+package enum PrivateFile {
+    /// How such a file is opened: neither through a link, nor waiting for the other end of a pipe.
+    package static let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+
+    /// Opens a file, readable by its owner only where this makes it.
+    ///
+    /// - Parameter access: such as `O_RDWR | O_CREAT`.
+    /// - Returns: its descriptor.
+    package static func open(_ path: String, _ access: Int32) throws(SQLiteError) -> Int32 {
+        try checkDirectory(URL(filePath: path).deletingLastPathComponent().path)
+        // Before it is opened: an end of a pipe is taken by that.
+        try check(path)
+        let descriptor = Foundation.open(path, access | flags, 0o600)
+        guard descriptor >= 0 else { throw SQLiteError(errno: errno, "cannot be opened", path: path) }
+        return descriptor
+    }
+
+    /// Refuses a link, a pipe, a socket, a device, and another user's file. Nothing is as good as a file.
+    package static func check(_ path: String) throws(SQLiteError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        if let kind = kind(of: status) { throw SQLiteError(.notAFile, "is \(kind), and no file", path: path) }
+        try checkOwner(status, path)
+    }
+
+    /// Refuses a directory that is another user's, or that others may write into. One that is missing is refused by
+    /// whoever makes files in it.
+    ///
+    /// - Parameter isOwn: whether the store has made it: then it is no link either. The directory of a store may be one.
+    package static func checkDirectory(_ path: String, isOwn: Bool = false) throws(SQLiteError) {
+        var status = stat()
+        if isOwn { try check(path) }
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+        try checkOwner(status, path)
+        guard status.st_mode & 0o022 == 0 else {
+            throw SQLiteError(.notPrivate, "is a directory into which others may write", path: path)
+        }
+    }
+
+    /// The path with links among its directories followed, and none of its last part.
+    static func resolved(_ path: String) -> String {
+        let url = URL(filePath: path)
+        guard let directory = realpath(url.deletingLastPathComponent().path, nil) else { return path }
+        defer { free(directory) }
+        return URL(filePath: String(cString: directory)).appending(path: url.lastPathComponent).path
+    }
+
+    private static func checkOwner(_ status: stat, _ path: String) throws(SQLiteError) {
+        guard status.st_uid != geteuid(), status.st_uid != 0 else { return }
+        throw SQLiteError(.notOurs, "belongs to another user, \(status.st_uid)", path: path)
+    }
+
+    /// What stands in the place of a file; `nil` for a file, and for a directory, which nobody opens as one.
+    private static func kind(of status: stat) -> String? {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG, S_IFDIR: nil
+        case S_IFLNK: "a symbolic link"
+        case S_IFIFO: "a pipe"
+        default: "a socket or a device"
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+@testable import DiamondSQLite
+
+@Suite struct `A private file` {
+    private let folder = TemporaryFolder()
+
+    private func path(_ name: String) -> String { folder.url.appending(path: name).path }
+
+    enum Impostor: CaseIterable, Sendable {
+        case link, danglingLink, pipe, socket
+
+        func take(_ path: String, victim: String) throws {
+            switch self {
+            case .link: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
+            case .danglingLink:
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim + "-none")
+            case .pipe: try #require(mkfifo(path, 0o600) == 0)
+            case .socket: try #require(mknod(path, S_IFSOCK | 0o600, 0) == 0)
+            }
+        }
+    }
+
+    @Test func `is made for its owner only, and opened again`() throws {
+        for _ in 0..<2 { close(try PrivateFile.open(path("a"), O_RDWR | O_CREAT)) }
+        let mode = try FileManager.default.attributesOfItem(atPath: path("a"))[.posixPermissions] as? NSNumber
+        #expect(mode?.intValue == 0o600)
+    }
+
+    @Test(arguments: Impostor.allCases) func `is no link and no pipe`(impostor: Impostor) throws {
+        let victim = try folder.file("victim", Data("victim".utf8))
+        try impostor.take(path("a"), victim: victim.path)
+        let error = #expect(throws: SQLiteError.self) { try PrivateFile.open(path("a"), O_RDWR | O_CREAT) }
+        #expect(error?.code == .notAFile)
+        #expect(error?.summary.hasPrefix(path("a")) == true)
+        #expect(error?.summary.hasSuffix("remove it, or use another store directory") == true)
+        #expect(folder.names == ["a", "victim"] && folder.text(of: victim) == "victim")
+    }
+
+    @Test(arguments: Impostor.allCases, ["", "-wal", "-shm", "-journal"])
+    func `of a database is no link and no pipe`(impostor: Impostor, suffix: String) throws {
+        let file = TemporaryFile()
+        if !suffix.isEmpty { _ = try file.open() }
+        for suffix in suffix.isEmpty ? [] : ["-wal", "-shm"] { unlink(file.path + suffix) }
+        let victim = try folder.file("victim", Data("victim".utf8))
+        try impostor.take(file.path + suffix, victim: victim.path)
+        #expect(throws: SQLiteError.self) { try file.open() }
+        let error = #expect(throws: SQLiteError.self) {
+            try SQLiteDatabase.look(at: file.path, TemporaryFile.configuration()) {
+                (connection) throws(SQLiteError) in try connection.integer("PRAGMA page_count")
+            }
+        }
+        #expect(error?.code == .notAFile && folder.text(of: victim) == "victim")
+    }
+
+    @Test(arguments: [0o777, 0o770, 0o720, 0o702, 0o1777])
+    func `is in no directory into which others may write`(mode: Int) throws {
+        let file = TemporaryFile()
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.directory.path)
+        for body in [{ _ = try file.open() }, { close(try PrivateFile.open(file.path, O_RDWR | O_CREAT)) }] {
+            let error = #expect(throws: SQLiteError.self) { try body() }
+            #expect(error?.code == .notPrivate && error?.summary.contains("chmod go-w") == true)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: file.directory.path).isEmpty)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.directory.path)
+        _ = try file.open()
+    }
+
+    @Test func `may be in a directory to which a link leads, and stays in that`() throws {
+        let (file, other) = (TemporaryFile(), TemporaryFile())
+        let link = path("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.directory.path)
+        let database = try SQLiteDatabase(path: link + "/test.sqlite", configuration: TemporaryFile.configuration())
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: other.directory.path)
+        let version = try database.read { (connection) throws(SQLiteError) in
+            try connection.integer("PRAGMA user_version")
+        }
+        #expect(version == 1)
+        #expect(throws: SQLiteError.self) { try PrivateFile.checkDirectory(link, isOwn: true) }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func `is not another user's`() throws {
+        let file = TemporaryFile()
+        _ = try file.open()
+        for path in [file.path, file.directory.path] {
+            try #require(chown(path, 12345, 12345) == 0)
+            let error = #expect(throws: SQLiteError.self) { try file.open() }
+            #expect(error?.code == .notOurs && error?.summary.contains("another user, 12345") == true)
+            try #require(chown(path, 0, 0) == 0)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(2))) struct `cachectl in an unsafe store` {
+    private let cachectl = Shell()
+    private let folder = TemporaryFolder()
+
+    enum Impostor: CaseIterable, Sendable { case link, pipe }
+
+    private static let cacheFiles = ["cache.sqlite", "cache.sqlite-wal", "cache.lock"]
+    private static let queueFiles = ["replay.sqlite", "replay.sqlite-wal", "replay.wake", "replay.holds"]
+
+    /// Puts something into the place of a file of a store that is there.
+    private func put(_ impostor: Impostor, as name: String) throws -> String {
+        weak let cache = try Cache(cachectl.temporary.store).file
+        _ = try ReplayQueue(cachectl.temporary.store)
+        #expect(cache == nil)
+        let path = cachectl.temporary.directory.appending(path: name).path
+        try? FileManager.default.removeItem(atPath: path)
+        let victim = try folder.file("victim", Data("victim".utf8)).path
+        switch impostor {
+        case .link: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
+        case .pipe: try #require(mkfifo(path, 0o600) == 0)
+        }
+        return path
+    }
+
+    private var isVictimWhole: Bool { folder.text(of: folder.url.appending(path: "victim")) == "victim" }
+
+    @Test(arguments: queueFiles, Impostor.allCases)
+    func `refuses a link or a pipe among the queue's files in one line`(name: String, impostor: Impostor) async throws {
+        let path = try put(impostor, as: name)
+        for command in [["queue", "add", "http://127.0.0.1:9/"], ["queue", "list"], ["queue", "replay"]] {
+            let outcome = try await cachectl(command)
+            #expect(outcome.status == 4 && outcome.output.isEmpty)
+            #expect(outcome.errors.hasPrefix("cachectl: \(path): is ") && outcome.errors.hasSuffix("store directory\n"))
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+        }
+        #expect(isVictimWhole)
+    }
+
+    @Test(arguments: cacheFiles, Impostor.allCases)
+    func `refuses a link or a pipe among the cache's files, and sends without it`(
+        name: String, impostor: Impostor
+    ) async throws {
+        let path = try put(impostor, as: name)
+        for command in [["list"], ["stats"], ["purge", "--all"]] {
+            let outcome = try await cachectl(command)
+            #expect(outcome.status == 4 && outcome.errors.hasPrefix("cachectl: \(path): is "))
+        }
+        for command in ["doctor", "verify"] {
+            let outcome = try await cachectl(command)
+            #expect(outcome.status != 0 && (outcome.text + outcome.errors).contains(path))
+        }
+        let sent = try await cachectl("send", SampleServer.shared.base + "/cities/2950159")
+        #expect(sent.status == 0 && sent.text.contains("Berlin"))
+        #expect(sent.errors.contains("sent without a cache: \(path): is "))
+        #expect(isVictimWhole)
+    }
+
+    @Test func `refuses a link in the place of the directory of locks`() async throws {
+        _ = try put(.link, as: "replay.owners")
+        let outcome = try await cachectl("queue", "add", "http://127.0.0.1:9/")
+        #expect(outcome.status == 4 && outcome.errors.contains("replay.owners: is a symbolic link"))
+    }
+
+    @Test func `refuses a directory into which others may write, and takes a link to one of its own`() async throws {
+        let directory = folder.url.appending(path: "store")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        chmod(directory.path, 0o777)
+        for command in [["queue", "add", "http://127.0.0.1:9/"], ["evict"]] {
+            let outcome = try await cachectl(command + ["--store", directory.path])
+            #expect(outcome.status == 4)
+        }
+        let sent = try await cachectl("send", SampleServer.shared.base + "/cities/2950159", "--store", directory.path)
+        #expect(sent.status == 0 && sent.errors.contains("run chmod go-w on it"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+        chmod(directory.path, 0o700)
+        let link = folder.url.appending(path: "link").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory.path)
+        #expect(try await cachectl("queue", "add", "http://127.0.0.1:9/", "--store", link).text == "1\n")
+    }
+}
