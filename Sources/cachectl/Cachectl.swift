@@ -36,6 +36,21 @@ struct Cachectl: AsyncParsableCommand {
         ]
     )
 }
+
+extension Cachectl {
+    /// As the parser's own, but for what it prints: arguments are repeated there as they came.
+    static func main() async {
+        do {
+            try Arguments.check()
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+        } catch {
+            let (text, code) = (fullMessage(for: error), exitCode(for: error))
+            if !text.isEmpty { code.isSuccess ? Output.lines(text) : Output.notes(text) }
+            exit(withError: code)
+        }
+    }
+}
 #else
 import Foundation
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static int add(posix_spawn_file_actions_t *actions, const int descriptors[3]) {
@@ -49,3 +50,10 @@ int spawn_child(pid_t *identifier, const char *path, char *const arguments[], ch
 }
 
 pid_t spawn_fork(void) { return fork(); }
+
+int spawn_terminal(int *output) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) return -1;
+    *output = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    return *output < 0 ? -1 : terminal;
+}

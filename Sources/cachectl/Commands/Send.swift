@@ -23,6 +23,9 @@ struct Send: AsyncParsableCommand {
             valueName: "url|none"))
     var proxy: String?
 
+    @Flag(help: "Print the body byte for byte on a terminal, too, which may act on what is in it.")
+    var raw = false
+
     func run() async throws {
         // Otherwise a closed output would end the program before the response is stored.
         signal(SIGPIPE, SIG_IGN)
@@ -92,11 +95,7 @@ struct Send: AsyncParsableCommand {
     }
 
     private func show(_ response: Response, _ time: Duration) throws {
-        try Output.attempt(response.body)
-        // A person's prompt begins on a line of its own; a program gets the body as it is.
-        if Output.width != nil, !response.body.isEmpty, response.body.last != 0x0A {
-            try Output.attempt(Data("\n".utf8))
-        }
+        try Output.body(response.body, isRaw: raw)
         Output.note("\(response.status.code), \(Self.origin(of: response)) in \(Quantity.time(time))")
     }
 

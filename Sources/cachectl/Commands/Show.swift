@@ -12,10 +12,14 @@ struct Show: ParsableCommand {
     @Argument(help: ArgumentHelp("The key, or enough of its beginning.", valueName: "KEY"))
     var key: String
 
-    @Flag(help: "Print the body alone, as it is.")
+    @Flag(help: "Print the body alone.")
     var body = false
 
+    @Flag(help: "With --body: byte for byte on a terminal, too, which may act on what is in it.")
+    var raw = false
+
     func validate() throws {
+        guard body || !raw else { throw ValidationError("--raw is about the body: give --body, too") }
         guard !body || !store.json else { throw ValidationError("--body prints no JSON: leave one of them out") }
     }
 
@@ -59,7 +63,7 @@ struct Show: ParsableCommand {
     }
 
     private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) {
-        guard !body else { return Output.write(stored.body) }
+        guard !body else { return try Output.body(stored.body, isRaw: raw) }
         let row = EntryRow(listing, now: Date().milliseconds)
         let headers = stored.headers.map { [$0.name.rawName, SecretNames.masked($0)] }
         guard !store.json else {
@@ -71,7 +75,7 @@ struct Show: ParsableCommand {
         showClear(row)
         Output.line("body        \(row.cells[3]) (print it with --body)")
         Output.lines("\nREQUEST\n\(form)\nRESPONSE\nstatus \(row.status)")
-        for header in headers { Output.line("\(header[0]): \(header[1])".withoutControls) }
+        for header in headers { Output.line("\(header[0]): \(header[1])") }
     }
 }
 
@@ -83,7 +87,7 @@ extension Show {
     /// What a sealed row tells without its key, too.
     private func showClear(_ row: EntryRow) {
         Output.line("key         \(row.key)")
-        Output.line("url         \(row.url)".withoutControls)
+        Output.line("url         \(row.url)")
         let pinned = row.pinned ? ", pinned" : ""
         Output.line("stored      \(row.storedAt), age \(row.cells[4]), fresh \(row.cells[5])\(pinned)")
     }

@@ -42,7 +42,7 @@ struct Simulate: ParsableCommand {
         guard !store.json else { return Output.json(SimulationFigures(simulation, recommendation)) }
         for line in table(of: simulation).lines(width: Output.width) { Output.line(line) }
         Output.line("")
-        Output.line(SimulationText(simulation, recommendation).text)
+        Output.lines(SimulationText(simulation, recommendation).text)
     }
 
     private func table(of simulation: Simulation) -> Table {

@@ -1,4 +1,6 @@
 #if Tools
+import Diamond
+
 /// Aligned columns; the last one is cut where the terminal ends.
 struct Table {
     enum Alignment { case left, right }
@@ -9,7 +11,7 @@ struct Table {
 
     /// - Parameter width: columns of the terminal; `nil` cuts nothing.
     func lines(width: Int?) -> [String] {
-        let all = [header] + rows
+        let all = ([header] + rows).map { row in row.map(\.withoutControls) }
         let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         return all.map { line($0, widths: widths, total: width) }
     }

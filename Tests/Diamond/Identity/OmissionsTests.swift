@@ -79,7 +79,7 @@ import Testing
     @Test func `names no member by what a terminal could act on`() throws {
         #expect(
             try Self.omissions(Self.request(.json(["_\u{1B}[0m": 1]))) == [
-                "member _\u{FFFD}[0m: is ignored by the rules"
+                "member _\\u{1B}[0m: is ignored by the rules"
             ])
     }
 }

@@ -15,4 +15,7 @@ int spawn_child(pid_t *identifier, const char *path, char *const arguments[], ch
 /// fork(2), which Swift refuses to import on Apple platforms: in the child the calling thread is the only one.
 pid_t spawn_fork(void);
 
+/// Opens a terminal for a child to write to, as `output`, and returns the side that reads it; -1 where there is none.
+int spawn_terminal(int *output);
+
 #endif

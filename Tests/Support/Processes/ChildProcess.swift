@@ -17,6 +17,8 @@ package final class ChildProcess: Sendable {
         case null
         case inherited
         case pipe(Pipe)
+        /// Closed here when the child has it.
+        case file(FileHandle)
     }
 
     package struct Failure: Error, CustomStringConvertible { package let description: String }
@@ -125,12 +127,16 @@ extension ChildProcess.Stream {
         case .null: SPAWN_NULL
         case .inherited: number
         case .pipe(let pipe): pipe.handle(writes: number > 0).fileDescriptor
+        case .file(let file): file.fileDescriptor
         }
     }
 
     fileprivate func closeChild(writes: Bool) {
-        guard case .pipe(let pipe) = self else { return }
-        try? pipe.handle(writes: writes).close()
+        switch self {
+        case .null, .inherited: break
+        case .pipe(let pipe): try? pipe.handle(writes: writes).close()
+        case .file(let file): try? file.close()
+        }
     }
 }
 

@@ -20,13 +20,18 @@ struct Shell {
         input: String = "",
         environment: [String: String] = [:]
     ) async throws -> BuiltTool.Outcome {
+        try await tool(environment).run(arguments, input: input)
+    }
+
+    /// - Parameter environment: beside that of a shell.
+    func tool(_ environment: [String: String] = [:]) -> BuiltTool {
         var tool = BuiltTool("cachectl")
         // Whatever language the machine speaks.
         tool.environment = ["LC_ALL": "C"].merging(environment) { $1 }
         tool.environment.merge([
             "DIAMOND_STORE": temporary.directory.path, "COLUMNS": "", "XDG_CACHE_HOME": "/nonexistent",
         ]) { $1 }
-        return try await tool.run(arguments, input: input)
+        return tool
     }
 
     func file(_ name: String, _ text: String) throws -> String {

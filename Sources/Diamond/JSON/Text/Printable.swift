@@ -1,23 +1,33 @@
 extension String {
-    /// Fit for one line of a terminal or a log: control characters, which could act on either, replaced, and no longer
-    /// than 1,000 characters.
+    /// Fit for one line of a terminal or a log: characters that could act on either or hide there are escaped, and it is no
+    /// longer than 1,000 characters before that.
     package var printable: String {
         let isLong = unicodeScalars.count > 1000
         return String(unicodeScalars.prefix(1000)).withoutControls + (isLong ? "…" : "")
     }
 
-    /// The same, as long as it is.
+    /// The same, as long as it is. Escapes are those of Swift: `\u{1B}`.
     package var withoutControls: String {
         guard !isPrintable else { return self }
-        let replaced = unicodeScalars.map { Self.controls.contains($0) ? "\u{FFFD}" : $0 }
-        return String(String.UnicodeScalarView(replaced))
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            guard !scalar.isPrintable else { return text.unicodeScalars.append(scalar) }
+            text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+        }
     }
 
-    /// Whether no control character is in it.
-    var isPrintable: Bool { !unicodeScalars.contains(where: Self.controls.contains) }
+    /// Whether every character of it can be seen, and acts on nothing.
+    var isPrintable: Bool { unicodeScalars.allSatisfy(\.isPrintable) }
+}
 
-    /// C0, DEL and C1 controls, and Unicode's line ends.
-    private static let controls: Set<Unicode.Scalar> = Set(
-        (Array(0..<0x20) + Array(0x7F..<0xA0) + [0x2028, 0x2029]).compactMap { Unicode.Scalar(UInt32($0)) }
-    )
+extension Unicode.Scalar {
+    /// Whether it can be seen, and acts on nothing: no control character, no end of a line, nothing that turns the direction
+    /// of a text, and nothing without a width.
+    package var isPrintable: Bool {
+        // ASCII, nearly always.
+        if value < 0x7F { return value >= 0x20 }
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return false
+        default: return !properties.isDefaultIgnorableCodePoint || properties.isVariationSelector
+        }
+    }
 }

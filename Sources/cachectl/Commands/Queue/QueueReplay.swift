@@ -167,7 +167,7 @@ struct QueueReplay: AsyncParsableCommand {
         let now = Date()
         for line in plan.lines(in: place) { Output.line(line.printable) }
         for (title, part) in [("SENT NOW", jobs), ("WAITING", plan.later)] where !part.isEmpty {
-            Output.line("\n\(title)")
+            Output.lines("\n\(title)")
             var table = JobRow.table
             table.rows = part.map { JobRow($0, now: now).cells }
             Output.table(table)

@@ -75,9 +75,9 @@ struct QueueShow: ParsableCommand {
 
     private func show(_ text: JobText) {
         guard !place.json else { return Output.json(text.form) }
-        for line in text.lines { Output.line(line.withoutControls) }
+        for line in text.lines { Output.line(line) }
         if !text.failures.isEmpty {
-            Output.line("\nATTEMPTS")
+            Output.lines("\nATTEMPTS")
             Output.table(text.attempts)
         }
     }

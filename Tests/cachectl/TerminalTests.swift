@@ -1,0 +1,90 @@
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(2))) struct `What cachectl prints` {
+    private let cachectl = Shell()
+
+    @Test(arguments: [
+        ["list", "--by", "\u{1B}[31m"], ["queue", "show", "\u{1B}[31m"], ["\u{1B}[31m"],
+        ["send", "http://h/", "--\u{1B}[31m"], ["list", "--app", "\u{1B}[31m"],
+    ]) func `repeats no control character of an argument`(arguments: [String]) async throws {
+        let outcome = try await cachectl(arguments)
+        #expect(outcome.status != 0 && !(outcome.errors + outcome.text).contains("\u{1B}"))
+        #expect(outcome.errors.contains(#"\u{1B}[31m"#) || outcome.errors.contains("%1B"))
+    }
+
+    @Test func `says how it is used, as the parser does`() async throws {
+        let help = try await cachectl("--help")
+        #expect(help.status == 0 && help.text.contains("USAGE: cachectl <subcommand>") && help.errors.isEmpty)
+        let wrong = try await cachectl("list", "--by", "age")
+        #expect(wrong.status == 64 && wrong.text.isEmpty && wrong.errors.hasPrefix("Error: The value 'age' is invalid"))
+        #expect(wrong.errors.contains("Usage: cachectl list"))
+        #expect(try await cachectl("--version").text == "0.1.0-dev\n")
+    }
+
+    @Test func `names an argument that is not UTF-8`() async throws {
+        var shell = BuiltTool("cachectl")
+        let tool = shell.url.path
+        shell.url = URL(filePath: "/bin/sh")
+        let script = #"exec "$0" send "$(printf 'http://h/\351')""#
+        let outcome = try await shell.run(["-c", script, tool])
+        #expect(outcome.status == 64)
+        #expect(
+            outcome.errors == "cachectl: argument 2 is not UTF-8: write it in UTF-8, or a byte of a URL as in %E9\n")
+    }
+
+    @Test func `escapes the path of a store`() async throws {
+        let folder = TemporaryFolder()
+        let store = folder.url.appending(path: "a\u{1B}[31mb")
+        _ = try Cache(Store(directory: store))
+        let outcome = try await cachectl("stats", "--store", store.path)
+        #expect(outcome.status == 0 && outcome.text.contains(#"a\u{1B}[31mb"#) && !outcome.text.contains("\u{1B}"))
+    }
+
+    /// Acts on a terminal, turns a text, or has no width.
+    private static let hidden: [Character] = [
+        "\u{1B}", "\u{7F}", "\u{9B}", "\u{202E}", "\u{2066}", "\u{200B}", "\u{AD}", "\u{E0041}",
+    ]
+
+    @Test(arguments: hidden) func `escapes what cannot be seen in a job`(character: Character) async throws {
+        let text = "a\(character)b"
+        var request = Request("http://127.0.0.1:9/", method: .post)
+        request.tags = [text]
+        request.replay = ReplayPolicy(.durable, orderingKey: text, metadata: ["note": .string(text)])
+        _ = try await ReplayQueue(cachectl.temporary.store).enqueue(request)
+        for command in ["queue show 1", "queue keys", "queue list", "queue show 1 --json"] {
+            let outcome = try await cachectl(command.split(separator: " ").map(String.init))
+            #expect(outcome.status == 0)
+            #expect(!outcome.text.unicodeScalars.contains { character.unicodeScalars.contains($0) })
+        }
+        #expect(try await cachectl("queue", "show", "1", "--json").text.contains("\"note\" : \"a\\u"))
+    }
+
+    /// What a body is on a terminal, and in a pipe.
+    private static let bodies: [(body: Data, shown: String)] = [
+        (Data("{\"a\":\t\"ü😀\"}\r\nb".utf8), "{\"a\":        \"ü😀\"}\nb\n"),
+        (Data("a\u{1B}[31m\u{202E}\u{9B}b\rc\n".utf8), #"a\u{1B}[31m\u{202E}\u{9B}b\u{D}c"# + "\n"),
+        (Data([0x1B, 0xFF, 0x9B]), ""),
+    ]
+
+    @Test(arguments: bodies) func `is a body byte for byte in a pipe, and escaped on a terminal without --raw`(
+        body: Data, shown: String
+    ) async throws {
+        try await cachectl.store([StoredEntry(url: "http://127.0.0.1:9/", body: body)])
+        let entries = try JSONSerialization.jsonObject(with: try await cachectl("list", "--json").output)
+        let key = try #require((entries as? [[String: Any]])?.first?["key"] as? String)
+        for arguments in [["show", key, "--body"], ["send", "http://127.0.0.1:9/"]] {
+            #expect(try await cachectl(arguments).output == body)
+            let onTerminal = try await cachectl.tool().runOnTerminal(arguments)
+            #expect(onTerminal.ending == .exited(0))
+            #expect(onTerminal.text.replacing("\t", with: "        ") == shown)
+            let raw = try await cachectl.tool().runOnTerminal(arguments + ["--raw"])
+            #expect(raw.text.contains("\u{1B}") == body.contains(0x1B))
+        }
+    }
+}
