@@ -47,7 +47,8 @@ let package = Package(
     ],
     traits: [
         .default(enabledTraits: ["Curl"]),
-        .trait(name: "Curl", description: "The Linux transport over the system's libcurl; without it URLSession."),
+        .trait(
+            name: "Curl", description: "The Linux transport over the system's libcurl and zlib; without it URLSession."),
         .trait(
             name: "AsyncHTTPClient",
             description: "HTTPClientTransport, over async-http-client, for programs that have it anyway."
@@ -106,7 +107,7 @@ let package = Package(
                 "DiamondSchema",
                 "DiamondSQLite",
                 .target(name: "CDiamondCurl", condition: .when(platforms: [.linux], traits: ["Curl"])),
-                .target(name: "CDiamondZlib", condition: .when(traits: ["Compression"])),
+                .target(name: "CDiamondZlib", condition: .when(traits: ["AsyncHTTPClient", "Compression", "Curl"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + asyncHTTPClient + observability

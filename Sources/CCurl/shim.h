@@ -135,6 +135,9 @@ static inline void diamond_curl_name_thread(const char *name) {
 // CURLE_SSL_CLIENTCERT, which the headers have from libcurl 7.77 on.
 static const CURLcode diamond_curl_certificate_required = (CURLcode)98;
 
+// CURLE_TOO_LARGE, which the headers have from libcurl 8.6 on.
+static const CURLcode diamond_curl_too_large = (CURLcode)100;
+
 // Macros that Swift does not see, because they cast.
 static const size_t diamond_curl_pause_writing = CURL_WRITEFUNC_PAUSE;
 static const size_t diamond_curl_pause_reading = CURL_READFUNC_PAUSE;

@@ -9,6 +9,9 @@ public enum ActivityEvent: Sendable {
     case began(ActivityInterval)
     /// What began has ended, as everything does exactly once: also what is canceled, paused, or forgotten.
     case ended(ActivityInterval, ActivityOutcome)
+    /// A body came with a `Content-Encoding` that is not removed, such as `utf-8`, and that the request did not ask for. It
+    /// is handed on as it came, with the field.
+    case contentCodingKept(_ coding: String, origin: String)
     /// A response was answered from the cache.
     case hit(Response.Source)
     /// Nothing usable was stored.

@@ -11,7 +11,8 @@ enum CurlFailure {
         if isNoAnswer(result), transfer.isOnKeptConnection {
             return error(.connectionLost, "a kept connection brought what is no answer: try again", transfer)
         }
-        let (code, reason) = proxyRefusal(transfer) ?? meaning(result, isHeadHere: transfer.isHeadHere)
+        let (code, reason) =
+            proxyRefusal(transfer) ?? excess(result, transfer) ?? meaning(result, isHeadHere: transfer.isHeadHere)
         return error(code, reason, transfer)
     }
 
@@ -23,13 +24,28 @@ enum CurlFailure {
         return (.cannotConnect, "the proxy answered \(status): check its address and credentials")
     }
 
+    /// What libcurl tells as a broken connection or want of memory, and is neither: a line without an end, and chunks that are
+    /// none.
+    private static func excess(_ result: CURLcode, _ transfer: CurlTransfer) -> (TransportError.Code, String)? {
+        guard transfer.hasBegun, let handle = transfer.handle else { return nil }
+        switch result {
+        case CURLE_OUT_OF_MEMORY, diamond_curl_too_large:
+            return (.badResponse, transfer.isHeadHere ? HeadLimit.trailers : HeadLimit.longLine)
+        case CURLE_RECV_ERROR where handle.reason.contains("chunked"):
+            let isMemory = handle.reason.contains("memory")
+            return (.badResponse, isMemory ? HeadLimit.trailers : "the chunks of the body are not valid: try again")
+        default: return nil
+        }
+    }
+
     private static func isNoAnswer(_ result: CURLcode) -> Bool {
         result == CURLE_WEIRD_SERVER_REPLY || result == CURLE_UNSUPPORTED_PROTOCOL
     }
 
     static func timedOut(_ transfer: CurlTransfer) -> TransportError {
-        let milliseconds = transfer.request.timeout?.milliseconds ?? 0
-        return error(.timedOut, "nothing moved for \(milliseconds) ms: try again, or allow more time", transfer)
+        if transfer.isInTrailers { return error(.timedOut, lateTrailers, transfer) }
+        let reason = HeadLimit.standstill(transfer.request.timeout, isInHead: !transfer.isHeadHere)
+        return error(.timedOut, reason, transfer)
     }
 
     static func notConnected(_ transfer: CurlTransfer) -> TransportError {
@@ -41,6 +57,7 @@ enum CurlFailure {
     }
 
     static let noMemory = TransportError(.other, "libcurl has no memory for a handle: send less at the same time")
+    private static let lateTrailers = "the trailers behind the body do not end: have the server send none"
     private static let lateConnection = "no connection in time: try again, or allow more time"
     private static let closedReason = "the transport was closed: make a new engine"
 
@@ -84,11 +101,8 @@ enum CurlFailure {
             (.connectionLost, "the connection broke, \(text(result)): try again")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
             (.badResponse, "the server's answer is not valid HTTP, \(text(result)): check that it speaks HTTP")
-        // Where it is ours, nobody waits for it any more, or the transfer knows why. Else libcurl found bytes behind the end
-        // of what it decodes.
-        case CURLE_WRITE_ERROR:
-            (.badResponse, "the body's content coding is broken: try again")
-        case CURLE_ABORTED_BY_CALLBACK:
+        // Nobody waits for it any more, or the transfer knows why.
+        case CURLE_WRITE_ERROR, CURLE_ABORTED_BY_CALLBACK:
             (.cancelled, "the exchange was given up")
         default:
             (.other, "libcurl failed, \(text(result)): try again")

@@ -11,12 +11,15 @@ final class CurlHandle {
     private let settings: CurlSettings
     private var setup: CurlSetup?
     private var fields: UnsafeMutablePointer<curl_slist>?
+    private let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     /// `nil` when the memory is gone.
     init?(_ settings: CurlSettings) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
         self.settings = settings
+        message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        diamond_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, message)
         diamond_curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
         diamond_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         diamond_curl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -31,7 +34,12 @@ final class CurlHandle {
     deinit {
         curl_easy_cleanup(easy)
         curl_slist_free_all(fields)
+        message.deallocate()
     }
+
+    /// Why libcurl failed, in its words, which differ from version to version and may show what a server sent: not for
+    /// people.
+    var reason: String { String(cString: message) }
 
     /// Sets up a request. `context` is what the callbacks get.
     func prepare(

@@ -147,7 +147,7 @@ final class CurlSession {
 
     // MARK: Deadlines
 
-    private func watch(_ transfer: CurlTransfer) {
+    func watch(_ transfer: CurlTransfer) {
         if let deadline = transfer.deadline { nextDeadline = min(nextDeadline, deadline) }
     }
 

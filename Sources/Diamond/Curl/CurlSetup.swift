@@ -6,6 +6,8 @@ import HTTPTypes
 struct CurlSetup {
     private let method: HTTPRequest.Method
     private let headers: HTTPFields
+    /// Whether it asks for codings.
+    private let takesCodings: Bool
     /// Bytes to send, -1 for unknown, `nil` for no body at all. Methods that are expected to carry one say that theirs
     /// is empty (RFC 9110 section 8.6).
     private let uploadLength: Int64?
@@ -15,6 +17,7 @@ struct CurlSetup {
     init(_ request: TransportRequest) {
         method = request.method
         headers = request.headers
+        takesCodings = request.takesCodings
         connectTimeout = request.connectTimeout
         needsNewConnection = request.needsNewConnection
         uploadLength =
@@ -35,16 +38,8 @@ struct CurlSetup {
         }
     }
 
-    /// Whether libcurl asks for a content coding and removes it. Ranges count coded bytes, so they ask for none.
-    static func decodes(_ request: TransportRequest) -> Bool { decodes(request.headers) }
-
-    private static func decodes(_ headers: HTTPFields) -> Bool {
-        !headers.contains(.acceptEncoding) && !headers.contains(.range)
-    }
-
     /// - Returns: the list of headers, to be freed after the next one has been set.
     func apply(to easy: UnsafeMutableRawPointer) -> UnsafeMutablePointer<curl_slist>? {
-        diamond_curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, Self.decodes(headers) ? "" : nil)
         let connectTimeout = connectTimeout.map { max(1, $0.milliseconds) } ?? 0
         diamond_curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(connectTimeout))
         let couldActTwice = diamond_curl_tells_beginning() == 0 && !method.isIdempotent
@@ -82,6 +77,7 @@ struct CurlSetup {
             line.append(0)
             list = line.withUnsafeBytes { curl_slist_append(list, $0.assumingMemoryBound(to: CChar.self).baseAddress) }
         }
+        if takesCodings { list = curl_slist_append(list, "Accept-Encoding: \(ContentCoding.accepted)") }
         if !headers.contains(.accept) { list = curl_slist_append(list, "Accept:") }
         guard let uploadLength else { return list }
         if !headers.contains(.contentType) { list = curl_slist_append(list, "Content-Type:") }

@@ -15,12 +15,10 @@ import DiamondSQLite
 /// reset the stream of a canceled exchange only with the next one on its connection. A body that its
 /// reader holds back takes 65 MiB of memory at most: libcurl gives a stream a window of 32 MiB, and hands over as much.
 ///
-/// `Accept-Encoding` is libcurl's own, and the body arrives decoded, unless the request sets that header itself or asks
-/// for a range. One that grows beyond 250 times of what came, past its first 4 MiB, is a bomb, and fails as
-/// `bodyTooLarge`. libcurl tells nobody whether a coding has come to its end: where one is cut short within framing that
-/// is right (all of its `Content-Length`, or its last chunk), what could be decoded is handed over as the whole. Where
-/// nothing but the close of the connection ends a body, whatever has come is the whole, coded or not. A head of HTTP/1
-/// that says twice where its body ends fails as `badResponse`: with lengths that differ, or with one beside a
+/// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
+/// `Accept-Encoding` itself or asks for a range. Where nothing but the close of the connection ends a body without a coding,
+/// whatever has come is the whole. A head has 256 KiB and 4,000 fields at most, trailers have 16 KiB and 100 fields; more
+/// fails as `badResponse`. A head of HTTP/1 that says twice where its body ends fails as `badResponse`: with lengths that differ, or with one beside a
 /// `Transfer-Encoding` that is not in chunks. That is so of `identity`, too: some versions of libcurl pass over the length
 /// beside it, and would wait for the close of the connection.
 ///

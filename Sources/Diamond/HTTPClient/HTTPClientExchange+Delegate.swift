@@ -38,14 +38,25 @@ extension HTTPClientExchange: HTTPClientResponseDelegate {
     /// The future keeps async-http-client from reading on while the body is held back.
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
         advance()
-        let wanted = buffer.withUnsafeReadableBytes { pipe.yield(bytes: $0) }
-        guard wanted == .pause, !isOver else { return loop.makeSucceededVoidFuture() }
+        guard !isOver, take(buffer) == .pause else { return loop.makeSucceededVoidFuture() }
         let promise = loop.makePromise(of: Void.self)
         demand = promise
         return promise.futureResult
     }
 
-    func didFinishRequest(task: HTTPClient.Task<Void>) throws { end(nil) }
+    private func take(_ buffer: ByteBuffer) -> BodyPipe.Demand {
+        let demand = buffer.withUnsafeReadableBytes { bytes in
+            Result { () throws(TransportError) in try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes) }
+        }
+        switch demand {
+        case .success(let demand): return demand
+        case .failure(let error):
+            fail(error)
+            return .stop
+        }
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<Void>) throws { end(decoder?.endFailure) }
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
         if isRedirected { return fail(HTTPClientFailure.followsRedirects) }

@@ -13,7 +13,7 @@ final class HTTPClientExchange: @unchecked Sendable {
     let pipe = BodyPipe()
     let loop: any EventLoop
     let exchanges: HTTPClientExchanges
-    private let clients: HTTPClientPair
+    private let owner: HTTPClientOwner
     private let setup: HTTPClientSetup
 
     // The loop's.
@@ -24,20 +24,22 @@ final class HTTPClientExchange: @unchecked Sendable {
     private(set) var isHeadHere = false
     /// Whether a response has come that may be a redirect the client follows.
     var isRedirected = false
-    /// Whether the status says that there is no body (RFC 9110 section 6.4.1).
+    /// Whether the method or the status says that there is no body (RFC 9110 section 6.4.1).
     private(set) var isBodyless = false
+    /// `nil` where the transport removes no coding.
+    private(set) var decoder: ContentDecoder?
     private(set) var isOver = false
     private var hasBeenRepeated = false
     private var lastProgress = NIODeadline.now()
     private var timer: Scheduled<Void>?
     private var connectTimer: Scheduled<Void>?
 
-    init(_ request: TransportRequest, clients: HTTPClientPair, exchanges: HTTPClientExchanges) {
+    init(_ request: TransportRequest, owner: HTTPClientOwner, exchanges: HTTPClientExchanges) {
         self.request = request
-        self.clients = clients
+        self.owner = owner
         self.exchanges = exchanges
-        setup = HTTPClientSetup(request, clients: clients)
-        loop = clients.loop()
+        setup = HTTPClientSetup(request, owner: owner)
+        loop = owner.loop()
     }
 
     // MARK: The caller's side
@@ -67,8 +69,7 @@ final class HTTPClientExchange: @unchecked Sendable {
     private func execute() {
         do {
             let message = try setup.message { [self] in send($0) }
-            let client = clients.client(decoding: setup.isDecoded)
-            let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
+            let task = owner.client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
             self.task = task
             // A client that was shut down tells its delegate nothing.
             task.futureResult.whenFailure { [self] error in
@@ -109,10 +110,17 @@ final class HTTPClientExchange: @unchecked Sendable {
     }
 
     func take(_ head: HTTPClientHead) {
-        guard let response = head.response(with: pipe, hidesCoding: setup.hidesCoding) else {
-            return fail(HTTPClientFailure.noStatus)
+        var fields = head.fields
+        isBodyless = !request.mayHaveBody(status: head.status)
+        guard isBodyless || !fields.hasUnaskedTransferCoding else { return fail(HTTPClientFailure.transferCoding) }
+        if setup.isDecoded, let decoder = ContentDecoder(fields, of: request) {
+            if !isBodyless { self.decoder = decoder }
+            fields = fields.withoutCoding
+        } else if setup.isDecodedByClient, head.isCodedForClient {
+            fields = fields.withoutCoding
         }
-        (isHeadHere, isBodyless) = (true, head.isBodyless)
+        guard let response = head.response(fields, with: pipe) else { return fail(HTTPClientFailure.noStatus) }
+        isHeadHere = true
         reception.resolve(.success(response))
     }
 

@@ -26,8 +26,8 @@ enum HTTPClientFailure {
     }
 
     static func timedOut(_ exchange: HTTPClientExchange) -> TransportError {
-        let milliseconds = exchange.request.timeout?.milliseconds ?? 0
-        return error(.timedOut, "nothing moved for \(milliseconds) ms: try again, or allow more time", exchange)
+        let reason = HeadLimit.standstill(exchange.request.timeout, isInHead: Stage(exchange) == .sent)
+        return error(.timedOut, reason, exchange)
     }
 
     static func notConnected(_ exchange: HTTPClientExchange) -> TransportError {
@@ -41,6 +41,12 @@ enum HTTPClientFailure {
     static let switchedProtocols = TransportError(
         .badResponse,
         "the server switched to a protocol nobody asked for: check that it speaks HTTP",
+        requestMayHaveBeenSent: true
+    )
+
+    static let transferCoding = TransportError(
+        .badResponse,
+        "the server sent a transfer coding nobody asked for: check that it speaks HTTP",
         requestMayHaveBeenSent: true
     )
 
@@ -77,6 +83,10 @@ enum HTTPClientFailure {
     private typealias Meaning = (TransportError.Code, String)
 
     private static let lateConnection = "no connection in time: try again, or allow more time"
+    private static let largeHead =
+        "the server sent more than 256 header fields, or one longer than 80 KiB: have it send fewer"
+    private static let trailers =
+        "the server sent more than 256 trailers behind the body, or one longer than 80 KiB: have it send fewer"
     private static let refused: Meaning = (
         .cannotConnect, "the connection is refused or the host unreachable: check that the server runs"
     )
@@ -86,6 +96,9 @@ enum HTTPClientFailure {
         switch error {
         case let error as HTTPClientError: return meaning(error, stage)
         case let error as NIOConnectionError: return meaning(error)
+        // SwiftNIO's bounds, which count trailers with the head.
+        case HTTPParserError.headerOverflow:
+            return (.badResponse, stage == .inBody ? trailers : largeHead)
         case let error as HTTPParserError where error != .invalidEOFState:
             return (.badResponse, "the server's answer is not valid HTTP: check that it speaks HTTP")
         case is HTTPParserError: return ended(stage)

@@ -10,19 +10,18 @@ struct HTTPClientSetup {
     typealias Writer = HTTPClient.Body.StreamWriter
 
     private let request: TransportRequest
-    /// Whether the transport asks for a coding. Ranges count coded bytes, so they ask for none.
+    /// Whether the transport asks for codings.
     private let asksForCoding: Bool
-    /// Whether the client that decodes is asked. The answer to HEAD has no body, which would pass for a truncated one.
+    /// Whether the transport removes them.
     let isDecoded: Bool
-    /// Whether the head of the response is to tell nothing of the coding: a client of the program's decodes all there is.
-    let hidesCoding: Bool
+    /// Whether the client removes what codings it knows, whatever the request asks for.
+    let isDecodedByClient: Bool
 
-    init(_ request: TransportRequest, clients: HTTPClientPair) {
+    init(_ request: TransportRequest, owner: HTTPClientOwner) {
         self.request = request
-        let isFree = !request.headers.contains(.acceptEncoding) && !request.headers.contains(.range)
-        asksForCoding = clients.decompresses && isFree
-        isDecoded = asksForCoding && request.method != .head
-        hidesCoding = clients.isOwn ? asksForCoding : clients.decompresses
+        isDecodedByClient = owner.decompresses
+        isDecoded = owner.isOwn && request.isDecoded
+        asksForCoding = request.takesCodings && (owner.isOwn || owner.decompresses)
     }
 
     /// - Parameter send: sends the body.
@@ -40,7 +39,7 @@ struct HTTPClientSetup {
         for field in request.headers.sentAsText {
             headers.add(name: field.name.rawName, value: field.value)
         }
-        if asksForCoding { headers.add(name: "Accept-Encoding", value: "gzip, deflate") }
+        if asksForCoding { headers.add(name: "Accept-Encoding", value: ContentCoding.accepted) }
         return headers
     }
 

@@ -16,6 +16,8 @@ public struct LogObserver: ActivityObserver {
         switch event {
         case .began(let interval): logger.trace("\(interval.kind) began", metadata: interval.metadata)
         case .ended(let interval, let outcome): end(interval, outcome)
+        case .contentCodingKept(let coding, let origin):
+            logger.debug("a content coding was not removed", metadata: ["coding": "\(coding)", "server": "\(origin)"])
         case .hit(let source): logger.trace("answered from the cache", metadata: ["source": "\(source.rawValue)"])
         case .miss: logger.trace("nothing usable stored")
         case .stored: logger.trace("stored")

@@ -11,6 +11,7 @@ public import Metrics
 /// | `diamond.request.duration` | timer of requests that ask a server, waits and repetitions included | the same |
 /// | `diamond.queue.duration` | timer of waits for a place on the wire | server, lane |
 /// | `diamond.retries` | counter of attempts behind the first, hedges included | server, lane |
+/// | `diamond.codings.kept` | counter of bodies with a content coding that is not removed | |
 /// | `diamond.cache.hits` | counter | source |
 /// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
 /// | `diamond.queue.transitions` | counter of what was done to jobs | verb |
@@ -34,6 +35,7 @@ public final class MetricsObserver: ActivityObserver {
         switch event {
         case .began(let interval): begin(interval)
         case .ended(let interval, let outcome): end(interval, outcome)
+        case .contentCodingKept: count("diamond.codings.kept")
         case .hit(let source): count("diamond.cache.hits", [("source", source.rawValue)])
         case .miss: count("diamond.cache.misses")
         case .stored: count("diamond.cache.stores")

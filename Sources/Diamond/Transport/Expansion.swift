@@ -4,16 +4,12 @@ struct Expansion: Sendable {
     /// Decoded bytes for one on the wire at most. Deflate itself ends at 1032; JSON of thousands of equal rows stays below
     /// 100.
     static let highestRatio = 250
-    /// Decoded bytes that are not held against the ratio: they do no harm, and what a transport knows of the wire may be
-    /// as old as one read of its buffer.
+    /// Decoded bytes that are not held against the ratio: they do no harm.
     static let allowance = 4 << 20
 
     private(set) var decoded = 0
 
     mutating func add(_ count: Int) { decoded += count }
-
-    /// Whether it is small enough that nobody need ask how much has come over the wire.
-    var isSmall: Bool { decoded <= Self.allowance }
 
     /// - Parameter encoded: bytes that have come over the wire.
     func isBomb(of encoded: Int) -> Bool { decoded > max(Self.allowance, encoded * Self.highestRatio) }

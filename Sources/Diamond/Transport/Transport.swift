@@ -11,7 +11,13 @@
 /// - Canceling the task that waits, in `send` or in the body, ends the wait at once with
 ///   ``TransportError/Code-swift.struct/cancelled``; what has to be taken down on the wire follows behind it and holds up no other exchange.
 /// - Dropping the response's body unread cancels the exchange.
-/// - A body that ends early is an error (``TransportError/Code-swift.struct/truncatedBody``), never a short success.
+/// - A body that ends early is an error (``TransportError/Code-swift.struct/truncatedBody``), never a short success. So is one
+///   whose content coding is cut before its end.
+/// - A content coding that the transport asked for itself is removed: `gzip` (also `x-gzip`, and of several members), and
+///   `deflate` (in zlib's format or bare), also several of them. Zeros behind the end of a coding are padding; anything else
+///   there is broken, and ``TransportError/Code-swift.struct/badResponse``. A body whose `Content-Encoding` names what is not
+///   known is handed on as it comes, with the field.
+/// - A head, the trailers behind a body, and the time that they take are bounded.
 public protocol Transport: Sendable {
     /// Sends one request and returns with the head of its response.
     ///

@@ -19,13 +19,14 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
         public static let certificateRejected = Code(description: "certificateRejected")
         /// The connection broke before the head was complete, or was reset in the middle.
         public static let connectionLost = Code(description: "connectionLost")
-        /// The body ended before its `Content-Length` or its last chunk.
+        /// The body ended before its `Content-Length`, its last chunk, or the end of its content coding.
         public static let truncatedBody = Code(description: "truncatedBody")
         /// No progress for ``TransportRequest/timeout``, or no connection within ``TransportRequest/connectTimeout``.
         public static let timedOut = Code(description: "timedOut")
         /// The waiting task was canceled, or the body dropped.
         public static let cancelled = Code(description: "cancelled")
-        /// What the server sent is not HTTP, contradicts itself on where it ends, or its content coding is broken.
+        /// What the server sent is not HTTP, contradicts itself on where it ends, or its content coding is broken; or its head
+        /// or its trailers are larger than any in earnest.
         public static let badResponse = Code(description: "badResponse")
         /// The stream of the request's body threw, or ended before its length.
         public static let badRequestBody = Code(description: "badRequestBody")

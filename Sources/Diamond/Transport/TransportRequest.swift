@@ -15,8 +15,10 @@ public struct TransportRequest: Sendable {
     public var body: TransportBody
     /// The longest time to establish a connection, name lookup and TLS included; `nil` means the transport's own.
     public var connectTimeout: Duration? { didSet { connectTimeout = connectTimeout?.bounded } }
-    /// The longest time without progress: until the head is here, then between two pieces of the body. Time in which
-    /// the consumer holds the body back does not count. Honored to the millisecond; `nil` means no limit.
+    /// The longest time without progress: from the last of the request's body until the whole head is here, however it
+    /// drips and whatever interim responses come before it; then between two pieces of the body; then for all trailers, of
+    /// which ``CurlTransport`` waits 10 seconds at most. Time in which the consumer holds the body back does not count.
+    /// Honored to the millisecond; `nil` means no limit.
     public var timeout: Duration? { didSet { timeout = timeout?.bounded } }
     /// Whether it goes out on a connection that is made for it, and on none that is kept: what was said on that was no
     /// answer to it (a 421, RFC 9110 section 15.5.20), or nothing was said. ``CurlTransport`` obeys; of the others' libraries

@@ -11,16 +11,13 @@ import FoundationNetworking
 final class URLSessionExchange: Sendable {
     let reception = Reception()
     private let pipe = BodyPipe()
-    private let method: HTTPRequest.Method
-    private let timeout: Duration?
+    private let request: TransportRequest
     private let progress = Guarded(URLSessionProgress())
     private let control: DispatchQueue
 
     /// - Parameter control: where the task is suspended, resumed and canceled.
     init(_ request: TransportRequest, control: DispatchQueue) {
-        self.control = control
-        method = request.method
-        timeout = request.timeout
+        (self.request, self.control) = (request, control)
     }
 
     // MARK: The caller's side
@@ -45,9 +42,13 @@ final class URLSessionExchange: Sendable {
     }
 
     func fail(_ code: TransportError.Code, _ message: String) {
+        fail(TransportError(code, message, requestMayHaveBeenSent: reception.isSent))
+    }
+
+    private func fail(_ error: TransportError) {
         let task = progress.withLock { $0.task }
         // Before the task is canceled, which the session tells as an end of its own.
-        end(TransportError(code, message, requestMayHaveBeenSent: reception.isSent))
+        end(error)
         control.async { task?.cancel() }
     }
 
@@ -76,8 +77,12 @@ final class URLSessionExchange: Sendable {
     func receive(_ response: HTTPURLResponse) {
         let isInterim = (100..<200).contains(response.statusCode)
         guard response.statusCode != 101 else { return fail(.badResponse, "the server switched to another protocol") }
-        guard !isInterim, progress.withLock({ $0.receive(response, to: method) }) else { return }
+        guard !isInterim else { return }
         let head = URLSessionResponse.head(of: response)
+        let hasBody = request.mayHaveBody(status: response.statusCode)
+        let length = hasBody ? head.headers[.contentLength].flatMap { Int64($0) } : nil
+        guard progress.withLock({ $0.receiveHead(expecting: length) }) else { return }
+        if hasBody, let refusal = URLSessionResponse.refusal(of: response, head.headers) { return fail(refusal) }
         let body = BodyStream(pipe)
         reception.resolve(.success(TransportResponse(status: head.status, headers: head.headers, body: body)))
     }
@@ -105,9 +110,9 @@ final class URLSessionExchange: Sendable {
     /// Ends the exchange when nothing has moved for the timeout. Begun by the caller, because Foundation may make a task
     /// wait before it is begun.
     func watch() {
-        guard let timeout, let due = progress.withLock({ $0.due(after: timeout) }) else { return }
+        guard let timeout = request.timeout, let due = progress.withLock({ $0.due(after: timeout) }) else { return }
         guard due > .now else {
-            return fail(.timedOut, "nothing moved for \(timeout.milliseconds) ms: try again, or allow more time")
+            return fail(.timedOut, HeadLimit.standstill(timeout, isInHead: reception.isSent && !reception.isOver))
         }
         let delay = DispatchTimeInterval.milliseconds(Int(clamping: min((due - .now).milliseconds, 86_400_000)) + 1)
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in self?.watch() }

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -23,14 +22,13 @@ struct URLSessionProgress {
     }
 
     /// Takes note of a response; `false` for another one than the first.
-    mutating func receive(_ response: HTTPURLResponse, to method: HTTPRequest.Method) -> Bool {
+    ///
+    /// - Parameter length: bytes that the body is to have, where that is known.
+    mutating func receiveHead(expecting length: Int64?) -> Bool {
         guard !isHeadHere else { return false }
         isHeadHere = true
         last = .now
-        let hasBody = method != .head && response.statusCode != 204 && response.statusCode != 304
-        let isCoded = response.value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" }
-        guard hasBody, isCoded != true else { return true }
-        expectedLength = response.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
+        expectedLength = length
         return true
     }
 

@@ -14,12 +14,35 @@ enum URLSessionResponse {
             let values = name == .setCookie ? SetCookieFields.separated("\(value)") : ["\(value)"]
             for value in values { headers.appendReceived(HTTPField(name: name, value: value)) }
         }
-        // Foundation has decoded the body by now.
-        if let coding = headers[.contentEncoding], coding.lowercased() != "identity" {
-            headers[.contentEncoding] = nil
-            headers[.contentLength] = nil
-        }
+        if isDecoded(headers) { headers = headers.withoutCoding }
         return (HTTPResponse.Status(code: response.statusCode), headers)
+    }
+
+    /// Whether Foundation removes the coding of the body.
+    private static func isDecoded(_ headers: HTTPFields) -> Bool {
+        ContentCoding.known(in: headers) != nil || headers.value(of: .contentEncoding)?.lowercased() == "br"
+    }
+
+    /// Why a body cannot be taken; `nil` where it can.
+    static func refusal(of response: HTTPURLResponse, _ headers: HTTPFields) -> TransportError? {
+        if headers.hasUnaskedTransferCoding {
+            return badResponse("the server sent a transfer coding nobody asked for: check that it speaks HTTP")
+        }
+        #if canImport(FoundationNetworking)
+        let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? ""
+        let isEmpty = response.value(forHTTPHeaderField: "Content-Length") == "0"
+        guard !isEmpty, !coding.listElements.allSatisfy(["", "identity", "none"].contains) else { return nil }
+        let name = "Content-Encoding \(String(coding.prefix(40)).printable)"
+        return badResponse(
+            "the server sent a body with \(name), whose end URLSession does not tell on Linux: "
+                + "have it send the coding identity, or use the transport over libcurl")
+        #else
+        return nil
+        #endif
+    }
+
+    private static func badResponse(_ message: String) -> TransportError {
+        TransportError(.badResponse, message, requestMayHaveBeenSent: true)
     }
 
     static func failure(_ error: any Error) -> TransportError {

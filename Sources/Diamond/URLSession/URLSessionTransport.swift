@@ -15,22 +15,26 @@ import FoundationNetworking
 /// - Fields are added that were not set: `Accept`, `Accept-Language`, `Connection`, `User-Agent`.
 /// - Several fields of one name arrive joined by commas; their order is lost. `Set-Cookie` is taken apart again, which
 ///   fails for a value with a comma that looks like the begin of another cookie.
-/// - A body is decoded even when the request names its codings itself.
-/// - Nothing tells how many bytes of a coded body have come: only its size is bounded (``Request/bodyLimit``), not how far
-///   it grows.
 /// - Nothing tells when a connection stands: `connectTimeout` is not kept, and `requestMayHaveBeenSent` is `true` unless
 ///   the host could not be resolved or connected to. HTTP/2 is used where Foundation does, unseen.
 /// - Nothing chooses the connection: ``TransportRequest/needsNewConnection`` is not kept.
 ///
-/// On Apple platforms the head and the first 512 bytes of a body whose type says little, such as `text/plain`, come together:
-/// the system looks at them first. JSON and streams of events come as they are.
+/// On Apple platforms a body is decoded by the system even when the request names its codings itself. Nothing tells how many
+/// bytes of a coded body have come: only its size is bounded (``Request/bodyLimit``), not how far it grows. Apple does not
+/// document what becomes of a body whose coding is cut within framing that is right: ask for `identity` where that counts.
+///
+/// There, too, the head and the first 512 bytes of a body whose type says little, such as `text/plain`, come together: the
+/// system looks at them first. JSON and streams of events come as they are.
 ///
 /// On Linux, moreover:
 ///
-/// - A body that is read more slowly than it comes is held in memory. A bomb without an end may go on to be decoded
-///   behind its cancellation, and hold up other exchanges of the process over URLSession.
-/// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body with a broken coding or without
-///   its last chunk. A reset in a body of known length is `truncatedBody`.
+/// - Bodies are asked for with `Accept-Encoding: identity`. Foundation removes codings by itself and does not tell whether
+///   they have come to their ends, so that a coded body is refused: as `badResponse`, which names the coding.
+/// - A body that is read more slowly than it comes is held in memory.
+/// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body without its last chunk, and a head
+///   that is too large. A reset in a body of known length is `truncatedBody`.
+/// - A response with trailers behind its body ends the process: Foundation traps
+///   (<https://github.com/swiftlang/swift-corelibs-foundation/issues/5285>). Do not ask a server that is not trusted.
 /// - An exchange canceled while its host's name is being looked up holds up every other exchange of the process over
 ///   URLSession until the lookup ends.
 /// - A POST is repeated when a kept connection turns out to be closed.

@@ -32,7 +32,12 @@ struct Send: AsyncParsableCommand {
         let request = try options.request()
         let engine = Engine(try configuration())
         let observation = engine.activity.observe { event in
-            if case .cacheFailed(let reason) = event { Output.note("cachectl: not cached: \(reason)") }
+            switch event {
+            case .cacheFailed(let reason): Output.note("cachectl: not cached: \(reason)")
+            case .contentCodingKept(let coding, _):
+                Output.note("cachectl: the body is as it came: its Content-Encoding, '\(coding)', is not known")
+            default: break
+            }
         }
         if let failure = engine.cacheFailure { Output.note("cachectl: sent without a cache: \(failure.message)") }
         let outcome = await Self.send(request, with: engine)

@@ -42,7 +42,7 @@ struct Show: ParsableCommand {
                 try listing.isPartial
                 ? cache.partialBody(listing.key, request: request)?.stored
                 : cache.findOnDisk(listing.key, request: request)
-            if let stored { return show(listing, form, stored) }
+            if let stored { return try show(listing, form, stored) }
             complaint = try self.complaint(of: listing, request, in: cache)
         } catch {
             throw Failure.report(error)
@@ -62,7 +62,7 @@ struct Show: ParsableCommand {
         return obstacle ?? "the entry \(key) is damaged: send its request again"
     }
 
-    private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) {
+    private func show(_ listing: CacheListing, _ form: String, _ stored: StoredResponse) throws {
         guard !body else { return try Output.body(stored.body, isRaw: raw) }
         let row = EntryRow(listing, now: Date().milliseconds)
         let headers = stored.headers.map { [$0.name.rawName, SecretNames.masked($0)] }

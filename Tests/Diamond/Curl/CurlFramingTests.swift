@@ -31,6 +31,15 @@ import Testing
         }
     }
 
+    @Test func `is not behind interim responses without an end`() async throws {
+        let interim = String(repeating: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", count: 20_000)
+        let server = try RawServer(answering: "\(interim)HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        try await transport { transport in
+            let error = await transport.failure(of: TransportRequest(url: server.base))
+            #expect(error?.code == .badResponse && error?.message.contains("256 KiB") == true)
+        }
+    }
+
     @Test(arguments: [("200 OK", .head), ("304 Not Modified", .get)] as [(String, HTTPRequest.Method)])
     func `is no matter where there is no body`(status: String, method: HTTPRequest.Method) async throws {
         let fields = "Content-Length: 10\r\nContent-Length: 3"

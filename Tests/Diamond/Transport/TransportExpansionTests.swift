@@ -10,13 +10,15 @@ import Testing
     func `ends when it has grown out of proportion, long before the limit`(kind: TransportKind) async throws {
         let server = try GzipBomb.server()
         try await kind.run { transport, _ in
-            let response = try await transport.send(TransportRequest(url: server.base))
-            let error = await #expect(throws: TransportError.self) {
-                try await response.body.collect(limit: 64 << 20)
-            }
-            #expect(error?.code == .bodyTooLarge && error?.requestMayHaveBeenSent == true)
-            kind.withShortcoming(.unseenExpansion) {
-                #expect(error?.message.contains("times its bytes on the wire") == true)
+            try await kind.withShortcoming(.refusedCoding) {
+                let response = try await transport.send(TransportRequest(url: server.base))
+                let error = await #expect(throws: TransportError.self) {
+                    try await response.body.collect(limit: 64 << 20)
+                }
+                #expect(error?.code == .bodyTooLarge && error?.requestMayHaveBeenSent == true)
+                kind.withShortcoming(.unseenExpansion) {
+                    #expect(error?.message.contains("times its bytes on the wire") == true)
+                }
             }
         }
     }
@@ -26,12 +28,14 @@ import Testing
         let server = try GzipBomb.server()
         try await kind.run { transport, _ in
             try await kind.withShortcoming(.unseenExpansion, isHanging: true) {
-                let response = try await transport.send(TransportRequest(url: server.base))
-                var received = 0
-                let error = await #expect(throws: TransportError.self) {
-                    for try await piece in response.body { received += piece.count }
+                try await kind.withShortcoming(.refusedCoding) {
+                    let response = try await transport.send(TransportRequest(url: server.base))
+                    var received = 0
+                    let error = await #expect(throws: TransportError.self) {
+                        for try await piece in response.body { received += piece.count }
+                    }
+                    #expect(error?.code == .bodyTooLarge && received < 32 << 20)
                 }
-                #expect(error?.code == .bodyTooLarge && received < 32 << 20)
             }
         }
     }
@@ -46,7 +50,8 @@ import Testing
             var request = Request(server.base)
             request.bodyLimit = 1 << 20
             let error = await #expect(throws: ConnectionError.self) { try await engine.send(request) }
-            #expect(error?.code == .bodyTooLarge && error?.attempts.count == 1)
+            #expect(error?.attempts.count == 1)
+            kind.withShortcoming(.refusedCoding) { #expect(error?.code == .bodyTooLarge) }
         }
     }
 }
@@ -60,6 +65,5 @@ import Testing
         expansion.add(decoded - 1)
         expansion.add(1)
         #expect(expansion.isBomb(of: encoded) == isBomb)
-        #expect(!expansion.isSmall || !isBomb)
     }
 }

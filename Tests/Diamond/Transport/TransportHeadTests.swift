@@ -118,14 +118,24 @@ import Testing
         }
     }
 
-    @Test(arguments: TransportKind.allCases)
-    func `is an error where it is larger than any in earnest`(kind: TransportKind) async throws {
-        let line = "X-Name: " + String(repeating: "a", count: 1000) + "\r\n"
-        let server = try RawServer(
-            answering: "HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 3000) + "Content-Length: 0\r\n\r\n")
+    @Test(
+        arguments: TransportKind.allCases,
+        [
+            String(repeating: "X-Name: \(String(repeating: "a", count: 1000))\r\n", count: 3000),
+            String(repeating: "X: y\r\n", count: 20_000),
+            "X-Name: \(String(repeating: "a", count: 500_000))\r\n",
+        ])
+    func `is an error that says so where it is larger than any in earnest`(
+        kind: TransportKind, fields: String
+    ) async throws {
+        let server = try RawServer(answering: "HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n")
         try await kind.run { transport, _ in
             let error = await transport.failure(of: TransportRequest(url: server.base))
-            #expect(error != nil)
+            kind.withShortcoming(.unseenSize) {
+                #expect(error?.code == .badResponse && error?.requestMayHaveBeenSent == true)
+                #expect(
+                    error?.message.contains("the server sent") == true && error?.message.contains("have it") == true)
+            }
         }
     }
 

@@ -31,7 +31,40 @@ struct `A transport's timeout` {
     @Test(arguments: TransportKind.allCases)
     func `ends an exchange without a head`(kind: TransportKind) async throws {
         try await kind.run { transport, server in
-            await expectTimeout { await transport.failure(of: request(server.url("wire/hang"))) }
+            await expectTimeout {
+                let error = await transport.failure(of: request(server.url("wire/hang")))
+                #expect(error?.message.contains("no whole head in 300 ms") == true)
+                return error
+            }
+        }
+    }
+
+    /// Bytes and lines that come more often than the timeout: none of them is progress.
+    @Test(
+        arguments: TransportKind.allCases,
+        [
+            ("", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Name: \(String(repeating: "a", count: 40))\r\n\r\n", 1),
+            ("", String(repeating: "HTTP/1.1 103 Early\r\n\r\n", count: 60), 22),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", String(repeating: "X: y\r\n", count: 60), 6),
+        ])
+    func `ends an exchange whose head or trailers drip`(
+        kind: TransportKind, answer: (begin: String, rest: String, size: Int)
+    ) async throws {
+        let server = try RawServer { connection in
+            guard connection.readHead() != nil, connection.write(answer.begin) else { return }
+            var rest = Array(answer.rest.utf8)[...]
+            while !rest.isEmpty, connection.write(Array(rest.prefix(answer.size))) {
+                rest = rest.dropFirst(answer.size)
+                usleep(100_000)
+            }
+        }
+        try await kind.run { transport, _ in
+            let drip = { await expectTimeout { await transport.failure(of: request(server.base)) } }
+            if answer.begin.isEmpty {
+                await drip()
+            } else {
+                await kind.withShortcoming(.trailers, isHanging: true, drip)
+            }
         }
     }
 

@@ -39,8 +39,10 @@ package final class HTTP2Exchange: Sendable {
         write(.headers(.init(headers: headers, endStream: isLast || status == nil)))
     }
 
-    package func body(_ text: String, isLast: Bool = false) {
-        write(.data(.init(data: .byteBuffer(ByteBuffer(string: text)), endStream: isLast)))
+    package func body(_ text: String, isLast: Bool = false) { body(Array(text.utf8), isLast: isLast) }
+
+    package func body(_ bytes: [UInt8], isLast: Bool = false) {
+        write(.data(.init(data: .byteBuffer(ByteBuffer(bytes: bytes)), endStream: isLast)))
     }
 
     /// All of an answer.

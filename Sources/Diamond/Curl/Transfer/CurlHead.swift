@@ -6,19 +6,21 @@ import HTTPTypes
 /// The head of a response as libcurl hands it over: line by line, interim responses first, trailers last.
 struct CurlHead {
     private(set) var status = 0
-    private var fields = HTTPFields()
+    private(set) var fields = HTTPFields()
     /// Whether the line before was a field, so that a folded line belongs to it.
     private var isInField = false
     /// What folded lines add to the last field, each behind a blank: put there when the last of them has come.
     private var folds: [UInt8] = []
     /// Bytes of all lines, interim responses' as well.
     private var size = 0
-    /// More is no head in earnest; libcurl itself bounds each line alone, or 300 KB in newer versions.
-    private static let largest = 1 << 20
+    private var isOverfull = false
     /// Whether the fields say where the body ends; other versions have frames.
     private var isHTTP1 = false
 
-    var isTooLarge: Bool { size > Self.largest }
+    /// Why the head is larger than any in earnest; `nil` where it is not.
+    var excess: String? {
+        isOverfull ? HeadLimit.tooManyFields : size > HeadLimit.mostBytes ? HeadLimit.tooLarge : nil
+    }
 
     /// Adds a line; `true` when the head of the final response is complete, or that of a switch to another protocol.
     mutating func add(_ line: UnsafeRawBufferPointer, names: inout CurlNames) -> Bool {
@@ -99,29 +101,13 @@ struct CurlHead {
         return length.map { Int64(digits: $0) != nil } ?? true
     }
 
-    /// Whether the body has a content coding.
-    var isCoded: Bool { fields.contains { $0.name == .contentEncoding && $0.value.lowercased() != "identity" } }
-
-    /// Whether libcurl may make more of the body than comes: of some versions also by a transfer coding.
-    var mayExpand: Bool {
-        isCoded || fields.contains { $0.name == .transferEncoding && $0.value.lowercased() != "chunked" }
-    }
-
-    /// The headers; where libcurl decodes the body, without what described the coded one.
-    func fields(decoded: Bool) -> HTTPFields {
-        guard decoded, isCoded else { return fields }
-        var fields = fields
-        fields[.contentEncoding] = nil
-        fields[.contentLength] = nil
-        return fields
-    }
-
     // The first of its name: the subscript of HTTPFields joins them all, which takes a microsecond.
     private func value(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
 
     private mutating func addField(_ line: Slice<UnsafeRawBufferPointer>, _ names: inout CurlNames) {
         isInField = false
-        guard fields.count < HTTPFields.mostReceived, let colon = line.firstIndex(of: UInt8(ascii: ":")),
+        isOverfull = fields.count >= HeadLimit.mostFields
+        guard !isOverfull, let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = names.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
         else { return }
         let value = UnsafeRawBufferPointer(rebasing: line[line.index(after: colon)...]).trimmed

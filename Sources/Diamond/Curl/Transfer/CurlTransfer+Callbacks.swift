@@ -19,28 +19,18 @@ extension CurlTransfer {
     /// `false` ends the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         // The end of a head, an interim one's too.
-        if line.count <= 2 { advance() }
-        guard !isHeadHere, let handle else { return true }
-        guard head.add(line, names: &handle.names) else {
-            if head.isTooLarge { refuse("the head of the server's answer is larger than any in earnest") }
-            return !head.isTooLarge
+        if line.count <= 2 { stir() }
+        guard !isHeadHere else { return addTrailer(of: line.count) || refuse(HeadLimit.trailers) }
+        guard let handle, head.add(line, names: &handle.names) else {
+            return head.excess.map { refuse($0) } ?? true
         }
-        guard head.status != 101 else {
-            refuse("the server switched to a protocol nobody asked for")
-            return false
-        }
-        guard !hasBody || !head.isContradictory else {
-            refuse("the server contradicts itself on where its answer ends")
-            return false
-        }
-        let isDecoded = CurlSetup.decodes(request) && head.isCoded
-        if head.mayExpand { expansion = Expansion() }
-        let fields = head.fields(decoded: isDecoded)
+        if let reason = headRefusal { return refuse("\(reason): check that it speaks HTTP") }
+        advance()
         if let length = head.contentLength { pipe.reserve(length) }
         take(
             TransportResponse(
                 status: HTTPResponse.Status(code: head.status),
-                headers: fields,
+                headers: decodedFields(),
                 body: BodyStream(pipe),
                 version: CurlHead.version(diamond_curl_get_long(handle.easy, CURLINFO_HTTP_VERSION))
             )
@@ -48,14 +38,28 @@ extension CurlTransfer {
         return true
     }
 
-    /// Whether a body follows the head, whatever that says (RFC 9112 section 6.3, item 1).
-    private var hasBody: Bool { request.method != .head && head.status != 204 && head.status != 304 }
+    /// Why the head is none that an answer may have; `nil` where it is one.
+    private var headRefusal: String? {
+        if head.status == 101 { return "the server switched to a protocol nobody asked for" }
+        guard hasBody else { return nil }
+        if head.isContradictory { return "the server contradicts itself on where its answer ends" }
+        return head.fields.hasUnaskedTransferCoding ? "the server sent a transfer coding nobody asked for" : nil
+    }
+
+    private var hasBody: Bool { request.mayHaveBody(status: head.status) }
+
+    /// The headers; where the coding of the body is removed, without what described the coded one.
+    private func decodedFields() -> HTTPFields {
+        guard request.isDecoded, let decoder = ContentDecoder(head.fields, of: request) else { return head.fields }
+        if hasBody { self.decoder = decoder }
+        return head.fields.withoutCoding
+    }
 
     /// The number of bytes taken; fewer than given end the transfer.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         advance()
         guard isHeadHere else {
-            refuse("the server sent a body without a head")
+            _ = refuse("the server sent a body without a head: check that it speaks HTTP")
             return 0
         }
         guard takesAll || !pipe.isFull else {
@@ -63,19 +67,14 @@ extension CurlTransfer {
             return diamond_curl_pause_writing
         }
         // libcurl may come by once more with what it has held back.
-        guard failure == nil, grows(by: bytes.count) else { return 0 }
-        return pipe.yield(bytes: bytes) == .stop ? 0 : bytes.count
-    }
-
-    /// `false` where it grows out of proportion.
-    private func grows(by count: Int) -> Bool {
-        expansion?.add(count)
-        guard let expansion, !expansion.isSmall, let handle,
-            expansion.isBomb(of: Int(diamond_curl_get_offset(handle.easy, CURLINFO_SIZE_DOWNLOAD_T)))
-        else { return true }
-        let message = "\(request.place): \(Expansion.reason)"
-        failure = TransportError(.bodyTooLarge, message, requestMayHaveBeenSent: true)
-        return false
+        guard failure == nil else { return 0 }
+        do throws(TransportError) {
+            let demand = try decoder?.decode(bytes, into: pipe) ?? pipe.yield(bytes: bytes)
+            return demand == .stop ? 0 : bytes.count
+        } catch {
+            failure = error
+            return 0
+        }
     }
 
     func sendBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -93,8 +92,10 @@ extension CurlTransfer {
 
     func rewindBody(to offset: Int) -> Bool { upload?.rewind(to: offset) ?? true }
 
-    private func refuse(_ reason: String) {
-        failure = TransportError(.badResponse, "\(reason): check that it speaks HTTP", requestMayHaveBeenSent: true)
+    /// - Returns: `false`, which ends the transfer.
+    private func refuse(_ reason: String) -> Bool {
+        failure = TransportError(.badResponse, "\(request.place): \(reason)", requestMayHaveBeenSent: true)
+        return false
     }
 }
 #endif

@@ -34,8 +34,11 @@ final class CurlTransfer: @unchecked Sendable {
     var failure: TransportError?
     var head = CurlHead()
     private(set) var isHeadHere = false
-    /// `nil` where libcurl removes no coding.
-    var expansion: Expansion?
+    /// `nil` where no coding is removed.
+    var decoder: ContentDecoder?
+    private var trailers = TrailerCount()
+    /// When the trailers have to be over; `nil` before the first.
+    private var trailerDeadline: ContinuousClock.Instant?
     private var outcome: Reception.Outcome?
     private unowned(unsafe) var session: CurlSession?
 
@@ -67,8 +70,8 @@ final class CurlTransfer: @unchecked Sendable {
     var deadline: ContinuousClock.Instant? {
         let standstill = isHeldBack ? nil : request.timeout.map { lastProgress + $0 }
         // libcurl keeps it too, but not while the connection of another transfer is waited for.
-        guard !hasBegun, let limit = request.connectTimeout else { return standstill }
-        return min(standstill ?? .distantFuture, start + limit)
+        let connection = hasBegun ? nil : request.connectTimeout.map { start + $0 }
+        return [standstill, connection, trailerDeadline].compactMap { $0 }.min()
     }
 
     // MARK: The caller's side
@@ -115,14 +118,32 @@ final class CurlTransfer: @unchecked Sendable {
         session?.begin(self)
     }
 
+    /// Something has come that is no progress by itself.
+    func stir() { session?.advance() }
+
     func advance() {
         lastProgress = .now
-        session?.advance()
+        stir()
     }
+
+    /// Counts a line of trailers, whose time begins with the first.
+    ///
+    /// - Returns: whether there may be more.
+    func addTrailer(of count: Int) -> Bool {
+        trailers.addLine(of: count)
+        if trailers.isFirst {
+            trailerDeadline = .now + HeadLimit.trailerTime
+            session?.watch(self)
+        }
+        return !trailers.isTooLarge
+    }
+
+    /// Whether the body is over, and its trailers come.
+    var isInTrailers: Bool { trailerDeadline != nil }
 
     /// The exchange is over; the one who waits for the head is told by ``deliver()``.
     func end(_ error: TransportError?) {
-        let error = failure ?? error
+        let error = failure ?? error ?? decoder?.endFailure
         pipe.finish(error)
         guard !isHeadHere else { return }
         let reason = "the server sent no response: try again, or check that it speaks HTTP"

@@ -71,6 +71,7 @@ final class Transfer: Sendable {
 
     private func head(of response: TransportResponse, _ sentAt: Int64) -> Arrival {
         meter.arrive(response, to: request)
+        reportCoding(of: response)
         if let removals {
             wire.cookies?.receive(
                 response.headers, from: request.url, of: order.identity, since: removals, at: wire.date)
@@ -78,6 +79,14 @@ final class Transfer: Sendable {
         return Arrival(
             status: response.status, headers: response.headers, body: Data(), sentAt: sentAt, receivedAt: wire.now(),
             isPersonal: isPersonal, adaptedHeaders: adaptedHeaders, isPoured: isPoured(response.status))
+    }
+
+    private func reportCoding(of response: TransportResponse) {
+        guard order.scope.activity.isObserved, request.asksForNoCoding,
+            request.mayHaveBody(status: response.status.code),
+            let coding = response.headers.value(of: .contentEncoding)
+        else { return }
+        order.scope.activity.report(.contentCodingKept(coding.printable, origin: order.origin))
     }
 
     private func wholeAnswer(_ head: Arrival, _ body: BodyStream) -> Outcome? {

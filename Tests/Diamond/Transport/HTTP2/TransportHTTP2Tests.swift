@@ -51,6 +51,20 @@ import Testing
         }
     }
 
+    /// The client of the other transport is the program's here, whose bodies are left as they come.
+    @Test func `has a coded body whole, or not at all`() async throws {
+        let coded = CodedBody.all[0]
+        try await TransportKind.curl.runOverHTTP2 { exchange in
+            exchange.head(200, [("content-encoding", coded.coding)])
+            exchange.body(exchange.path == "/cut" ? Array(coded.bytes.dropLast(9)) : coded.bytes, isLast: true)
+        } _: { transport, server in
+            let body = try await transport.get("\(server.base)/whole").body
+            #expect(String(decoding: body, as: UTF8.self) == coded.text)
+            let error = await transport.failure(of: TransportRequest(url: "\(server.base)/cut"))
+            #expect(error?.code == .truncatedBody)
+        }
+    }
+
     @Test(arguments: TransportKind.overHTTP2)
     func `is refused where its status is none`(kind: TransportKind) async throws {
         try await kind.runOverHTTP2 { exchange in

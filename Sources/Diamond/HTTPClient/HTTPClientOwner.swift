@@ -3,17 +3,14 @@ import AsyncHTTPClient
 import DiamondSQLite
 import Dispatch
 import NIOCore
-import NIOHTTPCompression
 import NIOPosix
 
-/// The clients of a transport: one that decodes bodies and one that does not, because that is a client's and not a
-/// request's to choose. A client of the program's is both.
-final class HTTPClientPair: Sendable {
-    private let decoding: HTTPClient
-    private let plain: HTTPClient
-    /// Whether `decoding` decodes.
+/// The client of a transport, its own or the program's.
+final class HTTPClientOwner: Sendable {
+    let client: HTTPClient
+    /// Whether the client decodes bodies by itself.
     let decompresses: Bool
-    /// What runs the clients, where they are our own.
+    /// What runs the client, where it is the transport's own.
     private let group: MultiThreadedEventLoopGroup?
     private let isShuttingDown = Guarded(false)
     /// Empty when nothing is left to be shut down.
@@ -21,23 +18,18 @@ final class HTTPClientPair: Sendable {
 
     init() {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let limit = NIOHTTPDecompression.DecompressionLimit.ratio(Expansion.highestRatio)
-        decoding = Self.client(on: group, .enabled(limit: limit))
-        plain = Self.client(on: group, .disabled)
-        decompresses = true
+        client = Self.client(on: group)
+        decompresses = false
         self.group = group
     }
 
     init(_ client: HTTPClient, decompresses: Bool) {
-        (decoding, plain, group) = (client, client, nil)
-        self.decompresses = decompresses
+        (self.client, self.decompresses, group) = (client, decompresses, nil)
     }
 
-    private static func client(
-        on group: MultiThreadedEventLoopGroup,
-        _ decompression: HTTPClient.Decompression
-    ) -> HTTPClient {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: decompression)
+    private static func client(on group: MultiThreadedEventLoopGroup) -> HTTPClient {
+        // The transport decodes: it takes several members of gzip for one body, and bare DEFLATE.
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow, decompression: .disabled)
         // As libcurl's; a request's own limit is kept by the exchange.
         configuration.timeout.connect = .minutes(5)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
@@ -48,11 +40,9 @@ final class HTTPClientPair: Sendable {
 
     var isOwn: Bool { group != nil }
 
-    func loop() -> any EventLoop { plain.eventLoopGroup.any() }
+    func loop() -> any EventLoop { client.eventLoopGroup.any() }
 
-    func client(decoding isDecoded: Bool) -> HTTPClient { isDecoded ? decoding : plain }
-
-    /// Ends every exchange, then shuts down clients and thread where they are our own.
+    /// Ends every exchange, then shuts down client and thread where they are the transport's own.
     func shutDown(_ exchanges: HTTPClientExchanges) {
         exchanges.close()
         let isFirst = isShuttingDown.withLock { isShuttingDown in
@@ -61,12 +51,7 @@ final class HTTPClientPair: Sendable {
         }
         guard isFirst, let group else { return }
         shutdown.enter()
-        let clients = DispatchGroup()
-        for client in [decoding, plain] {
-            clients.enter()
-            client.shutdown { _ in clients.leave() }
-        }
-        clients.notify(queue: .global()) { [shutdown] in
+        client.shutdown(queue: .global()) { [shutdown] _ in
             exchanges.leave()
             group.shutdownGracefully { _ in shutdown.leave() }
         }
