@@ -31,6 +31,9 @@ public enum ActivityEvent: Sendable {
     case cacheSetAside(file: String)
     /// The cache could not be opened, read or written; requests go on without it.
     case cacheFailed(reason: String)
+    /// A redirect was not taken as it stands: user info in its `Location` was dropped, or several that differ were not
+    /// followed, so that the redirect itself is the response.
+    case oddRedirect(reason: String)
     /// A job of the queue went from one state to another, in this process.
     case job(ReplayTransition)
     /// The queue could not be opened, read or written. What it was told to keep, and has not, the caller was told.

@@ -1,19 +1,15 @@
 /// Where a cookie comes from, or would go: host, path and scheme of a URL.
 struct CookieOrigin: Hashable, Sendable {
     let host: String
+    /// As it is sent: with that, and not with its normal form, a server compares the paths of its cookies.
     let path: String
     let isSecure: Bool
 
     /// - Parameter url: absolute; `nil` where it is none.
     init?(_ url: String) {
         guard let url = try? RequestURL(parsing: url) else { return nil }
-        let origin = String(decoding: url.origin, as: UTF8.self)
-        guard let start = origin.firstRange(of: "://")?.upperBound else { return nil }
-        let authority = origin[start...]
-        // An address of version 6 stands in brackets, and has colons of its own.
-        let end = authority.first == "[" ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
-        host = String(authority[..<(end ?? authority.firstIndex(of: ":") ?? authority.endIndex)])
-        path = String(decoding: url.path, as: UTF8.self)
+        host = url.host
+        path = url.sentPath
         isSecure = url.scheme == "https"
     }
 
@@ -31,7 +27,7 @@ struct CookieOrigin: Hashable, Sendable {
 
     /// RFC 6265 section 5.1.3.
     func isWithin(_ domain: String) -> Bool {
-        host == domain || (!isAddress && host.hasSuffix("." + domain))
+        host.isExactly(domain) || (!isAddress && host.hasSuffix("." + domain))
     }
 
     /// The directory of the path, where a server names none (RFC 6265 section 5.1.4).
@@ -44,13 +40,16 @@ struct CookieOrigin: Hashable, Sendable {
     func isBelow(_ path: String) -> Bool { Self.isPath(self.path, below: path) }
 
     static func isPath(_ path: String, below directory: String) -> Bool {
-        guard path.hasPrefix(directory) else { return false }
-        return path.count == directory.count || directory.last == "/" || path.dropFirst(directory.count).first == "/"
+        // By bytes, as all that is compared on the wire.
+        let (path, directory, slash) = (path.utf8, directory.utf8, UInt8(ascii: "/"))
+        guard path.starts(with: directory) else { return false }
+        return path.count == directory.count || directory.last == slash
+            || path.dropFirst(directory.count).first == slash
     }
 
     /// Whether a cookie goes along with a request to it.
     func takes(_ cookie: Cookie) -> Bool {
-        let isItsHost = cookie.isHostOnly ? host == cookie.domain : isWithin(cookie.domain)
+        let isItsHost = cookie.isHostOnly ? host.isExactly(cookie.domain) : isWithin(cookie.domain)
         return isItsHost && isBelow(cookie.path) && (isSecure || !cookie.isSecure)
     }
 }

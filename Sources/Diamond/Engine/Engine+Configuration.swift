@@ -21,6 +21,11 @@ extension Engine {
         /// brings its own, every request that needs the network fails with `badSettings`.
         public var transportSettings = TransportSettings()
         /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`. `nil`, the default, refuses them.
+        ///
+        /// A relative URL does not lead away from it, because a part of one may come from elsewhere, as in
+        /// `Request("cities/\(name)")`: `//host/` is an error, and so is `..` in its path, bare or escaped, also between
+        /// escaped slashes and backslashes. A URL that begins with one `/` means a path of the same server: `/a` is
+        /// `https://host/a`, whatever the path here. A whole URL, with its scheme, goes where it says.
         public var baseURL: String?
         /// What of requests does not count, and what of them is secret, beside their own rules; nothing by default.
         public var rules = IdentityRules()

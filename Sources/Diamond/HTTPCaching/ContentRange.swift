@@ -7,12 +7,11 @@ enum ContentRange: Hashable {
     /// None of those that were asked for.
     case unsatisfied(length: Int)
 
-    /// `nil` where there is none, or none that can be believed: another unit, an end before its beginning, two fields.
+    /// `nil` where there is none, or none that can be believed: another unit, an end before its beginning, two fields that differ.
     init?(_ headers: HTTPFields) {
-        let values = headers[values: .contentRange]
-        guard values.count == 1 else { return nil }
-        let words = values[0].split(separator: " ")
-        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        guard let words = headers.single(.contentRange)?.split(separator: " "), words.count == 2,
+            words[0].lowercased() == "bytes"
+        else { return nil }
         let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         self.init(range: parts[0], length: parts[1])

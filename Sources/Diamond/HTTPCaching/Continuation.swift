@@ -24,8 +24,8 @@ struct Continuation: Hashable, Sendable {
     ///
     /// - Parameter now: milliseconds since 1970; only for years of two digits.
     init?(status: Int, headers: HTTPFields, now: Int64) {
-        guard status == 200, !headers.isCoded, headers.value(of: .acceptRanges)?.lowercased() != "none",
-            let length = headers.value(of: .contentLength).flatMap({ Int(digits: $0) }),
+        guard status == 200, !headers.isCoded, !headers[values: .acceptRanges].flatMap(\.listElements).contains("none"),
+            let length = headers.single(.contentLength).flatMap({ Int(digits: $0) }),
             let validator = Self.validator(headers, now)
         else { return nil }
         (self.length, self.validator) = (length, validator)
@@ -35,13 +35,13 @@ struct Continuation: Hashable, Sendable {
     private static func validator(_ headers: HTTPFields, _ now: Int64) -> Validator? {
         if headers.contains(.eTag) { return headers.validator(.eTag).flatMap { isStrong($0) ? .tag($0) : nil } }
         guard let text = headers.validator(.lastModified), let modified = HTTPDate.milliseconds(of: text, now: now),
-            let date = headers.first(of: .date).flatMap({ HTTPDate.milliseconds(of: $0, now: now) }),
+            let date = headers.single(.date).flatMap({ HTTPDate.milliseconds(of: $0, now: now) }),
             date - modified >= strongAge
         else { return nil }
         return .date(text)
     }
 
-    // One, whole: of two fields the subscript makes a list.
+    // One, whole, and no list.
     private static func isStrong(_ tag: String) -> Bool {
         let bytes = tag.utf8
         let quote = UInt8(ascii: "\"")
@@ -76,21 +76,21 @@ struct Continuation: Hashable, Sendable {
     /// (RFC 9110 section 15.3.7.3). Where that is a date, a server need not repeat it to whoever has named it.
     func isShared(by part: HTTPFields) -> Bool {
         switch validator {
-        case .tag(let tag): part[.eTag] == tag
-        case .date(let date): part[.eTag] == nil && (part[.lastModified] ?? date) == date
+        case .tag(let tag): part.single(.eTag).isExactly(tag)
+        case .date: !part.contains(.eTag) && (!part.contains(.lastModified) || isNamed(by: part))
         }
     }
 
     /// Whether an answer names the same validator.
     func isNamed(by answer: HTTPFields) -> Bool {
         switch validator {
-        case .tag(let tag): answer[.eTag] == tag
-        case .date(let date): answer[.eTag] == nil && answer[.lastModified] == date
+        case .tag(let tag): answer.single(.eTag).isExactly(tag)
+        case .date(let date): !answer.contains(.eTag) && answer.single(.lastModified).isExactly(date)
         }
     }
 }
 
 extension HTTPFields {
     /// Whether the body is coded (RFC 9110 section 8.4).
-    var isCoded: Bool { value(of: .contentEncoding).map { $0.lowercased() != "identity" } ?? false }
+    var isCoded: Bool { contains { $0.name == .contentEncoding && $0.value.lowercased() != "identity" } }
 }

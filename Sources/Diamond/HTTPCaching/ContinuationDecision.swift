@@ -40,7 +40,8 @@ extension Continuation {
     fileprivate func isRest(_ headers: HTTPFields, from received: Int) -> Bool {
         guard case .bytes(let range, let total) = ContentRange(headers), !headers.isCoded else { return false }
         let isInFull = range.lowerBound == received && range.upperBound == length - 1 && total ?? length == length
-        let announced = headers[.contentLength].map { Int(digits: $0) } ?? range.count
+        let announced =
+            headers.contains(.contentLength) ? headers.single(.contentLength).flatMap { Int(digits: $0) } : range.count
         return isInFull && announced == range.count && isShared(by: headers)
     }
 

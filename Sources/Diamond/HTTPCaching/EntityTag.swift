@@ -17,7 +17,7 @@ extension HTTPFields {
     /// `nil` where it is not ASCII. The bytes of such a one mean something to its server alone, in a charset that nobody
     /// names; it has to come back as it was sent, and no transport promises that of text.
     func validator(_ name: HTTPField.Name) -> String? {
-        guard let value = value(of: name), value.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        guard let value = single(name), value.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         return value
     }
 }

@@ -10,7 +10,7 @@ struct Freshness: Equatable {
 
     /// - Parameter control: what the headers' `Cache-Control` says.
     init(headers: HTTPFields, _ control: CacheControl, sentAt: Int64, receivedAt: Int64) {
-        let date = headers.first(of: .date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
+        let date = headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: receivedAt) }
         lifetime = control.maxAge.map { $0 * 1000 } ?? Self.lifetime(headers, date: date ?? receivedAt, now: receivedAt)
         let apparentAge = max(0, receivedAt - (date ?? receivedAt))
         let correctedAge = Self.age(headers) * 1000 + max(0, receivedAt - sentAt)
@@ -23,8 +23,10 @@ struct Freshness: Equatable {
     }
 
     private static func lifetime(_ headers: HTTPFields, date: Int64, now: Int64) -> Int64? {
-        // Any unreadable Expires, "0" above all, is in the past (section 5.3).
-        guard let expires = headers.first(of: .expires) else { return nil }
-        return max(0, (HTTPDate.milliseconds(of: expires, now: now) ?? 0) - date)
+        // Any unreadable Expires, "0" above all, is in the past (section 5.3), and so are several that differ (section
+        // 4.2.1).
+        guard headers.contains(.expires) else { return nil }
+        let expires = headers.single(.expires).flatMap { HTTPDate.milliseconds(of: $0, now: now) }
+        return max(0, (expires ?? 0) - date)
     }
 }

@@ -22,16 +22,16 @@ enum HeadDecision: Hashable {
             return
         }
         let own = stored.headers
-        let tag = headers.value(of: .eTag).map { tag in own.value(of: .eTag).map { EntityTag.match(tag, $0) } ?? false }
-        let date = headers.value(of: .lastModified).map { $0 == own.value(of: .lastModified) }
+        let tag = headers.single(.eTag).map { tag in own.single(.eTag).map { EntityTag.match(tag, $0) } ?? false }
+        let date = headers.single(.lastModified).map { $0 == own.single(.lastModified) }
         let isOther = stored.status != 200 || tag == false || date == false || Self.hasOtherLength(headers, own)
         self = isOther ? .invalidate : tag == nil && date == nil ? .ignore : .update
     }
 
     // Of a coded body nobody tells the length that the decoded one has.
     private static func hasOtherLength(_ headers: HTTPFields, _ own: HTTPFields) -> Bool {
-        guard !headers.isCoded, let length = headers.value(of: .contentLength).flatMap({ Int(digits: $0) }),
-            let ownLength = own.value(of: .contentLength).flatMap({ Int(digits: $0) })
+        guard !headers.isCoded, let length = headers.single(.contentLength).flatMap({ Int(digits: $0) }),
+            let ownLength = own.single(.contentLength).flatMap({ Int(digits: $0) })
         else { return false }
         return length != ownLength
     }

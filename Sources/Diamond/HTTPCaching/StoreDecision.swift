@@ -70,8 +70,8 @@ struct StoreDecision {
         // Of a 304 that sends no Age or Date, the old ones must not be counted as the age of this confirmation, nor may
         // an old Expires be counted from the old Date.
         var dated = merged
-        dated[.age] = headers[.age]
-        dated[.date] = headers[.date]
+        dated[.age] = headers.first(of: .age)
+        dated[.date] = headers.single(.date)
         let freshness = Freshness(headers: dated, control, sentAt: sentAt, receivedAt: receivedAt)
         originTime = receivedAt - freshness.initialAge
         guard !control.noStore, Self.canSelect(merged, isSelecting), let kept = HeaderBlock.kept(merged, secrets) else {

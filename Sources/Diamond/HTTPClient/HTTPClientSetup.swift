@@ -27,7 +27,7 @@ struct HTTPClientSetup {
     /// - Parameter send: sends the body.
     func message(_ send: @escaping @Sendable (Writer) -> EventLoopFuture<Void>) throws -> HTTPClient.Request {
         try HTTPClient.Request(
-            url: request.url,
+            url: request.strictURL,
             method: HTTPMethod(rawValue: request.method.rawValue),
             headers: headers,
             body: body(send)

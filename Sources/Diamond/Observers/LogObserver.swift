@@ -4,7 +4,7 @@ public import Logging
 
 /// Writes what an engine does into a `Logger` of swift-log. Only with the package's trait `Logging`.
 ///
-/// What is wrong with the store is a warning. How requests and attempts end is told at `debug`, errors too: they are the
+/// What is wrong with the store, or with a redirect, is a warning. How requests and attempts end is told at `debug`, errors too: they are the
 /// caller's. The rest is `trace`.
 public struct LogObserver: ActivityObserver {
     private let logger: Logger
@@ -26,6 +26,7 @@ public struct LogObserver: ActivityObserver {
         case .cacheEntriesLocked(let reason): warn("entries of the cache cannot be opened", reason)
         case .cacheSetAside(let file): logger.warning("the cache was set aside", metadata: ["file": "\(file)"])
         case .cacheFailed(let reason): warn("the cache failed", reason)
+        case .oddRedirect(let reason): warn("a redirect was odd", reason)
         case .job(let transition): logger.debug("\(transition)")
         case .queueFailed(let reason): warn("the queue failed", reason)
         }

@@ -15,7 +15,7 @@ public import Metrics
 /// | `diamond.cache.hits` | counter | source |
 /// | `diamond.cache.misses`, `.stores`, `.evictions`, `.failures` | counters | |
 /// | `diamond.queue.transitions` | counter of what was done to jobs | verb |
-/// | `diamond.queue.failures` | counter | |
+/// | `diamond.queue.failures`, `diamond.redirects.odd` | counters | |
 ///
 /// No label has a URL in it. Of servers and lanes, the first 100 have labels of their own, the others are `other`.
 public final class MetricsObserver: ActivityObserver {
@@ -43,6 +43,7 @@ public final class MetricsObserver: ActivityObserver {
         case .cacheEntryDropped, .cacheEntriesLocked, .cacheSetAside, .cacheFailed: count("diamond.cache.failures")
         case .job(let transition): count("diamond.queue.transitions", [("verb", transition.verb.rawValue)])
         case .queueFailed: count("diamond.queue.failures")
+        case .oddRedirect: count("diamond.redirects.odd")
         }
     }
 

@@ -52,7 +52,7 @@ struct Environment: Sendable {
 
     /// Absolute, where there is something to resolve it against.
     func resolvedURL(of request: Request) throws(MalformedURL) -> String {
-        try baseURL.map { base throws(MalformedURL) in try RequestURL.resolve(request.url, against: base) }
+        try baseURL.map { base throws(MalformedURL) in try RequestURL.resolve(request.url, within: base) }
             ?? request.url
     }
 

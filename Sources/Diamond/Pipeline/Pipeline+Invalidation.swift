@@ -36,8 +36,8 @@ extension Pipeline {
     /// the answer names.
     func invalidate(after arrival: Arrival, _ passage: Passage) {
         guard !passage.wire.method.isSafe, mayHaveActed(arrival) else { return }
-        let named = [HTTPField.Name.location, .contentLocation].compactMap { arrival.headers[$0] }
-        let urls = named.compactMap { Redirect.target(of: $0, from: passage.wire) }
+        let urls = [HTTPField.Name.location, .contentLocation]
+            .compactMap { Redirect.target($0, of: arrival.headers, from: passage.wire)?.url }
             .filter { $0.origin == passage.wire.url.origin }
             .map { passage.wire.entryURL(of: $0, environment.rules) }
         invalidate(urls, passage)

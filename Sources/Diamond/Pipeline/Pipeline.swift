@@ -153,6 +153,9 @@ final class Pipeline: Sendable {
     /// What a response leads to, with all that the request says beside.
     private func redirect(of request: Request, _ response: Response, _ passage: Passage) -> Request? {
         guard redirectLimit > 0, response.status.kind == .redirection, passage.canFollow(response) else { return nil }
+        if let oddity = Redirect.oddity(of: response, from: passage.wire) {
+            activity.report(.oddRedirect(reason: oddity))
+        }
         let next = Redirect.next(
             after: passage.wire,
             rules: environment.rules,

@@ -1,11 +1,25 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// What the subscript says, at a tenth of its cost where one field or none has the name: that joins a single value, too.
-    func value(of name: HTTPField.Name) -> String? {
+    /// The value of a field that may stand once, such as `Content-Type` (RFC 9110 section 5.5).
+    ///
+    /// Equal repetitions are one; of values that differ none is true, so that the field counts as absent. Two rules of RFC
+    /// 9111 say otherwise: of `Age` the first counts (section 5.1), and several `Expires` that differ are one in the past
+    /// (section 4.2.1). A list, such as `Accept-Ranges`, is read with the subscript.
+    func single(_ name: HTTPField.Name) -> String? {
         guard let index = firstIndex(where: { $0.name == name }) else { return nil }
-        let isAlone = !self[(index + 1)...].contains { $0.name == name }
-        return isAlone ? self[index].value : self[name]
+        return self[(index + 1)...].contains { $0.name == name && !$0.value.isExactly(self[index].value) }
+            ? nil : self[index].value
+    }
+
+    /// Whether a field that may stand once stands there with values that differ.
+    func isContradictory(_ name: HTTPField.Name) -> Bool { contains(name) && single(name) == nil }
+
+    /// Whether the same fields have the same values, to the byte. Fields of different names may stand in another order.
+    func isExactly(_ other: HTTPFields) -> Bool {
+        guard count == other.count else { return false }
+        if zip(self, other).allSatisfy({ $0.name == $1.name && $0.value.isExactly($1.value) }) { return true }
+        return Set(map(\.name)).allSatisfy { self[values: $0].isExactly(other[values: $0]) }
     }
 
     /// The first value of a field, without a list of them all.

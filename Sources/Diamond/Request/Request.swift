@@ -102,7 +102,7 @@ public struct Request: Hashable, Sendable {
     public static let defaultTimeout = Duration.seconds(60)
 
     /// A request; what is not said is as its property says. Its URL is absolute, or relative to the engine's
-    /// ``Engine/Configuration/baseURL``.
+    /// ``Engine/Configuration/baseURL``, which it does not leave.
     public init(
         _ url: String,
         method: HTTPRequest.Method = .get,

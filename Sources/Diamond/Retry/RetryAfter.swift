@@ -2,14 +2,15 @@ import HTTPTypes
 
 /// What `Retry-After` says (RFC 9110 section 10.2.3).
 enum RetryAfter {
-    /// How long to wait, counted from the answer; `nil` where the field is absent, unreadable or in the past. Zero is
+    /// How long to wait, counted from the answer; `nil` where the field is absent, contradictory, unreadable or in
+    /// the past. Zero is
     /// legal.
     ///
     /// A date is held against the answer's own `Date`: the server's clock may differ from ours.
     ///
     /// - Parameter now: milliseconds since 1970, where there is no readable `Date`.
     static func duration(_ headers: HTTPFields, now: Int64) -> Duration? {
-        guard let text = headers.first(of: .retryAfter) else { return nil }
+        guard let text = headers.single(.retryAfter) else { return nil }
         return seconds(text) ?? delay(until: text, headers, now: now)
     }
 
@@ -20,7 +21,7 @@ enum RetryAfter {
 
     private static func delay(until text: String, _ headers: HTTPFields, now: Int64) -> Duration? {
         guard let date = HTTPDate.milliseconds(of: text, now: now) else { return nil }
-        let sent = headers.first(of: .date).flatMap { HTTPDate.milliseconds(of: $0, now: now) } ?? now
+        let sent = headers.single(.date).flatMap { HTTPDate.milliseconds(of: $0, now: now) } ?? now
         return date < sent ? nil : Duration.milliseconds(date - sent).bounded
     }
 }

@@ -1,10 +1,14 @@
-import Foundation
-
 extension TransportRequest {
     /// Where it goes, for errors: scheme, host and port, no user info, path or query.
-    var place: String {
-        let url = URL(string: url)
-        let port = url?.port.map { ":\($0)" } ?? ""
-        return "\(url?.scheme ?? "")://\(url?.host() ?? "")\(port)"
+    var place: String { (try? RequestURL(parsing: url))?.place ?? "" }
+
+    /// The URL for libraries that read it with Foundation's `URL`: that escapes a whole part once more where one character
+    /// in it has to be, such as the brackets that others send bare.
+    var strictURL: String {
+        let rest = url.utf8.dropFirst(url.hasPrefix("https://") ? 8 : 7).drop { !"/?#".utf8.contains($0) }
+        let escaped = PercentEncoding.escapingIllegal(rest).flatMap { byte in
+            byte == UInt8(ascii: "[") ? Array("%5B".utf8) : byte == UInt8(ascii: "]") ? Array("%5D".utf8) : [byte]
+        }
+        return String(decoding: url.utf8[..<rest.startIndex] + escaped, as: UTF8.self)
     }
 }

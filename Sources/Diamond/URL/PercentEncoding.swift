@@ -68,6 +68,41 @@ enum PercentEncoding {
         return decoded
     }
 
+    /// Escapes in one form: digits in upper case.
+    ///
+    /// - Parameters:
+    ///   - bytes: every `%` stands before two digits.
+    ///   - decoding: whether what needs no escape loses it (section 6.2.2.2).
+    static func normal(_ bytes: some Collection<UInt8>, decoding: Bool = true) -> [UInt8] {
+        var normal: [UInt8] = []
+        normal.reserveCapacity(bytes.count)
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            let digits = byte == percent ? rest.prefix(2).compactMap(Hex.value) : []
+            guard digits.count == 2 else {
+                normal.append(byte)
+                continue
+            }
+            rest = rest.dropFirst(2)
+            let escaped = digits[0] << 4 | digits[1]
+            append(escaped, bare: decoding && isUnreserved(escaped), to: &normal)
+        }
+        return normal
+    }
+
+    /// A reference of a server with only those bytes escaped that cannot stand in one; its fragment is dropped.
+    ///
+    /// - Parameter reference: path and query, or a part of them.
+    static func escapingIllegal(_ reference: some Collection<UInt8>) -> [UInt8] {
+        var escaped: [UInt8] = []
+        var rest = reference.prefix { $0 != UInt8(ascii: "#") }
+        while let byte = rest.popFirst() {
+            let isEscape = byte == percent && rest.count >= 2 && rest.prefix(2).allSatisfy { Hex.value(of: $0) != nil }
+            append(byte, bare: isEscape || ByteClass.plainInQuery.contains(byte), to: &escaped)
+        }
+        return escaped
+    }
+
     static func append(_ byte: UInt8, bare: Bool, to bytes: inout [UInt8]) {
         if bare { return bytes.append(byte) }
         bytes.append(atMost: 3) { $0.write(escaping: byte) }

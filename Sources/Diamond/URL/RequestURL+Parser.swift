@@ -42,8 +42,8 @@ extension RequestURL {
             let authority = take(from: text, until: Self.endsAuthority)
             if let at = text.lastIndex(of: UInt8(ascii: "@"), in: authority) {
                 var userInfo: [UInt8] = []
-                _ = try Self.normalize(text, authority.lowerBound..<at, .plain, into: &userInfo)
-                url.userInfo = userInfo
+                _ = try Self.copy(text, authority.lowerBound..<at, .plain, into: &userInfo)
+                url.userInfo = PercentEncoding.normal(userInfo)
                 host = at + 1
             }
             try readHostAndPort(text, host..<authority.upperBound, port: port)
@@ -55,8 +55,7 @@ extension RequestURL {
         }
 
         private mutating func readPath(_ text: Span<UInt8>) throws(MalformedURL) {
-            let rest = position..<text.count
-            position = try Self.normalize(text, rest, .plainInPath, into: &url.bytes)
+            position = try Self.copy(text, position..<text.count, .plainInPath, into: &url.bytes)
             url.removeDotSegments()
             url.pathEnd = url.bytes.count
         }
@@ -64,9 +63,7 @@ extension RequestURL {
         private mutating func readQuery(_ text: Span<UInt8>) throws(MalformedURL) {
             guard position < text.count, text[position] == UInt8(ascii: "?") else { return }
             url.bytes.append(UInt8(ascii: "?"))
-            let rest = (position + 1)..<text.count
-            position = try Self.normalize(
-                text, rest, .plainInQuery, decoding: false, into: &url.bytes)
+            position = try Self.copy(text, (position + 1)..<text.count, .plainInQuery, into: &url.bytes)
         }
 
         /// What stands before an end, the fragment, or the end of the text.
@@ -78,15 +75,14 @@ extension RequestURL {
 
         // MARK: Percent-encoding
 
-        /// One form of percent-encoding; with `decoding`, what needs none loses it (section 6.2.2.2).
+        /// Copies a part as it stands; only what is not ASCII is escaped.
         ///
         /// - Parameter plain: what stays as it is; any other of the reserved ends the part.
         /// - Returns: where the part ends.
-        private static func normalize(
+        private static func copy(
             _ text: Span<UInt8>,
             _ part: Range<Int>,
             _ plain: ByteClass,
-            decoding: Bool = true,
             into bytes: inout [UInt8]
         ) throws(MalformedURL) -> Int {
             var index = part.lowerBound
@@ -96,9 +92,8 @@ extension RequestURL {
                 bytes.append(text, start..<index)
                 guard index < part.upperBound, !PercentEncoding.isReserved(text[index]) else { return index }
                 if text[index] == PercentEncoding.percent {
-                    let byte = try escaped(text, at: index, before: part.upperBound)
-                    let isBare = decoding && PercentEncoding.isUnreserved(byte)
-                    PercentEncoding.append(byte, bare: isBare, to: &bytes)
+                    try checkEscape(text, at: index, before: part.upperBound)
+                    bytes.append(text, index..<(index + 3))
                     index += 3
                 } else {
                     guard text[index] >= 0x80 else { throw bareCharacter(text, at: index) }
@@ -108,17 +103,11 @@ extension RequestURL {
             }
         }
 
-        private static func escaped(
-            _ text: Span<UInt8>,
-            at index: Int,
-            before end: Int
-        ) throws(MalformedURL) -> UInt8 {
-            guard index + 2 < end, let high = Hex.value(of: text[index + 1]), let low = Hex.value(of: text[index + 2])
-            else {
+        private static func checkEscape(_ text: Span<UInt8>, at index: Int, before end: Int) throws(MalformedURL) {
+            guard index + 2 < end, Hex.value(of: text[index + 1]) != nil, Hex.value(of: text[index + 2]) != nil else {
                 let place = "'%' at character \(index + 1)"
                 throw failure(text, "\(place) is not followed by two hexadecimal digits: write %25")
             }
-            return high << 4 | low
         }
 
         private static func bareCharacter(_ text: Span<UInt8>, at index: Int) -> MalformedURL {
@@ -170,23 +159,5 @@ extension RequestURL {
         let host = host ?? start
         let shown = bytes[..<start] + (host > start ? Array("•••".utf8) : []) + bytes[host..<end]
         return "'" + String(decoding: shown, as: UTF8.self) + (end < bytes.endIndex ? "…'" : "'")
-    }
-}
-
-extension RequestURL.Writer {
-    /// RFC 3986 section 5.2.4, for a path that is empty or begins with "/".
-    mutating func removeDotSegments() {
-        let start = originEnd
-        guard start < bytes.count else { return bytes.append(UInt8(ascii: "/")) }
-        guard bytes.span.hasDotSegment(in: start..<bytes.count) else { return }
-        let dot: ArraySlice<UInt8> = [UInt8(ascii: ".")]
-        let segments = bytes[(start + 1)...].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        var kept: [ArraySlice<UInt8>] = []
-        for segment in segments where segment != dot {
-            if segment == dot + dot { _ = kept.popLast() } else { kept.append(segment) }
-        }
-        if let last = segments.last, last == dot || last == dot + dot { kept.append([]) }
-        let path = kept.isEmpty ? [UInt8(ascii: "/")] : kept.flatMap { [UInt8(ascii: "/")] + $0 }
-        bytes.replaceSubrange(start..., with: path)
     }
 }

@@ -8,7 +8,7 @@ extension RequestURL {
         let authority = base.userInfo.map { String(decoding: $0, as: UTF8.self) + "@" } ?? ""
         let origin = String(decoding: base.origin, as: UTF8.self)
             .replacing("://", with: "://\(authority)", maxReplacements: 1)
-        let path = String(decoding: base.path, as: UTF8.self)
+        let path = base.sentPath
         // By bytes: a combining character may stand behind a slash.
         guard !reference.utf8.starts(with: "//".utf8) else { return "\(base.scheme):\(reference)" }
         guard reference.utf8.first != UInt8(ascii: "/") else { return origin + reference }
@@ -19,11 +19,44 @@ extension RequestURL {
         }
     }
 
+    /// The absolute URL of a reference that an app gives, which must not lead away from the base where a part of it comes
+    /// from elsewhere, as in `"cities/\(name)"`.
+    ///
+    /// - Throws: for a reference that names another host (`//host/`), and for one with a `..` in its path, also where dots
+    ///   and slashes are escaped, or slashes are backslashes: some servers take those for the same.
+    static func resolve(_ reference: String, within base: String) throws(MalformedURL) -> String {
+        guard !hasScheme(reference) else { return reference }
+        let path = reference.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        let segments = PercentEncoding.decode(Array(path))
+            .split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        let isNetworkPath =
+            path.count > 1 && path.prefix(2).allSatisfy { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        guard !isNetworkPath, !segments.contains(where: { $0.elementsEqual("..".utf8) }) else {
+            throw leaving(reference, isNetworkPath)
+        }
+        return try resolve(reference, against: base)
+    }
+
+    private static func leaving(_ reference: String, _ isNetworkPath: Bool) -> MalformedURL {
+        let shown = masked(Array(reference.utf8))
+        let reason =
+            isNetworkPath
+            ? "it names another host: write a whole URL with https://, or escape what comes from elsewhere"
+            : "'..' leads out of where it stands: write the path that is meant, or escape what comes from elsewhere"
+        return MalformedURL(message: "the URL \(shown) leaves the engine's base URL: \(reason)")
+    }
+
     /// Whether it begins with a scheme (section 3.1), and so is no reference.
-    private static func hasScheme(_ text: String) -> Bool {
-        guard let colon = text.firstIndex(of: ":"), let first = text.first, first.isASCII, first.isLetter else {
+    static func hasScheme(_ text: some StringProtocol) -> Bool {
+        // By bytes: a combining character may stand behind the colon.
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), let first = text.utf8.first, first.isLetter
+        else {
             return false
         }
-        return text[..<colon].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+        return text.utf8[..<colon].allSatisfy { $0.isLetter || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) }
     }
+}
+
+extension UInt8 {
+    fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 }

@@ -2,10 +2,15 @@
 ///
 /// Scheme and host in lower case, the scheme's own port and the fragment dropped, dot segments removed, an empty path
 /// made `/`, percent-encoding in one form. Path case and a trailing slash are left alone: they may mean something.
+///
+/// It is compared and keyed in that form. It is sent with the escapes that were written, because a server may have signed
+/// them.
 package struct RequestURL: Hashable {
     /// The whole of it, without what stood before `@`.
     // Text, because most URLs are taken as they stand, without a copy; its characters are ASCII.
-    private let whole: String
+    let whole: String
+    /// The same with the escapes that were written, where they differ.
+    private let asWritten: String?
     /// Where the path begins, in bytes.
     private let originEnd: Int
     /// Where the `?` stands, or the end.
@@ -23,8 +28,9 @@ package struct RequestURL: Hashable {
         }
     }
 
-    init(whole: String, originEnd: Int, pathEnd: Int, userInfo: [UInt8]?) {
+    init(whole: String, originEnd: Int, pathEnd: Int, userInfo: [UInt8]?, asWritten: String? = nil) {
         self.whole = whole
+        self.asWritten = asWritten
         self.originEnd = originEnd
         self.pathEnd = pathEnd
         self.userInfo = userInfo
@@ -36,7 +42,24 @@ package struct RequestURL: Hashable {
     /// `scheme://host[:port]`, the port only where it is not the scheme's own.
     var origin: [UInt8] { whole.withBytes { $0.array(0..<originEnd) } }
 
+    /// The name, or the address, which stands in brackets where it is of version 6.
+    var host: String {
+        let authority = place.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2)
+        let colon = authority.lastIndex(of: UInt8(ascii: ":"))
+        let bracket = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
+        return String(Substring(authority[..<(colon.flatMap { $0 > bracket ? $0 : nil } ?? authority.endIndex)]))
+    }
+
+    /// ``origin`` as text, for messages.
+    var place: String { String(decoding: origin, as: UTF8.self) }
+
     var path: [UInt8] { whole.withBytes { $0.array(originEnd..<pathEnd) } }
+
+    /// The path with the escapes that were written.
+    var sentPath: String {
+        guard let asWritten else { return String(decoding: path, as: UTF8.self) }
+        return String(Substring(asWritten.utf8.dropFirst(originEnd).prefix { $0 != UInt8(ascii: "?") }))
+    }
 
     /// Calls `body` with origin and path where they stand.
     func withParts(_ body: (_ origin: Span<UInt8>, _ path: Span<UInt8>) -> Void) {
@@ -47,11 +70,12 @@ package struct RequestURL: Hashable {
 
     /// The URL to send, with `items` behind its own query. Without user info and fragment.
     func text(adding items: QueryItems = QueryItems()) -> String {
-        guard !items.isEmpty else { return whole }
-        return whole + (hasQuery ? "&" : "?") + String(decoding: items.bytes, as: UTF8.self)
+        let sent = asWritten ?? whole
+        guard !items.isEmpty else { return sent }
+        return sent + (hasQuery ? "&" : "?") + String(decoding: items.bytes, as: UTF8.self)
     }
 
-    /// The URL with `items` as its whole query.
+    /// The URL with `items` as its whole query, in its normal form.
     static func text(_ url: RequestURL, _ items: QueryItems) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(url.pathEnd + 1 + items.bytes.count)
@@ -76,17 +100,9 @@ package struct RequestURL: Hashable {
 }
 
 extension RequestURL {
-    /// A URL that is being written.
-    struct Writer {
-        var bytes: [UInt8] = []
-        var originEnd = 0
-        var pathEnd = 0
-        var userInfo: [UInt8]?
-
-        var url: RequestURL {
-            RequestURL(
-                whole: String(decoding: bytes, as: UTF8.self), originEnd: originEnd, pathEnd: pathEnd,
-                userInfo: userInfo)
-        }
+    package static func == (one: RequestURL, other: RequestURL) -> Bool {
+        one.whole == other.whole && one.userInfo == other.userInfo
     }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(whole) }
 }

@@ -9,7 +9,7 @@ import FoundationNetworking
 enum URLSessionRequest {
     static func make(from request: TransportRequest) async throws(TransportError) -> URLRequest {
         if let refusal = request.refusal { throw refusal }
-        guard let url = URL(string: request.url) else {
+        guard let url = URL(string: request.strictURL) else {
             throw TransportError(.badURL, "the URL cannot be sent: percent-encode it as RFC 3986 says")
         }
         var made = URLRequest(url: url)

@@ -294,7 +294,8 @@ import Testing
 
     @Test(arguments: [
         ("cities", "http://h/v1/cities"), ("/cities", "http://h/cities"), ("?a=1", "http://h/v1/?a=1"),
-        ("../x", "http://h/x"), ("//other/x", "http://other/x"), ("https://o/x", "https://o/x"), ("", "http://h/v1/"),
+        ("../x", nil), ("//other/x", nil), ("cities/%2e%2e/x", nil), ("cities\\..\\x", nil),
+        ("https://o/x", "https://o/x"), ("", "http://h/v1/"),
         ("a:b", nil), ("./a:b", "http://h/v1/a:b"),
     ]) func `resolves URLs against its base`(url: String, resolved: String?) async throws {
         let engine = engine { $0.baseURL = "HTTP://h:80/v1/" }
@@ -303,7 +304,10 @@ import Testing
             #expect(transport.requests.map(\.url) == [resolved])
             #expect(try await engine.send(Request(resolved)).source == .cache)
         } else {
-            await #expect(throws: ConnectionError.self) { try await engine.send(Request(url)) }
+            let error = await #expect(throws: ConnectionError.self) { try await engine.send(Request(url)) }
+            #expect(error?.code == .badRequest)
+            #expect(error?.message.contains("'\(url)'") == true, "\(error?.message ?? "")")
+            #expect(transport.requests.isEmpty)
         }
         await engine.close()
     }

@@ -21,6 +21,13 @@ import Testing
             ([.expires: "Sun, 06 Nov 1994 08:40:00 GMT", .date: date], 0),
             ([.cacheControl: "max-age=5", .expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: date], 5000),
             ([:], nil), ([.cacheControl: "public"], nil),
+            (
+                [.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: date],
+                60_000
+            ),
+            ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .expires: "Sun, 06 Nov 1994 08:51:37 GMT", .date: date], 0),
+            ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .expires: "0", .date: date], 0),
+            ([.expires: "Sun, 06 Nov 1994 08:50:37 GMT", .date: date, .date: date], 60_000),
         ] as [(HTTPFields, Int64?)]) func `lasts as long as the server says`(headers: HTTPFields, lifetime: Int64?)
     {
         #expect(freshness(headers).lifetime == lifetime)
@@ -30,6 +37,8 @@ import Testing
         arguments: [
             ([:], 0, 0), ([.age: "10"], 0, 10_000), ([.age: "10"], 2000, 12_000), ([.age: "x"], 0, 0),
             ([.age: "70, 5"], 0, 70_000), ([.age: "70,\u{301}"], 0, 70_000),
+            ([.age: "70", .age: "5"], 0, 70_000), ([.age: "70", .age: "70"], 0, 70_000),
+            ([.date: "Sun, 06 Nov 1994 08:49:07 GMT", .date: "Sun, 06 Nov 1994 08:49:08 GMT"], 0, 0),
             ([.date: "Sun, 06 Nov 1994 08:49:07 GMT"], 0, 30_000),
             ([.date: "Sun, 06 Nov 1994 08:49:07 GMT", .age: "50"], 0, 50_000),
             ([.date: "Sun, 06 Nov 1994 09:49:07 GMT"], 0, 0), ([:], 1500, 1500),

@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import DiamondTesting
 import Foundation
@@ -136,6 +137,103 @@ import Testing
         let types = transport.requests.compactMap { $0.headers[.contentType] }
         #expect(types.count == 2 && types.allSatisfy { $0.hasPrefix("multipart/form-data; boundary=") })
         #expect(Set(types).count == 2)
+    }
+
+    @Test(
+        arguments: [
+            ("/a%20b c?x=%2F y", "http://h/a%20b%20c?x=%2F%20y"), ("/%7Ea%2f?%7e&&a;b=+&X-Sig=a%2bc%2F=", nil),
+            (
+                "https://cdn.example/k%c3%a9y?Policy=a~b_&Signature=x-y&a[]=1",
+                "https://cdn.example/k%c3%a9y?Policy=a~b_&Signature=x-y&a[]=1"
+            ),
+        ] as [(String, String?)]) func `is followed to the byte, and what is illegal in it is escaped`(
+            location: String, url: String?
+        ) async throws
+    {
+        let (engine, transport) = engine(302, to: location)
+        let response = try await engine.send(Request("http://h/start"))
+        #expect(transport.requests.last?.url == url ?? "http://h\(location)")
+        #expect(response.url == transport.requests.last?.url)
+    }
+
+    /// Answers the first request with several `Location` fields, everything after with 200.
+    private func answer(_ locations: [String], _ events: Guarded<[String]>) async throws -> (
+        Response, [TransportRequest]
+    ) {
+        let transport = StubTransport { request throws(TransportError) in
+            let fields = HTTPFields(locations.map { HTTPField(name: .location, value: $0) })
+            return request.url.hasSuffix("/start") ? .stub(status: 302, headers: fields) : .stub()
+        }
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = transport
+        let engine = Engine(configuration)
+        let observation = engine.activity.observe { event in
+            if case .oddRedirect(let reason) = event { events.withLock { $0.append(reason) } }
+        }
+        let response = try await engine.send(Request("http://h/start"))
+        withExtendedLifetime(observation) {}
+        return (response, transport.requests)
+    }
+
+    @Test(arguments: [
+        (["/one", "/one"], true), (["/one", "/two"], false), (["/one", "/one", "http://h/one"], false),
+    ])
+    func `with several Locations is followed where they are equal`(locations: [String], isFollowed: Bool) async throws {
+        let events = Guarded<[String]>([])
+        let (response, requests) = try await answer(locations, events)
+        #expect(response.status.code == (isFollowed ? 200 : 302))
+        #expect(requests.map(\.url) == ["http://h/start"] + (isFollowed ? ["http://h/one"] : []))
+        let told = events.withLock { $0 }
+        #expect(told.count == (isFollowed ? 0 : 1) && told.allSatisfy { $0.contains("http://h answered with several") })
+    }
+
+    @Test(arguments: ["http://u:s3cret@i/x", "//u:s3cret@h/x", "http://s3cret@h:81/x"])
+    func `is followed without its user info, and an event tells so`(location: String) async throws {
+        let events = Guarded<[String]>([])
+        let (response, requests) = try await answer([location], events)
+        #expect(response.status == .ok && requests.count == 2)
+        #expect(requests.last?.headers[.authorization] == nil)
+        #expect(requests.last?.url.contains("@") == false)
+        let told = events.withLock { $0 }
+        #expect(told.count == 1 && told.allSatisfy { $0.contains("user info") && !$0.contains("s3cret") })
+    }
+
+    @Test func `with user info takes the request's own credentials along within its origin`() async throws {
+        let (engine, transport) = engine(302, to: "http://other:pw@h/end")
+        _ = try await engine.send(Request("http://me:pw@h/start"))
+        #expect(transport.requests.map { $0.headers[.authorization] } == ["Basic bWU6cHc=", "Basic bWU6cHc="])
+    }
+
+    @Test(arguments: [307, 308]) func `takes JSON text along byte for byte`(status: Int) async throws {
+        let (engine, transport) = engine(status, to: "/end")
+        let text = "{ \"b\": 1.0, \"a\": 2 }"
+        _ = try await engine.send(Request("http://h/start", method: .post, body: .json(text: text)))
+        #expect(transport.requests.count == 2)
+        for request in transport.requests {
+            guard case .bytes(let data) = request.body else { return #expect(Bool(false)) }
+            #expect(data == Data(text.utf8))
+        }
+    }
+
+    @Test(arguments: [
+        (["/stored%20x y"], true), (["http://u@h/stored%20x y"], true), (["/stored%20x y", "/stored%20x y"], true),
+        (["/stored%20x y", "/else"], false), (["http://i/stored%20x y"], false),
+    ]) func `of an unsafe method makes stale what it names`(locations: [String], isStale: Bool) async throws {
+        let temporary = TemporaryStore()
+        let transport = StubTransport { request throws(TransportError) in
+            guard request.method == .get else {
+                return .stub(status: 201, headers: HTTPFields(locations.map { HTTPField(name: .location, value: $0) }))
+            }
+            return .stub(headers: [.cacheControl: "max-age=60"])
+        }
+        var configuration = Engine.Configuration(store: temporary.store)
+        configuration.transport = transport
+        let engine = Engine(configuration)
+        let stored = Request("http://h/stored%20x%20y")
+        _ = try await engine.send(stored)
+        _ = try await engine.send(Request("http://h/", method: .post))
+        #expect(try await engine.send(stored).source == (isStale ? .network : .cache))
+        await engine.close()
     }
 
     @Test func `without an end is an error`() async throws {

@@ -33,14 +33,16 @@ import Testing
         ("http://h/?", "http://h/?"),
         ("http://h/a?b?c", "http://h/a?b?c"),
     ]) func `has one normal form`(text: String, normal: String) throws {
-        #expect(try RequestURL(text).text() == normal)
+        #expect(try RequestURL(text).whole == normal)
     }
 
     @Test(arguments: [
         "http://example.com", "https://h:8443/a/b?c=%2F&d=%20+", "http://[::1]/", "http://h/%C3%A9//?a&b=",
     ]) func `in normal form stays as it is`(text: String) throws {
-        let once = try RequestURL(text).text()
-        #expect(try RequestURL(once).text() == once)
+        let once = try RequestURL(text).whole
+        #expect(try RequestURL(once).whole == once)
+        let sent = try RequestURL(text).text()
+        #expect(try RequestURL(sent).text() == sent)
     }
 
     @Test func `taken as it is, is what the parser makes of it`() throws {
@@ -91,6 +93,55 @@ import Testing
         let error = #expect(throws: RequestError.self) { try RequestURL(text) }
         #expect(error?.code == .malformedURL)
         #expect(error?.message.contains(remedy) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: [
+        ("http://h/%7eA%2fb?c=%2f%7E", "http://h/%7eA%2fb?c=%2f%7E"), ("HTTP://H:80?%41", "http://h/?%41"),
+        ("http://h/é%c3%A9?é", "http://h/%C3%A9%c3%A9?%C3%A9"), ("http://h/a/%2e%2E/%7e/.%2e/b%2f", "http://h/b%2f"),
+        ("http://h/;a=b?&&a;b=+&%20=", "http://h/;a=b?&&a;b=+&%20="), ("http://u:%7e@h/%7e#%7e", "http://h/%7e"),
+        ("http://h/%252e%252e/", "http://h/%252e%252e/"),
+    ]) func `is sent with the escapes that were written`(text: String, sent: String) throws {
+        let url = try RequestURL(text)
+        #expect(url.text() == sent)
+        #expect(url.text(adding: try RequestURL("http://h/?x").queryItems()).hasPrefix(sent))
+        #expect(url.sentPath == String(sent.dropFirst(8).prefix { $0 != "?" }))
+    }
+
+    @Test func `is the same whatever is written in escapes that needs none`() throws {
+        #expect(try RequestURL("http://h/%7eA") == RequestURL("http://h/~%41"))
+        #expect(try RequestURL("http://h/%2f") == RequestURL("http://h/%2F"))
+        #expect(try RequestURL("http://h/%2f") != RequestURL("http://h//"))
+    }
+
+    @Test(arguments: [
+        ("http://h/", "h"), ("https://a.b:8443/x:y", "a.b"), ("http://[::1]/", "[::1]"),
+        ("http://[::1]:81/a:b", "[::1]"),
+        ("http://u:p@h:81?a:b", "h"),
+    ]) func `has a host`(text: String, host: String) throws {
+        #expect(try RequestURL(text).host == host)
+    }
+
+    @Test(arguments: [
+        "//evil.example/x", "//evil.example", "///x", "\\\\evil.example/x", "/\\evil.example", "\\/evil.example",
+        "../x", "..",
+        "cities/../x", "cities/..", "/cities/../../x", "cities/../../x", "cities/%2e%2E/x", "cities/.%2e", "..\\x",
+        "cities\\..\\x", "cities/..%2Fx", "cities%2f..", "cities/..%5Cx", "cities/..?a=1", "cities/..#a",
+    ]) func `refuses a reference that leaves the base`(reference: String) {
+        let error = #expect(throws: MalformedURL.self) {
+            try RequestURL.resolve(reference, within: "https://api.example/v1/")
+        }
+        #expect(error?.message.contains("leaves the engine's base URL") == true)
+        #expect(error?.message.contains("'\(reference.prefix { $0 != "?" && $0 != "#" })") == true)
+    }
+
+    @Test(arguments: [
+        ("cities/a..b", "https://api.example/v1/cities/a..b"), ("...", "https://api.example/v1/..."),
+        ("./cities", "https://api.example/v1/./cities"), ("?a=../x", "https://api.example/v1/?a=../x"),
+        ("a?b=//c", "https://api.example/v1/a?b=//c"), ("a//b", "https://api.example/v1/a//b"),
+        ("/v2/cities", "https://api.example/v2/cities"), ("%252e%252e/x", "https://api.example/v1/%252e%252e/x"),
+        ("https://other.example/../x", "https://other.example/../x"), ("", "https://api.example/v1/"),
+    ]) func `resolves every other reference of an app`(reference: String, resolved: String) throws {
+        #expect(try RequestURL.resolve(reference, within: "https://api.example/v1/") == resolved)
     }
 
     @Test(arguments: [

@@ -28,7 +28,7 @@ enum BodyCompression {
     /// Whether an answer is text by its type, whose bodies shrink to about a quarter; what is compressed in itself
     /// (images, video, archives) does not.
     static func suits(_ stored: StoredResponse) -> Bool {
-        guard let type = stored.headers[.contentType] else { return false }
+        guard let type = stored.headers.single(.contentType) else { return false }
         let name = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
         return name.hasPrefix("text/") || suffixes.contains { name.hasSuffix($0) } || types.contains(name)
     }

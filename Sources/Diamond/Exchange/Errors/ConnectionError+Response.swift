@@ -11,7 +11,7 @@ extension ConnectionError {
     /// - Parameter expected: a media type.
     init(badContentType response: Response, _ expected: String) {
         let place = RequestURL.masked(Array(response.url.utf8))
-        let type = response.headers[.contentType] ?? "of no type"
+        let type = response.headers.single(.contentType) ?? "of no type"
         self.init(.badContentType, "the answer of \(place) is \(type), not \(expected)".printable)
         (self.response, attempts) = (response, response.attempts)
     }

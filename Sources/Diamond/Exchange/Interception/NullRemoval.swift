@@ -17,7 +17,7 @@ public struct NullRemoval: Interceptor, Hashable {
     public init() {}
 
     public func transform(_ response: inout Response) async throws {
-        guard MediaType(response.headers[.contentType]).isJSON else { return }
+        guard MediaType(response.headers.single(.contentType)).isJSON else { return }
         let body = response.bodyInUTF8
         guard let bytes = NullRemover.removingNulls(from: body), bytes.count < body.count else { return }
         response.replaceBody(inUTF8: bytes)

@@ -33,7 +33,7 @@ public struct ResponseValidator: Interceptor, Hashable {
             let message = "the server answered \(status), not one of \(expected): see the response"
             throw ConnectionError(.badStatus, message)
         }
-        let type = MediaType(response.headers[.contentType])
+        let type = MediaType(response.headers.single(.contentType))
         guard let contentTypes, !response.body.isBlank, !contentTypes.contains(where: type.matches) else { return }
         let expected = contentTypes.sorted().joined(separator: ", ")
         let message = "the body is \(type.essence.printable), not one of \(expected): see the response"

@@ -47,7 +47,7 @@ final class TransferMeter: Sendable {
             // Of these the field tells something else (RFC 9110 section 8.6).
             let isOther = [.partialContent, .noContent, .notModified].contains(response.status)
             if request.method != .head, !isOther, !response.headers.contains(.contentEncoding) {
-                progress.expectedToReceive = response.headers.value(of: .contentLength)
+                progress.expectedToReceive = response.headers.single(.contentLength)
                     .flatMap { Int64(digits: $0) }
             }
         }

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 
 /// The request that a redirect asks for (RFC 9110 section 15.4).
@@ -18,9 +17,9 @@ enum Redirect {
         timeout: Duration?,
         response: Response
     ) -> Request? {
-        guard let (target, url) = target(of: response, from: request) else { return nil }
+        guard let url = target(of: response, from: request)?.url else { return nil }
         var next = Request(
-            target, method: request.method, headers: request.headers, body: request.body, cache: cache)
+            url.text(), method: request.method, headers: request.headers, body: request.body, cache: cache)
         next.timeout = timeout
         next.encoding = request.encoding
         next.rules = request.rules
@@ -50,22 +49,28 @@ enum Redirect {
         limit > 0 && target(of: response, from: request) != nil
     }
 
-    private static func target(of response: Response, from request: WireRequest) -> (String, RequestURL)? {
-        guard statuses.contains(response.status.code),
-            let location = response.headers.value(of: .location), let target = absolute(location, from: request),
-            let url = try? RequestURL(target)
-        else { return nil }
-        return (target, url)
+    private static func target(of response: Response, from request: WireRequest) -> ServerReference? {
+        guard isRedirect(response.status) else { return nil }
+        return target(.location, of: response.headers, from: request)
+    }
+
+    private static func isRedirect(_ status: HTTPResponse.Status) -> Bool {
+        statuses.contains(status.code)
+    }
+
+    /// What is odd about where a response leads, for ``ActivityEvent/oddRedirect(reason:)``; `nil` for most.
+    static func oddity(of response: Response, from request: WireRequest) -> String? {
+        guard isRedirect(response.status) else { return nil }
+        guard !response.headers.isContradictory(.location) else {
+            return "\(request.url.place) answered with several Locations that differ: not followed"
+        }
+        guard let target = target(of: response, from: request), target.hadUserInfo else { return nil }
+        return "\(request.url.place) answered with a Location that has user info: followed without it"
     }
 
     /// Where a `Location` or `Content-Location` leads; `nil` where nowhere.
-    static func target(of location: String, from request: WireRequest) -> RequestURL? {
-        absolute(location, from: request).flatMap { try? RequestURL($0) }
-    }
-
-    private static func absolute(_ location: String, from request: WireRequest) -> String? {
-        let base = URL(string: request.url.text(adding: request.parameterItems))
-        return base.flatMap { URL(string: location, relativeTo: $0)?.absoluteString }
+    static func target(_ name: HTTPField.Name, of headers: HTTPFields, from request: WireRequest) -> ServerReference? {
+        headers.single(name).flatMap { ServerReference($0, from: request.sentURL) }
     }
 
     /// Whether it is followed by a GET or HEAD, without the body.
@@ -75,6 +80,9 @@ enum Redirect {
 }
 
 extension WireRequest {
+    /// As it is sent, secrets apart.
+    fileprivate var sentURL: String { url.text(adding: parameterItems) }
+
     /// Names of parameters that secrets go to: a server may say in its redirect what it was sent.
     fileprivate var secretParameters: [String] {
         parameterCredentials.compactMap { if case .parameter(let name) = $0.place { name } else { nil } }

@@ -82,7 +82,7 @@ extension Response {
     /// What its body is in, as `Content-Type` says, where that is not UTF-8; read as UTF-8 is also what names no charset, or
     /// one that is not known.
     private var charset: Charset? {
-        headers.first(of: .contentType).flatMap(MediaType.charset).flatMap { Charset($0) }
+        headers.single(.contentType).flatMap(MediaType.charset).flatMap { Charset($0) }
     }
 
     /// The body as text, by the charset that its `Content-Type` names: UTF-8 unless it says another that is known, such as
@@ -100,14 +100,14 @@ extension Response {
     /// The body as a decoder gets it: JSON in UTF-8, the only charset that RFC 8259 knows (section 8.1), and all else as it
     /// came.
     func body(for decoder: any ResponseDecoder) -> Data {
-        guard charset != nil, decoder is JSONDecoder || MediaType(headers.first(of: .contentType)).isJSON
+        guard charset != nil, decoder is JSONDecoder || MediaType(headers.single(.contentType)).isJSON
         else { return body }
         return bodyInUTF8
     }
 
     /// Takes a body in UTF-8, and says so where `Content-Type` names another charset.
     mutating func replaceBody(inUTF8 bytes: [UInt8]) {
-        if charset != nil, var field = headers.first(of: .contentType), let name = MediaType.charset(in: field) {
+        if charset != nil, var field = headers.single(.contentType), let name = MediaType.charset(in: field) {
             field.replaceSubrange(name.startIndex..<name.endIndex, with: "utf-8")
             headers[.contentType] = field
         }

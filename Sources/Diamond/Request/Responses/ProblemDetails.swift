@@ -50,7 +50,7 @@ extension [String: JSONValue] {
 extension Response {
     /// What the body says is wrong; `nil` where it is no `application/problem+json`.
     public var problem: ProblemDetails? {
-        guard MediaType(headers[.contentType]).essence == "application/problem+json" else { return nil }
+        guard MediaType(headers.single(.contentType)).essence == "application/problem+json" else { return nil }
         return try? decode(ProblemDetails.self)
     }
 }

@@ -25,7 +25,7 @@ struct EventSource: Sendable {
         case .ok: break
         default: throw ConnectionError(badStatus: response.head)
         }
-        guard MediaType(response.headers[.contentType]).essence == Self.mediaType else {
+        guard MediaType(response.headers.single(.contentType)).essence == Self.mediaType else {
             throw ConnectionError(badContentType: response.head, Self.mediaType)
         }
         return response.bytes

@@ -89,7 +89,8 @@ public struct TLSSettings: Hashable, Sendable {
     /// The keys that the server of a URL may have; empty for any, `nil` where nobody can tell.
     func pins(for url: String) -> Set<String>? {
         guard !pins.isEmpty else { return [] }
-        guard var host = URL(string: url)?.host(percentEncoded: false)?.lowercased() else { return nil }
+        guard var host = (try? RequestURL(parsing: url))?.host else { return nil }
+        if host.hasPrefix("[") { host = String(host.dropFirst().dropLast()) }
         if host.hasSuffix(".") { host.removeLast() }
         return pins[IPv6Address(host)?.description ?? host] ?? []
     }

@@ -1,0 +1,55 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A field that may stand once` {
+    static let names: [HTTPField.Name] = [
+        .contentType, .contentLength, .eTag, .lastModified, .date, .expires, .retryAfter, .location, .contentLocation,
+        .contentRange,
+    ]
+
+    @Test(arguments: names) func `is one where it is repeated, and none where it differs`(name: HTTPField.Name) {
+        var headers: HTTPFields = [name: "a", .vary: "x"]
+        #expect(headers.single(name) == "a" && !headers.isContradictory(name))
+        headers.append(HTTPField(name: name, value: "a"))
+        #expect(headers.single(name) == "a" && !headers.isContradictory(name))
+        headers.append(HTTPField(name: name, value: "b"))
+        #expect(headers.single(name) == nil && headers.isContradictory(name))
+        #expect(HTTPFields().single(name) == nil && !HTTPFields().isContradictory(name))
+        // Equal to Unicode, and not to a server.
+        headers = [name: "\u{E9}", name: "e\u{301}"]
+        #expect(headers.isContradictory(name))
+    }
+
+    @Test func `is read so wherever it is`() throws {
+        let same: HTTPFields = [
+            .retryAfter: "7", .retryAfter: "7", .contentRange: "bytes 0-1/2", .contentRange: "bytes 0-1/2",
+        ]
+        let other: HTTPFields = [
+            .retryAfter: "7", .retryAfter: "8", .contentRange: "bytes 0-1/2", .contentRange: "bytes 0-1/3",
+        ]
+        #expect(RetryAfter.duration(same, now: 0) == .seconds(7) && RetryAfter.duration(other, now: 0) == nil)
+        #expect(ContentRange(same) == .bytes(0...1, length: 2) && ContentRange(other) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ([.eTag: "\"a\"", .eTag: "\"a\"", .contentLength: "9", .contentLength: "9"], "\"a\""),
+            ([.eTag: "\"a\"", .eTag: "\"b\"", .contentLength: "9"], nil),
+            ([.eTag: "\"a\"", .contentLength: "9", .contentLength: "8"], nil),
+            ([.eTag: "\"a\"", .contentLength: "9", .acceptRanges: "none", .acceptRanges: "none"], nil),
+        ] as [(HTTPFields, String?)]) func `makes a validator of equal values only`(headers: HTTPFields, tag: String?)
+    {
+        var asked = HTTPFields()
+        Continuation(status: 200, headers: headers, now: 0)?.ask(&asked, from: 1)
+        #expect(asked[.ifRange] == tag)
+    }
+
+    @Test(arguments: [(["application/json", "application/json"], true), (["application/json", "text/html"], false)])
+    func `tells the type of a body where it is one`(types: [String], isJSON: Bool) {
+        let headers = HTTPFields(types.map { HTTPField(name: .contentType, value: $0) })
+        #expect(MediaType(headers.single(.contentType)).isJSON == isJSON)
+    }
+}
