@@ -75,8 +75,8 @@ extension CacheSelection {
         case .all, .sealedHost: true
         case .key(let key): key == subject.key
         case .keys(let keys, _): keys.contains(subject.key)
-        case .tag(let tag): subject.tags.contains(tag)
-        case .identity(let identity): identity == subject.identity
+        case .tag(let tag): subject.tags.containsExactly(tag)
+        case .identity(let identity): subject.identity.isExactly(identity)
         case .url(let url): url == subject.url
         case .urlPrefix(let prefix): subject.url.hasPrefix(prefix)
         case .host(let host): URLHost.of(subject.url).map { $0 == host } ?? false

@@ -49,6 +49,17 @@ public struct Cookie: Hashable, Sendable {
         let domain: String
         let isHostOnly: Bool
         let path: String
+
+        static func == (one: Place, other: Place) -> Bool {
+            one.name.isExactly(other.name) && one.domain.isExactly(other.domain) && one.isHostOnly == other.isHostOnly
+                && one.path.isExactly(other.path)
+        }
+    }
+
+    /// Texts compare by their bytes.
+    public static func == (one: Cookie, other: Cookie) -> Bool {
+        one.place == other.place && one.value.isExactly(other.value) && one.expires == other.expires
+            && one.isSecure == other.isSecure && one.isHTTPOnly == other.isHTTPOnly
     }
 
     var place: Place { Place(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }

@@ -21,9 +21,9 @@ import HTTPTypes
 /// servers that you know. `SameSite` is not looked at, because no request comes from a site.
 public final class CookieJar: Sendable {
     private struct State {
-        var shelves: [String?: CookieShelf] = [:]
+        var shelves: [ExactText?: CookieShelf] = [:]
         /// Those that were emptied lately. What was under way for longer than that counts as from before.
-        var removals = RecentLog<String?>()
+        var removals = RecentLog<ExactText?>()
     }
 
     private let state = Guarded(State())
@@ -33,12 +33,12 @@ public final class CookieJar: Sendable {
 
     /// All of an identity, those that have expired as well until others come.
     public func cookies(of identity: String? = nil) -> [Cookie] {
-        state.withLock { $0.shelves[identity]?.cookies ?? [] }
+        state.withLock { $0.shelves[identity.exact]?.cookies ?? [] }
     }
 
     /// Puts one in, as an app that has kept it does; in place of the one of the same name, domain and path.
     public func set(_ cookie: Cookie, of identity: String? = nil, at now: Date = Date()) {
-        state.withLock { $0.shelves[identity, default: CookieShelf()].set(cookie, isTrusted: true, at: now) }
+        state.withLock { $0.shelves[identity.exact, default: CookieShelf()].set(cookie, isTrusted: true, at: now) }
     }
 
     /// Takes out those of an identity that a predicate picks; one that is set anew meanwhile stays. The predicate may ask the
@@ -47,15 +47,15 @@ public final class CookieJar: Sendable {
         // It is the app's, and not called where the lock is held.
         let gone = Set(cookies(of: identity).filter(isGone))
         guard !gone.isEmpty else { return }
-        state.withLock { $0.shelves[identity]?.remove { gone.contains($0) } }
+        state.withLock { $0.shelves[identity.exact]?.remove { gone.contains($0) } }
     }
 
     /// Takes out all of an identity; what a server sets in answer to what was sent before is not kept. An engine does so when
     /// it forgets the identity (``Engine/forget(identity:)``).
     public func removeAll(of identity: String?) {
         state.withLock { state in
-            state.shelves[identity] = nil
-            state.removals.append(identity)
+            state.shelves[identity.exact] = nil
+            state.removals.append(identity.exact)
         }
     }
 
@@ -66,15 +66,15 @@ public final class CookieJar: Sendable {
 
     /// Whether there is one for a URL.
     func has(for url: String, of identity: String?, at now: Date) -> Bool {
-        let isEmpty = state.withLock { $0.shelves[identity]?.isEmpty ?? true }
+        let isEmpty = state.withLock { $0.shelves[identity.exact]?.isEmpty ?? true }
         guard !isEmpty, let origin = CookieOrigin(url) else { return false }
-        return state.withLock { $0.shelves[identity]?.has(for: origin, at: now) ?? false }
+        return state.withLock { $0.shelves[identity.exact]?.has(for: origin, at: now) ?? false }
     }
 
     /// What goes along to a URL; `nil` for nothing.
     func field(for url: String, of identity: String?, at now: Date) -> HTTPField? {
         guard let origin = CookieOrigin(url) else { return nil }
-        let cookies = state.withLock { $0.shelves[identity]?.cookies(for: origin, at: now) ?? [] }
+        let cookies = state.withLock { $0.shelves[identity.exact]?.cookies(for: origin, at: now) ?? [] }
         guard !cookies.isEmpty else { return nil }
         return HTTPField(name: .cookie, lenientValue: Array(cookies.map(\.bytes).joined(separator: "; ".utf8)))
     }
@@ -87,10 +87,14 @@ public final class CookieJar: Sendable {
         guard !fields.isEmpty, let origin = CookieOrigin(url) else { return }
         let cookies = fields.compactMap { SetCookie($0)?.cookie(from: origin, at: now) }
         state.withLock { state in
-            guard !state.removals.contains(since: removals, where: { $0 == identity }) else { return }
+            guard !state.removals.contains(since: removals, where: { $0 == identity.exact }) else { return }
             for cookie in cookies {
-                state.shelves[identity, default: CookieShelf()].set(cookie, isTrusted: origin.isSecure, at: now)
+                state.shelves[identity.exact, default: CookieShelf()].set(cookie, isTrusted: origin.isSecure, at: now)
             }
         }
     }
+}
+
+extension String? {
+    fileprivate var exact: ExactText? { map(ExactText.init) }
 }

@@ -5,11 +5,11 @@ import HTTPTypes
 final class ReplayedCalls: Sendable {
     typealias Handler = @Sendable (ReplayJob.ID, Result<Response, ConnectionError>) async -> Void
 
-    private let handlers = Guarded<[String: Handler]>([:])
+    private let handlers = Guarded<[ExactText: Handler]>([:])
 
     func add(_ kind: String, _ handler: @escaping Handler) {
         // The one in whose place it comes is freed where no lock is held: what it keeps is the app's.
-        _ = handlers.withLock { $0.updateValue(handler, forKey: kind) }
+        _ = handlers.withLock { $0.updateValue(handler, forKey: ExactText(kind)) }
     }
 
     func tell(
@@ -18,7 +18,7 @@ final class ReplayedCalls: Sendable {
         _ state: ReplayState?,
         _ response: Result<Response, ConnectionError>
     ) async {
-        guard let state, state.isEnd, let kind, let handler = handlers.withLock({ $0[kind] }) else { return }
+        guard let state, state.isEnd, let kind, let handler = handlers.withLock({ $0[ExactText(kind)] }) else { return }
         await handler(id, response)
     }
 }

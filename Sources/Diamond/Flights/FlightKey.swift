@@ -19,6 +19,12 @@ final class FlightKey: Hashable, Sendable {
         let bodyLimit: Int?
         let lane: Lane
         let tags: Set<String>
+
+        static func == (one: Terms, other: Terms) -> Bool {
+            one.method == other.method && one.url.isExactly(other.url) && one.headers.isExactly(other.headers)
+                && one.body == other.body && one.timeout == other.timeout && one.retry == other.retry
+                && one.bodyLimit == other.bodyLimit && one.lane == other.lane && one.tags.isExactly(other.tags)
+        }
     }
 
     let key: RequestKey

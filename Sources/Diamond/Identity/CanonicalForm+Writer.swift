@@ -82,6 +82,7 @@ extension CanonicalForm.Writer {
         if !hasCacheKey { line("type", request.headers[.contentType] ?? "") }
         switch body {
         case .json(let value): try addJSON(value, rules)
+        case .jsonText(let json): try addJSON(json.value, rules)
         case .form(let parameters):
             addItems(try parameters.items(request.encoding), of: .form, rules)
         case .bytes(let data, _): if !hasCacheKey { addBytes(data) }

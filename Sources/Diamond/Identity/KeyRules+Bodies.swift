@@ -39,7 +39,7 @@ extension KeyRules {
     ///   - guesses: whether any text may be a member's name where it begins as JSON does, and cannot be read, and not only
     ///     what a colon follows: a text may be hidden for nothing, but not refused.
     func hasSecretMember(_ body: RequestBody, _ bytes: [UInt8], _ type: String?, guesses: Bool = true) -> Bool {
-        if case .json(let value) = body { return value.hasSecretMember(self) }
+        if let value = body.jsonValue { return value.hasSecretMember(self) }
         return hasSecretMember(bytes, type, guesses: guesses)
     }
 

@@ -42,6 +42,7 @@ struct Omissions {
             switch request.body {
             case nil: []
             case .json(let value): members(of: value)
+            case .jsonText(let json): members(of: json.value)
             case .form(let parameters): omissions(of: try parameters.items(request.encoding), "field")
             case .multipart(let parts): parts.compactMap(omission)
             case .bytes, .file: request.cacheKey == nil ? [] : [("body", Self.isKeyed)]

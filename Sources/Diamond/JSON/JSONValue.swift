@@ -1,7 +1,8 @@
 /// A JSON value (RFC 8259), as parameters and bodies hold it.
 ///
-/// `.integer(2)` and `.number(2.0)` are one value: equal, of one hash, written alike. An object's members have no
-/// order; they are written sorted by name.
+/// `.integer(2)` and `.number(2.0)` are one value: equal, of one hash, written alike. Texts and names are equal where
+/// their bytes are, also where Unicode holds others for the same. An object's members have no order; they are written
+/// sorted by name.
 public enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -68,9 +69,9 @@ extension JSONValue: Hashable {
         case (.bool(let a), .bool(let b)): a == b
         case (.integer(let a), .integer(let b)): a == b
         case (.number(let a), .number(let b)): a == b
-        case (.string(let a), .string(let b)): a == b
+        case (.string(let a), .string(let b)): a.isExactly(b)
         case (.array(let a), .array(let b)): a == b
-        case (.object(let a), .object(let b)): a == b
+        case (.object(let a), .object(let b)): a.isExactly(b)
         default: false
         }
     }

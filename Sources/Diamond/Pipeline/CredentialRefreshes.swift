@@ -8,6 +8,10 @@ final class CredentialRefreshes: Sendable {
     struct Secret: Hashable {
         var name: String
         var identity: String?
+
+        static func == (one: Secret, other: Secret) -> Bool {
+            one.name.isExactly(other.name) && one.identity.isExactly(other.identity)
+        }
     }
 
     private struct Record {

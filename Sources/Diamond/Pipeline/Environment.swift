@@ -104,7 +104,7 @@ extension Request {
         switch body {
         case .form, .multipart: true
         case .bytes(_, let type), .file(_, let type): type != nil
-        case .json: false
+        case .json, .jsonText: false
         case nil: !parameters.isEmpty && effectiveDestination == .form
         }
     }

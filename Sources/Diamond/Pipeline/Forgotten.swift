@@ -20,7 +20,7 @@ final class Forgotten: Sendable {
     /// Whether an identity was forgotten since then.
     func has(_ identity: String?, since epoch: Int) -> Bool {
         guard let identity else { return false }
-        return log.withLock { log in log.contains(since: epoch) { $0 == identity } }
+        return log.withLock { log in log.contains(since: epoch) { $0.isExactly(identity) } }
     }
 
     /// Whether the identity of what is on its way was forgotten since it set out.

@@ -16,6 +16,16 @@ public struct Credential: Hashable, Sendable {
         case header(HTTPField.Name, prefix: String)
         /// In the query, behind the parameters.
         case parameter(String)
+
+        /// Names and prefixes compare by their bytes.
+        public static func == (one: Place, other: Place) -> Bool {
+            switch (one, other) {
+            case (.header(let name, let prefix), .header(let otherName, let otherPrefix)):
+                name == otherName && prefix.isExactly(otherPrefix)
+            case (.parameter(let name), .parameter(let other)): name.isExactly(other)
+            default: false
+            }
+        }
     }
 
     /// Where it stands.

@@ -22,6 +22,12 @@ public struct IdentityRules: Hashable, Sendable {
         self.secrets = secrets
     }
 
+    /// Names compare by their bytes.
+    public static func == (one: IdentityRules, other: IdentityRules) -> Bool {
+        one.ignoring.isExactly(other.ignoring) && one.nonSelecting.isExactly(other.nonSelecting)
+            && one.secrets.isExactly(other.secrets)
+    }
+
     var isEmpty: Bool { ignoring.isEmpty && nonSelecting.isEmpty && secrets.isEmpty }
 
     /// Both rules at once.
@@ -40,7 +46,7 @@ public struct IdentityRules: Hashable, Sendable {
     func isNonSelecting(_ header: String) -> Bool { nonSelecting.contains { $0.lowercased() == header } }
 
     func isSecret(_ name: some StringProtocol) -> Bool {
-        !secrets.isEmpty && secrets.contains { $0.lowercased() == name.lowercased() }
+        !secrets.isEmpty && secrets.contains { $0.lowercased().isExactly(name.lowercased()) }
     }
 }
 

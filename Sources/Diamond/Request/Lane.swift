@@ -8,7 +8,7 @@
 ///
 /// What an engine allows its lanes, its configuration says; one that it does not name has the engine's width.
 public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// Two lanes of one name are one.
+    /// Two lanes of one name, to the byte, are one.
     public let name: String
 
     /// Any name; an engine need not know it.
@@ -20,4 +20,6 @@ public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomString
     public static let `default` = Lane("default")
 
     public var description: String { name }
+
+    public static func == (one: Lane, other: Lane) -> Bool { one.name.isExactly(other.name) }
 }

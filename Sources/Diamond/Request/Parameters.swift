@@ -24,6 +24,11 @@ public struct Parameters: Hashable, Sendable {
             self.name = name
             self.value = value.normalized
         }
+
+        /// Names compare by their bytes.
+        public static func == (one: Element, other: Element) -> Bool {
+            one.name.isExactly(other.name) && one.value == other.value
+        }
     }
 
     private(set) var elements: [Element] = []
@@ -37,17 +42,17 @@ public struct Parameters: Hashable, Sendable {
     /// The first value under `name`. Setting puts the value where the first stood (or at the end) and removes the
     /// others; `nil` removes them all. O(n).
     public subscript(name: String) -> JSONValue? {
-        get { elements.first { $0.name == name }?.value }
+        get { elements.first { $0.name.isExactly(name) }?.value }
         set {
-            let place = elements.firstIndex { $0.name == name } ?? elements.endIndex
-            elements.removeAll { $0.name == name }
+            let place = elements.firstIndex { $0.name.isExactly(name) } ?? elements.endIndex
+            elements.removeAll { $0.name.isExactly(name) }
             guard let newValue else { return }
             elements.insert(Element(name, newValue), at: Swift.min(place, elements.endIndex))
         }
     }
 
     /// Every value under `name`, in order.
-    public func values(_ name: String) -> [JSONValue] { elements.filter { $0.name == name }.map(\.value) }
+    public func values(_ name: String) -> [JSONValue] { elements.filter { $0.name.isExactly(name) }.map(\.value) }
 
     /// Adds a value, whatever has the name already.
     public mutating func append(_ name: String, _ value: JSONValue) { elements.append(Element(name, value)) }

@@ -6,6 +6,13 @@ public struct Secret: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case named(String)
         case value(String)
+
+        static func == (one: Content, other: Content) -> Bool {
+            switch (one, other) {
+            case (.named(let one), .named(let other)), (.value(let one), .value(let other)): one.isExactly(other)
+            default: false
+            }
+        }
     }
 
     let content: Content

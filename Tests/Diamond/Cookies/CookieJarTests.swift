@@ -40,12 +40,41 @@ import Testing
         ("a=1; Domain=example.com", "https://other.example.com/a", true),
         ("a=1; Domain=example.com", "https://a.b.example.com/a", true),
         ("a=1; Domain=example.com", "https://badexample.com/a", false),
+        ("a=1; Path=/%7Eanna", "https://www.example.com/%7Eanna/b", true),
+        ("a=1; Path=/%7Eanna", "https://www.example.com/~anna/b", false),
+        ("a=1; Path=/%7eanna", "https://www.example.com/%7Eanna/b", false),
+        ("a=1; Path=/\u{301}a", "https://www.example.com/\u{301}a", false),
         ("a=1; Path=/", "https://www.example.com/", true), ("a=1; Path=/a/", "https://www.example.com/a", false),
         ("a=1; Secure", "http://www.example.com/a", false), ("a=1; Secure", "https://www.example.com/a", true),
         ("a=1; HttpOnly", "https://www.example.com/a", true),
     ]) func `sends a cookie where it belongs`(cookie: String, url: String, isSent: Bool) {
         receive(cookie)
         #expect(field(url) == (isSent ? "a=1" : nil))
+    }
+
+    @Test func `names the directory of a path as it was sent`() {
+        receive("a=1", from: "https://h.x/%7Eanna/%2f/a")
+        #expect(field("https://h.x/%7Eanna/%2f/b") == "a=1")
+        #expect(field("https://h.x/~anna/%2F/b") == nil)
+    }
+
+    @Test func `tells texts apart that only look the same`() {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        receive("\(composed)=1; Path=/", "\(decomposed)=2; Path=/", of: composed)
+        #expect(jar.cookies(of: composed).map(\.value) == ["1", "2"])
+        #expect(
+            field("https://www.example.com/", of: composed)?.utf8.count == "\(composed)=1; \(decomposed)=2".utf8.count)
+        #expect(field("https://www.example.com/", of: decomposed) == nil)
+        receive("a=1; Path=/\(composed)", "a=2; Path=/\(decomposed)")
+        #expect(jar.cookies().count == 2)
+        jar.removeAll(of: decomposed)
+        #expect(jar.cookies(of: composed).count == 2)
+        #expect(Cookie("a", composed, domain: "h") != Cookie("a", decomposed, domain: "h"))
+        let removals = jar.removals
+        jar.removeAll(of: decomposed)
+        let headers: HTTPFields = [.setCookie: "late=1"]
+        jar.receive(headers, from: "https://h.x/", of: composed, since: removals, at: clock.now)
+        #expect(jar.cookies(of: composed).count == 3)
     }
 
     @Test func `sends those with longer paths first, and of those the oldest`() {

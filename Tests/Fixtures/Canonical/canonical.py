@@ -470,6 +470,8 @@ def facts(request):
         value = body.get(kind)
         if kind == "json":
             content_type, content = "application/json", json_lines(value, rules, identity)
+        elif kind == "jsonText":
+            content_type, content = "application/json", json_lines(read(value), rules, identity)
         elif kind == "form":
             content_type, content = FORM, item_lines("field", items(elements(value)), rules, identity)
         elif kind == "multipart":

@@ -541,6 +541,11 @@ def bytes_bodies():
     same("Text and base64 of the same bytes are one.", text_body("ä\n"), {"method": "QUERY", "body": {"base64": "w6QK"}})
     case("Bytes that are no text.", {"method": "QUERY", "body": {"base64": "AP+A", "contentType": "application/octet-stream"}})
     case("Text is bytes, whatever its type.", text_body('{"a": 1}', "application/json"))
+    same(
+        "JSON that is sent as text is its value.",
+        {"method": "QUERY", "body": {"jsonText": ' {"b": 1.0,\n"a": [1e2]}'}},
+        {"method": "QUERY", "body": {"json": {"a": [100], "b": 1}}},
+    )
     case("Text is bytes, whatever its type.", text_body("a=1", "application/x-www-form-urlencoded"))
     case("Line feeds in a body cannot make lines.", text_body("a\nheader x-a 1\n\nquery b=2\n"))
     differ("Line feeds count.", text_body("a\n"), text_body("a"), text_body("a\r\n"))

@@ -111,7 +111,7 @@ import Testing
         #expect(
             command.masked == """
                 curl 'https://a.example/notes' -H 'Idempotency-Key: UUID' -H 'Content-Type: application/json' \
-                --data-raw '{"a":1}'
+                --data-raw '{"a": 1}'
 
                 """)
         let form = try await cachectl("queue", "show", "2", "--as-request").text

@@ -6,6 +6,10 @@ struct ActivitySubject: Hashable, Sendable {
     /// Scheme, host and port.
     var origin: String
     var tags: Set<String>
+
+    static func == (one: ActivitySubject, other: ActivitySubject) -> Bool {
+        one.lane == other.lane && one.origin == other.origin && one.tags.isExactly(other.tags)
+    }
 }
 
 /// What an interval is told with, beside what it is counted under.

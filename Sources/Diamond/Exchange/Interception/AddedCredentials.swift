@@ -15,14 +15,17 @@ struct AddedCredentials {
     ///   - outgoing: the same before.
     init(_ adapted: TransportRequest, from outgoing: TransportRequest, _ rules: KeyRules) {
         headers = Set(adapted.headers.map(\.name)).filter { name in
-            rules.isCredential(name) && adapted.headers[name] != outgoing.headers[name]
+            rules.isCredential(name) && !adapted.headers[values: name].isExactly(outgoing.headers[values: name])
         }
-        isInURL = adapted.url != outgoing.url && Self.withoutSecrets(adapted.url, outgoing.url, rules) != adapted.url
+        isInURL =
+            !adapted.url.isExactly(outgoing.url)
+            && !Self.withoutSecrets(adapted.url, outgoing.url, rules).isExactly(adapted.url)
         isBodyChanged = !Self.isSame(adapted.body, outgoing.body)
         let hasLostField = outgoing.headers.contains {
             rules.isCredential($0.name) && !adapted.headers.contains($0.name)
         }
-        hasLost = hasLostField || adapted.url != outgoing.url && Self.hasLostItem(adapted.url, outgoing.url, rules)
+        hasLost =
+            hasLostField || !adapted.url.isExactly(outgoing.url) && Self.hasLostItem(adapted.url, outgoing.url, rules)
     }
 
     private static func hasLostItem(_ url: String, _ before: String, _ rules: KeyRules) -> Bool {

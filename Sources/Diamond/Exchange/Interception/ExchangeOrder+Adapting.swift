@@ -54,14 +54,16 @@ extension ExchangeOrder {
 
     /// Whether it goes elsewhere than to where the jar was asked for its cookies.
     private func isLed(_ adapted: TransportRequest, awayFrom outgoing: TransportRequest) -> Bool {
-        request.headers[.cookie] == nil && adapted.headers[.cookie] == outgoing.headers[.cookie]
+        request.headers[.cookie] == nil && adapted.headers[.cookie].isExactly(outgoing.headers[.cookie])
             && adapted.url != outgoing.url && CookieOrigin(adapted.url) != CookieOrigin(outgoing.url)
     }
 
     /// Those that are other ones now, in lower case, but for credentials that the identity stands for.
     private func adaptedHeaders(_ adapted: HTTPFields, from outgoing: HTTPFields) -> Set<String> {
-        guard adapted != outgoing else { return [] }
-        let names = Set((adapted + outgoing).map(\.name)).filter { adapted[$0] != outgoing[$0] }
+        guard !adapted.isExactly(outgoing) else { return [] }
+        let names = Set((adapted + outgoing).map(\.name)).filter {
+            !adapted[values: $0].isExactly(outgoing[values: $0])
+        }
         return Set(names.filter { identity == nil || !rules.isReplaced($0) }.map(\.canonicalName))
     }
 }

@@ -46,7 +46,7 @@ extension Pipeline {
         do throws(ConnectionError) {
             // Where it names nobody, there is nobody else's credential either; a secret has to be known for the job's own.
             let current = try await environment.resolve(nobodys, within: timeLeft(of: request)).identity
-            guard let current, current != identity else { return nil }
+            guard let current, !current.isExactly(identity) else { return nil }
             let message = "the job's identity is not the one that is signed in"
             return .failed(.noCredential, code: "noCredential", message: message)
         } catch  where error.code == .noEngine {

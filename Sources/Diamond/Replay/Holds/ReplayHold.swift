@@ -11,6 +11,16 @@ public enum ReplayHold: Hashable, Sendable {
     /// The jobs of a lane, and in the engines of the store its connections and calls. What the cache can answer, it does.
     case lane(Lane)
 
+    /// Names compare by their bytes.
+    public static func == (one: ReplayHold, other: ReplayHold) -> Bool {
+        switch (one, other) {
+        case (.engine, .engine), (.queue, .queue): true
+        case (.key(let one), .key(let other)), (.identity(let one), .identity(let other)): one.isExactly(other)
+        case (.lane(let one), .lane(let other)): one == other
+        default: false
+        }
+    }
+
     /// Whether it names nothing, and so changes no job: none goes out while it lasts.
     package var isWhole: Bool { self == .engine || self == .queue }
 

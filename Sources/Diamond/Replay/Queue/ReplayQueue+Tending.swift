@@ -134,10 +134,10 @@ extension ReplayQueue {
         of id: ReplayJob.ID, from old: Request, to new: Request
     ) throws(ReplayError) {
         let moves = [
-            ("identity", old.identity != new.identity), ("lane", old.lane != new.lane),
-            ("ordering key", old.replay.orderingKey != new.replay.orderingKey),
+            ("identity", !old.identity.isExactly(new.identity)), ("lane", old.lane != new.lane),
+            ("ordering key", !old.replay.orderingKey.isExactly(new.replay.orderingKey)),
             ("order", old.replay.order != new.replay.order),
-            ("unique name", old.replay.unique != new.replay.unique),
+            ("unique name", !old.replay.unique.isExactly(new.replay.unique)),
         ]
         guard let move = moves.first(where: \.1) else { return }
         let remedy = "leave it as it is, or discard the job and add another"

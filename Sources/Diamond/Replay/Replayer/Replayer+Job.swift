@@ -53,7 +53,7 @@ extension Replayer {
     /// Takes back what has not begun in lanes that are paused: they might keep every place until they are resumed.
     func recall() {
         guard let unpaused = lanes?.unpaused, unpaused != .all else { return }
-        for errand in errands.withLock({ Array($0.values) }) where !unpaused.contains(errand.lane.name) {
+        for errand in errands.withLock({ Array($0.values) }) where !unpaused.contains(errand.lane) {
             errand.recall()
         }
     }

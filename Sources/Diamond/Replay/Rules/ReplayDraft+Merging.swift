@@ -42,7 +42,7 @@ extension ReplayDraft {
     /// The earlier request, with what the new one's body changes.
     private static func body(of new: Request, over earlier: Request) -> Request {
         var request = earlier
-        if case .json(let patch)? = new.body, case .json(let target)? = earlier.body {
+        if let patch = new.body?.jsonValue, let target = earlier.body?.jsonValue {
             request.body = .json(target.merging(patch))
         } else {
             request.body = new.body
@@ -53,7 +53,7 @@ extension ReplayDraft {
     /// The new request, with what it leaves alone of the earlier one's body.
     private static func body(of earlier: Request, under new: Request) -> Request {
         var request = new
-        if new.method == .patch, case .json(let patch)? = new.body, case .json(let target)? = earlier.body {
+        if new.method == .patch, let patch = new.body?.jsonValue, let target = earlier.body?.jsonValue {
             request.body = .json(target.adding(patch))
         }
         return request

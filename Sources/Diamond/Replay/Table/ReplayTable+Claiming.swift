@@ -13,10 +13,10 @@ extension ReplayTable {
     /// Where jobs may be claimed.
     package enum Lanes: Hashable, Sendable {
         case all
-        case allBut(Set<String>)
+        case allBut(Set<Lane>)
         case none
 
-        func contains(_ lane: String) -> Bool {
+        func contains(_ lane: Lane) -> Bool {
             switch self {
             case .all: true
             case .allBut(let paused): !paused.contains(lane)
@@ -184,7 +184,7 @@ extension ReplayTable {
     ) throws(SQLiteError) -> [Place] {
         var found: [Place] = []
         while found.count < limit, try statement.step() {
-            guard lanes.contains(statement.text(3)) else { continue }
+            guard lanes.contains(Lane(statement.text(3))) else { continue }
             found.append(Place(priority: statement.int64(0), turn: statement.int64(1), id: statement.int64(2)))
         }
         return found

@@ -144,6 +144,7 @@ extension ReplayTable {
 extension ReplayDraft {
     /// Whether it may take a job's place: in the same line, and held by the same.
     fileprivate func isInLine(of row: ReplayRow) -> Bool {
-        policy.orderingKey == row.orderingKey && (policy.order == .strict) == row.isStrict && lane == row.lane
+        policy.orderingKey.isExactly(row.orderingKey) && (policy.order == .strict) == row.isStrict
+            && lane.isExactly(row.lane)
     }
 }

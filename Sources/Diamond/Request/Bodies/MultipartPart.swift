@@ -9,6 +9,14 @@ public struct MultipartPart: Hashable, Sendable {
         /// A file, read each time the body is sent; it must stand still like that of
         /// ``RequestBody/file(_:contentType:)``.
         case file(URL)
+
+        public static func == (one: Content, other: Content) -> Bool {
+            switch (one, other) {
+            case (.bytes(let one), .bytes(let other)): one == other
+            case (.file(let one), .file(let other)): one.absoluteString.isExactly(other.absoluteString)
+            default: false
+            }
+        }
     }
 
     /// The form field's name.
@@ -26,6 +34,12 @@ public struct MultipartPart: Hashable, Sendable {
         self.content = content
         self.filename = filename
         self.contentType = contentType
+    }
+
+    /// Texts compare by their bytes.
+    public static func == (one: MultipartPart, other: MultipartPart) -> Bool {
+        one.name.isExactly(other.name) && one.filename.isExactly(other.filename)
+            && one.contentType.isExactly(other.contentType) && one.content == other.content
     }
 
     /// A field of text.

@@ -5,6 +5,9 @@ public import Foundation
 public indirect enum RequestBody: Hashable, Sendable {
     /// Sent as `application/json`, in the form of RFC 8785.
     case json(JSONValue)
+    /// JSON text, sent byte for byte as `application/json`, so that a signature over it holds. It identifies the request as
+    /// ``json(_:)`` of its value does. Made by ``json(text:)``.
+    case jsonText(JSONText)
     /// Sent as `application/x-www-form-urlencoded`.
     case form(Parameters)
     /// Sent as they are; `contentType` is the `Content-Type`, where no header of the request says otherwise.
@@ -18,13 +21,27 @@ public indirect enum RequestBody: Hashable, Sendable {
     /// Sent as `multipart/form-data` (RFC 7578), in pieces, with another random boundary each time.
     case multipart([MultipartPart])
 
-    /// A body of JSON text. Text that two readers could read differently (a name twice, a number that no double
-    /// holds) is kept byte for byte, so that nothing in it is changed or merged.
+    /// Texts compare by their bytes.
+    public static func == (one: RequestBody, other: RequestBody) -> Bool {
+        switch (one, other) {
+        case (.json(let one), .json(let other)): one == other
+        case (.jsonText(let one), .jsonText(let other)): one == other
+        case (.form(let one), .form(let other)): one == other
+        case (.bytes(let one, let type), .bytes(let other, let otherType)): one == other && type.isExactly(otherType)
+        case (.file(let one, let type), .file(let other, let otherType)):
+            one.absoluteString.isExactly(other.absoluteString) && type.isExactly(otherType)
+        case (.multipart(let one), .multipart(let other)): one == other
+        default: false
+        }
+    }
+
+    /// A body of JSON text, which is sent byte for byte. Text that two readers could read differently (a name twice, a
+    /// number that no double holds) becomes ``bytes(_:contentType:)``, and identifies the request by its bytes.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column.
     public static func json(text: String) throws(RequestError) -> RequestBody {
         do {
-            return .json(try JSONValue.read(text.utf8))
+            return .jsonText(try JSONText(text))
         } catch  where error.code == .ambiguousJSON {
             return .bytes(Data(text.utf8), contentType: "application/json")
         } catch {
@@ -41,13 +58,22 @@ public indirect enum RequestBody: Hashable, Sendable {
         .json(try JSONValue.read(try encoder.encode(value)))
     }
 
+    /// The value of a JSON body that is known by its value.
+    var jsonValue: JSONValue? {
+        switch self {
+        case .json(let value): value
+        case .jsonText(let json): json.value
+        case .form, .bytes, .file, .multipart: nil
+        }
+    }
+
     /// Whether what it holds can change without it.
     var readsFiles: Bool { !files.isEmpty }
 
     /// What is read where it is sent, in order.
     var files: [URL] {
         switch self {
-        case .json, .form, .bytes: []
+        case .json, .jsonText, .form, .bytes: []
         case .file(let url, _): [url]
         case .multipart(let parts): parts.compactMap { if case .file(let url) = $0.content { url } else { nil } }
         }
@@ -55,7 +81,7 @@ public indirect enum RequestBody: Hashable, Sendable {
 
     var contentType: String? {
         switch self {
-        case .json: "application/json"
+        case .json, .jsonText: "application/json"
         case .form: "application/x-www-form-urlencoded"
         case .bytes(_, let contentType), .file(_, let contentType): contentType
         case .multipart: "multipart/form-data"
@@ -66,6 +92,7 @@ public indirect enum RequestBody: Hashable, Sendable {
     func encoded(_ encoding: ParameterEncoding = .standard) throws(RequestError) -> Data {
         switch self {
         case .json(let value): Data(try value.written())
+        case .jsonText(let json): Data(json.text.utf8)
         case .form(let parameters): Data(try parameters.items(encoding).bytes)
         case .bytes(let data, _): data
         case .file, .multipart:

@@ -107,6 +107,15 @@ public struct ReplayPolicy: Hashable, Sendable {
         self.metadata = metadata
     }
 
+    /// Names and keys compare by their bytes.
+    public static func == (one: ReplayPolicy, other: ReplayPolicy) -> Bool {
+        one.mode == other.mode && one.orderingKey.isExactly(other.orderingKey) && one.order == other.order
+            && one.priority == other.priority && one.attempts == other.attempts && one.expiry == other.expiry
+            && one.keyLifetime == other.keyLifetime && one.unique.isExactly(other.unique)
+            && one.uniqueness == other.uniqueness && one.kind.isExactly(other.kind)
+            && one.metadata.isExactly(other.metadata)
+    }
+
     /// The default of a request.
     public static let never = ReplayPolicy(.never)
     /// Kept when its last attempt has failed.

@@ -77,6 +77,8 @@ extension RequestBody {
         let contentType = try form.string("contentType")
         if let value = form.take("json") {
             self = .json(value)
+        } else if let text = try form.string("jsonText") {
+            self = .jsonText(try JSONText(text, in: form))
         } else if let value = form.take("form") {
             self = .form(try Parameters(written: value, key: "form"))
         } else if let data = try form.bytes() {
@@ -88,7 +90,8 @@ extension RequestBody {
             self = .multipart(try parts.map { part throws(RequestError) in try MultipartPart(written: part) })
         } else {
             throw RequestError(
-                .malformedRequest, "the body holds none of json, form, multipart, text, base64 and file: give one")
+                .malformedRequest,
+                "the body holds none of json, jsonText, form, multipart, text, base64 and file: give one")
         }
         if contentType != nil, self.isTyped {
             throw form.failure("contentType", "goes with text, base64 and file only")
@@ -99,13 +102,14 @@ extension RequestBody {
     private var isTyped: Bool {
         switch self {
         case .bytes, .file: false
-        case .json, .form, .multipart: true
+        case .json, .jsonText, .form, .multipart: true
         }
     }
 
     var written: JSONValue {
         switch self {
         case .json(let value): return .object(["json": value])
+        case .jsonText(let json): return .object(["jsonText": .string(json.text)])
         case .form(let parameters): return .object(["form": parameters.written])
         case .multipart(let parts): return .object(["multipart": .array(parts.map(\.written))])
         case .file(let url, let contentType):

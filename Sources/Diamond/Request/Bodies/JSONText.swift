@@ -1,0 +1,26 @@
+/// JSON as it is sent, and its value.
+public struct JSONText: Hashable, Sendable {
+    /// Sent byte for byte.
+    public let text: String
+    /// What it says.
+    public let value: JSONValue
+
+    /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column, and
+    ///   ``RequestError/Code-swift.struct/ambiguousJSON`` for what two readers could read differently.
+    public init(_ text: String) throws(RequestError) {
+        self.text = text
+        value = try JSONValue.read(text.utf8)
+    }
+
+    /// Whether the texts are equal to the byte.
+    public static func == (one: JSONText, other: JSONText) -> Bool { one.text.isExactly(other.text) }
+}
+
+extension JSONText {
+    /// Reads the member `jsonText` of a written body.
+    init(_ text: String, in form: WrittenObject) throws(RequestError) {
+        do { try self.init(text) } catch {
+            throw form.failure("jsonText", "is not JSON of one meaning: \(error.message)")
+        }
+    }
+}
