@@ -26,23 +26,40 @@ struct CurlURL {
         return url[..<mark] + (whole.isEmpty ? [] : [UInt8(ascii: "?")]) + whole + url[end...]
     }
 
-    /// Brackets and braces that browsers escape with `\`, for `curl` would make several URLs of bare ones.
+    /// Refuses what `--path-as-is` would send, and a request does not.
+    func refuseDotSegments() throws(RequestError) {
+        let end = word.bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? word.bytes.endIndex
+        let segments = word.bytes[..<end].split(separator: UInt8(ascii: "/"))
+        guard segments.allSatisfy({ $0.dots == nil }) else {
+            throw word.failure(
+                "--path-as-is would send '.' and '..' in the path, which are removed here: write it without")
+        }
+    }
+
+    /// Brackets and braces that browsers escape with `\`, for `curl` would make several URLs of bare ones. Only an empty
+    /// pair of brackets stands for itself (`glob_parse` in curl's `tool_urlglob.c`).
     private func withoutGlobs() throws(RequestError) -> [UInt8] {
         var plain: [UInt8] = []
         var rest = word.bytes[...]
         var place = Place.scheme
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "\\"), let next = rest.first, Self.globs.contains(next) {
+        while let byte = rest.first {
+            if byte == UInt8(ascii: "\\"), let next = rest.dropFirst().first, Self.globs.contains(next) {
                 PercentEncoding.append(next, bare: PercentEncoding.isReserved(next), to: &plain)
                 place.pass(next)
-                rest.removeFirst()
-                continue
+                rest = rest.dropFirst(2)
+            } else if rest.starts(with: "[]".utf8) {
+                plain += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else {
+                guard !Self.globs.contains(byte) || place.mayHave(byte) else {
+                    let glob = "'\(Unicode.Scalar(byte))'"
+                    throw word.failure(
+                        "\(glob) in the URL stands for several URLs: add --globoff (-g) to send it as it is")
+                }
+                place.pass(byte)
+                plain.append(byte)
+                rest = rest.dropFirst()
             }
-            guard !Self.globs.contains(byte) || place.mayHave(byte) else {
-                throw word.failure("'\(Unicode.Scalar(byte))' in the URL stands for several URLs: add --globoff")
-            }
-            place.pass(byte)
-            plain.append(byte)
         }
         return plain
     }

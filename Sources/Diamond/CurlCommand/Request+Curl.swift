@@ -8,16 +8,18 @@ extension Request {
     /// ```
     ///
     /// Understood are the options that shape one request: `-X`, `-H`, `-d` and its kin, `--json`, `-F`,
-    /// `--form-string`, `-G`, `-I`, `-u`, `-A`, `-e`, `-b`, `--url`, `-g`. Options about the transfer (`-s`, `-S`, `-i`, `-v`, `-f`, `-o`, `-L`,
-    /// `--compressed`, `--path-as-is`, `--http1.1`, `--http2`, `--connect-timeout`) change nothing. `-m` becomes
+    /// `--form-string`, `-G`, `-I`, `-u`, `-A`, `-e`, `-b`, `--url`, `-g`. Options that change nothing in what is sent are passed
+    /// over: where output goes (`-o`, `-O`, `-D`, `-c`, `-w`), what is shown (`-s`, `-S`, `-i`, `-v`, `-f`, `-#`, `--trace`),
+    /// and what an engine does by itself (`-L`, `--compressed`, `--http1.1`, `--http2`, `--retry`, `--connect-timeout`, and
+    /// others about speed and connections). Every other option is refused by its name. `-m` becomes
     /// ``timeout``, which stops a server that says nothing after the same time, but not one that goes on sending. JSON
-    /// and form data become ``RequestBody/json(_:)``, written anew in the form of RFC 8785, and
-    /// ``RequestBody/form(_:)``, only where that stays the same to the byte. `-F` becomes ``RequestBody/multipart(_:)``,
+    /// becomes ``RequestBody/jsonText(_:)``, sent as it is, and a form ``RequestBody/form(_:)`` where that stays the same to
+    /// the byte. As in curl, `[]` in a URL stands for itself. `-F` becomes ``RequestBody/multipart(_:)``,
     /// each part with the type that curl would tell; a file (`name=@path`, `name=<path`) is read when the request is
     /// sent, its path taken from the current directory.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` with the position and the remedy: for what a shell
-    ///   would act on (a variable: put its value in), an unknown option, data or headers in a file, `-k`,
+    ///   would act on (a variable: put its value in), any other option, a URL that stands for several, data or headers in a file, `-k`,
     ///   a form's part within a part, its own headers or encoding, or several files.
     public init(curl: String) throws(RequestError) {
         let line = try CurlLine(curl)
@@ -25,7 +27,9 @@ extension Request {
         // -G does nothing to a form.
         let isQuery = line.switches.contains(.get) && line.parts.isEmpty
         let query = isQuery ? line.data.bytes : nil
-        self.init(try CurlURL(url).text(isPlain: line.switches.contains(.globoff), adding: query))
+        let target = CurlURL(url)
+        if line.switches.contains(.pathAsIs) { try target.refuseDotSegments() }
+        self.init(try target.text(isPlain: line.switches.contains(.globoff), adding: query))
         timeout = line.timeout
         headers = line.headers.all
         let sent = isQuery ? nil : line.data.bytes

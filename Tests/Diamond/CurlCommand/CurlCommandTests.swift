@@ -27,7 +27,10 @@ import Testing
                 "http://h/?a[]=1"
             ),
             ("--silent --show-error --fail --location --include --verbose --globoff http://h/a", "http://h/a"),
-            (#"'http://h/?a\[\]=\{\}'"#, "http://h/?a[]=%7B%7D"), ("http://[::1]:8080/a", "http://[::1]:8080/a"),
+            (#"'http://h/?a\[\]=\{\}'"#, "http://h/?a[]=%7B%7D"),
+            ("'http://h/?a[]=1&a[]=2'", "http://h/?a[]=1&a[]=2"), ("'http://h/a[]/[]?[]'", "http://h/a[]/[]?[]"),
+            ("--path-as-is http://h/a.b/...?../x", "http://h/a.b/...?../x"),
+            ("http://[::1]:8080/a", "http://[::1]:8080/a"),
             ("-G -d a=1 --data-urlencode 'b=ü ' http://h/a#f", "http://h/a?a=1&b=%C3%BC+#f"),
             ("--get -d a http://h/?b", "http://h/?b&a"), ("-G -d a 'http://h/?'", "http://h/?a"),
             ("-G -d a 'http://h/?b&#f'", "http://h/?b&a#f"), ("-G -d a 'http://h/?&'", "http://h/?&a"),
@@ -79,8 +82,8 @@ import Testing
             ("-d 'a=1&b=%C3%BC&c'", .form(["a": "1", "b": "ü", "c": nil])),
             ("-d a+b", .bytes(Data("a+b".utf8), contentType: form)),
             ("-d '{}'", .bytes(Data("{}".utf8), contentType: form)),
-            ("-d '{\"a\": 1}' -H 'content-type: application/json; charset=utf-8'", .json(["a": 1])),
-            ("--json '{\"a\": 1}'", .json(["a": 1])),
+            ("-d '{\"a\": 1}' -H 'content-type: application/json; charset=utf-8'", Self.json(#"{"a": 1}"#)),
+            ("--json '{\"a\": 1}'", Self.json(#"{"a": 1}"#)),
             ("--json '{'", .bytes(Data("{".utf8), contentType: "application/json")),
             ("-d a=1 -H 'Content-Type: text/plain'", .bytes(Data("a=1".utf8), contentType: "text/plain")),
             ("-d a=1 -H Content-Type:", .bytes(Data("a=1".utf8))), ("-X PUT", nil), ("-G -d a=1", nil),
@@ -115,7 +118,12 @@ import Testing
             ("curl http://h/ http://i/", 16, "second URL"), ("curl --url http://h/ http://i/", 22, "second URL"),
             ("curl h", 6, "no scheme"), ("curl 'http://h/a b'", 6, "write %20"),
             ("curl http://h/{a,b}", 6, "--globoff"),
-            ("curl http://h/[1-3]", 6, "--globoff"), ("curl -g http://h/{a}", 9, "write %7B"),
+            ("curl http://h/[1-3]", 6, "--globoff (-g)"), ("curl 'http://h/?a[0]=1'", 6, "--globoff (-g)"),
+            ("curl 'http://h/?a[b]=1'", 6, "'['"), ("curl 'http://h/?a[]]'", 6, "']'"),
+            ("curl 'http://h/?[[]'", 6, "'['"),
+            ("curl http://h/{}", 6, "'{'"), ("curl --path-as-is http://h/a/../b", 19, "--path-as-is would send"),
+            ("curl http://h/%2E%2e/b --path-as-is", 6, "--path-as-is would send"),
+            ("curl -g http://h/{a}", 9, "write %7B"),
             ("curl -X 'G ET' http://h/", 9, "write one word"), ("curl --nope http://h/", 6, "--nope is not known"),
             ("curl -sq http://h/", 6, "-q is not known"), ("curl http://h/ -H", 16, "-H needs a value"),
             ("curl --head=1 http://h/", 6, "takes no value"), ("curl -k http://h/", 6, "never skipped"),
@@ -148,6 +156,18 @@ import Testing
         #expect(error?.code == .malformedCurl)
         #expect(error?.message.contains("at character \(position): ") == true, "\(error?.message ?? "")")
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
+    }
+
+    private static func json(_ text: String) -> RequestBody? { try? .json(text: text) }
+
+    @Test(arguments: [
+        "--json", "-H 'Content-Type: application/json' -d", "-H 'content-type: application/json' --data-raw",
+    ])
+    func `sends JSON byte for byte`(option: String) throws {
+        let text = "{ \"b\": 1.0, \"a\": [1e2,\"\\u00e9\"] }"
+        let request = try Self.request("\(option) '\(text)' http://h/")
+        #expect(try request.body?.encoded() == Data(text.utf8))
+        #expect(try Request(curl: request.curlCommand()).body == request.body)
     }
 
     @Test(arguments: ["-H 'A s3cret'", "-u s3cret", "-b s3cret", "-d @s3cret", "-m s3cret", "-X 's3 cret'"])
@@ -191,7 +211,8 @@ import Testing
                 """#)
         let headers: HTTPFields = [.accept: "*/*", .contentType: "application/json", .cookie: "sid=1; theme=dark"]
         let url = "https://api.example.com/graphql?a=1"
-        #expect(request == Request(url, method: .post, headers: headers, body: .json(["query": "it's ! 😀"])))
+        let text = #"{"query":"it's ! 😀"}"#
+        #expect(request == Request(url, method: .post, headers: headers, body: try .json(text: text)))
     }
 }
 
