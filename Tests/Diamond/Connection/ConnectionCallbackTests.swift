@@ -127,10 +127,9 @@ import Testing
     @Test func `is nothing where a silent owner lets go of what is dropped`() async {
         let calls = Guarded(0)
         do {
-            let owner = OwnerToken(isSilent: true)
-            owner.own(Connection(Request("http://h/"))).onResult(on: CallbackExecutor { $0() }) { _ in
-                calls.withLock { $0 += 1 }
-            }
+            let connection = Connection(Request("http://h/"))
+            connection.onResult(on: CallbackExecutor { $0() }) { _ in calls.withLock { $0 += 1 } }
+            OwnerToken(isSilent: true).own(connection)
         }
         #expect(calls.withLock { $0 } == 0)
     }
@@ -146,7 +145,8 @@ import Testing
         var batch: Batch? = Batch([Connection(Request("http://h/1")), Connection(Request("http://h/2"))])
         let progress = batch?.progress
         batch = nil
-        #expect(await progress?.reduce(into: []) { $0.append($1) }.last == BatchProgress(completed: 2, failed: 2, count: 2))
+        let last = await progress?.reduce(into: []) { $0.append($1) }.last
+        #expect(last == BatchProgress(completed: 2, failed: 2, count: 2))
     }
 }
 

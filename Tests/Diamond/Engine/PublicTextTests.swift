@@ -61,7 +61,7 @@ import Testing
 
     @Test func `of a snapshot is its request and its state`() {
         let connection = Connection(Request("http://h/a?token=hunter2"))
-        #expect("\(connection.snapshot)" == "GET http://h/a, ready")
+        #expect("\(connection.snapshot)" == "GET http://h/a…, ready")
     }
 
     @Test func `of a job is one line`() async throws {
@@ -72,7 +72,7 @@ import Testing
         request.replay.metadata = ["title": "hunter2"]
         let id = try #require(try await queue.enqueue(request))
         let job = try #require(try queue.job(id))
-        #expect("\(job)" == "job 1: POST http://h/a, ready (enqueued)")
+        #expect("\(job)" == "job 1: POST http://h/a…, ready (enqueued)")
     }
 
     /// What holds a secret in clear.
