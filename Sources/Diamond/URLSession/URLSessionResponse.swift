@@ -20,7 +20,7 @@ enum URLSessionResponse {
 
     /// Whether Foundation removes the coding of the body.
     private static func isDecoded(_ headers: HTTPFields) -> Bool {
-        ContentCoding.known(in: headers) != nil || headers.value(of: .contentEncoding)?.lowercased() == "br"
+        ContentCoding.known(in: headers) != nil || headers[.contentEncoding]?.lowercased() == "br"
     }
 
     /// Why a body cannot be taken; `nil` where it can.

@@ -34,20 +34,22 @@ struct Show: ParsableCommand {
         guard !body || !listing.isPartial else {
             throw Failure.report(Failure.damaged, "the body of \(key) is not at its end: send its request again")
         }
+        let form: String
+        let found: StoredResponse?
         let complaint: String
         do throws(CacheError) {
-            let form = try cache.canonicalForm(of: listing.key) ?? ""
+            form = try cache.canonicalForm(of: listing.key) ?? ""
             let request = Array(form.utf8)
-            let stored =
+            found =
                 try listing.isPartial
                 ? cache.partialBody(listing.key, request: request)?.stored
                 : cache.findOnDisk(listing.key, request: request)
-            if let stored { return try show(listing, form, stored) }
-            complaint = try self.complaint(of: listing, request, in: cache)
+            complaint = found == nil ? try self.complaint(of: listing, request, in: cache) : ""
         } catch {
             throw Failure.report(error)
         }
-        throw Failure.report(Failure.damaged, complaint)
+        guard let found else { throw Failure.report(Failure.damaged, complaint) }
+        try show(listing, form, found)
     }
 
     /// Why an entry that is there cannot be shown.

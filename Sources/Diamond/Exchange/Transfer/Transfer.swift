@@ -84,7 +84,7 @@ final class Transfer: Sendable {
     private func reportCoding(of response: TransportResponse) {
         guard order.scope.activity.isObserved, request.asksForNoCoding,
             request.mayHaveBody(status: response.status.code),
-            let coding = response.headers.value(of: .contentEncoding)
+            let coding = response.headers[.contentEncoding]
         else { return }
         order.scope.activity.report(.contentCodingKept(coding.printable, origin: order.origin))
     }

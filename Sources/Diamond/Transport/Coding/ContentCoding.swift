@@ -23,7 +23,7 @@ enum ContentCoding: Sendable {
     /// is not known. Then the body is handed on as it came, and `Content-Encoding` is kept. `identity` beside others says
     /// nothing.
     static func known(in headers: HTTPFields) -> [ContentCoding]? {
-        guard let value = headers.value(of: .contentEncoding) else { return nil }
+        guard headers.contains(.contentEncoding), let value = headers[.contentEncoding] else { return nil }
         let names = value.listElements.filter { !$0.isEmpty && $0 != "identity" }
         let codings = names.compactMap(ContentCoding.init)
         guard !codings.isEmpty, codings.count == names.count, codings.count <= mostOfOneBody else { return nil }
@@ -59,7 +59,7 @@ extension TransportRequest {
     var takesCodings: Bool { isDecoded && !headers.contains(.acceptEncoding) }
 
     /// Whether it names no coding itself; `identity` is none.
-    var asksForNoCoding: Bool { headers.value(of: .acceptEncoding).map { $0.lowercased() == "identity" } ?? true }
+    var asksForNoCoding: Bool { headers[.acceptEncoding].map { $0.lowercased() == "identity" } ?? true }
 
     /// Whether a body may follow the head of an answer (RFC 9112 section 6.3, item 1).
     func mayHaveBody(status: Int) -> Bool { method != .head && status != 204 && status != 304 }

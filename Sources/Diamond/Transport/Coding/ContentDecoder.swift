@@ -33,7 +33,7 @@ final class ContentDecoder {
         guard let codings = ContentCoding.known(in: headers) else { return nil }
         steps = codings.reversed().compactMap(Inflater.init).map { Step(inflater: $0) }
         guard steps.count == codings.count else { return nil }
-        (self.request, name) = (request, headers.value(of: .contentEncoding) ?? "")
+        (self.request, name) = (request, headers[.contentEncoding] ?? "")
     }
 
     /// Decodes bytes from the wire into a pipe.

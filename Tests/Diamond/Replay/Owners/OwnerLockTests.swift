@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `a file goes with its owner, or by whoever finds that it has died, and never before`() throws {
-        try Store.create(directory)
+        try temporary.store.create(directory)
         var lock: OwnerLock? = try OwnerLock(in: directory)
         let name = try #require(lock?.name)
         #expect(!OwnerLock.isFree(name, in: directory))
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `what no row names and nobody locks is removed, and nothing else`() throws {
-        try Store.create(directory)
+        try temporary.store.create(directory)
         let named = try leaveFile()
         for _ in 0..<3 { _ = try leaveFile() }
         try Data().write(to: directory.appending(path: "notes.txt"))
@@ -48,7 +48,7 @@ import Testing
 
     // As between the two calls that make the file and lock it, by another process, many times.
     @Test func `one that is removed before it is locked is made again`() async throws {
-        try Store.create(directory)
+        try temporary.store.create(directory)
         let directory = directory
         let isOver = Guarded(false)
         let sweeping = Task.detached {

@@ -81,7 +81,7 @@ import Testing
         let isOfLog = copy.log.count > copy.file.count
         if isOfLog { damage(&copy.log, &random) } else { damage(&copy.file, &random) }
         let temporary = TemporaryStore()
-        try Store.create(temporary.store.replayDirectory)
+        try temporary.store.create(temporary.store.replayDirectory)
         try copy.file.write(to: URL(filePath: temporary.store.replayPath))
         try copy.log.write(to: URL(filePath: temporary.store.replayPath + "-wal"))
         try copy.sent.write(to: URL(filePath: temporary.store.sentPath))
