@@ -14,7 +14,7 @@ extension ReplayOwner {
         // Who cannot keep its own lease must not judge others.
         let me = try await enter()
         defer { leave() }
-        let boot = clock.boot
+        let (boot, sent) = (clock.boot, SentLog(store.sentPath))
         let (ends, buried) = try await writer.write { (connection, ledger) throws(SQLiteError) in
             let count = ledger.transitions.count
             guard try ReplayTable.isAlive(me, at: ledger.uptime, on: connection) else {
@@ -27,7 +27,7 @@ extension ReplayOwner {
             }
             for owner in buried {
                 let isInnocent = owner.isSuspended || owner.isOfAnother(boot)
-                try ReplayTable.bury(owner.id, isInnocent: isInnocent, on: connection, &ledger)
+                try ReplayTable.bury(owner.id, isInnocent: isInnocent, notedIn: sent, on: connection, &ledger)
             }
             return (ledger.ends(since: count), buried)
         }

@@ -51,6 +51,14 @@ final class SentLog: Sendable {
 
     init(_ path: String) { self.path = path }
 
+    /// Whether a job has left with its claim, though its row may not say so.
+    func hasLeft(_ row: ReplayRow) -> Bool {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return contains(Record(row), in: descriptor)
+    }
+
     /// Notes that a job is about to leave.
     ///
     /// - Returns: `false` where it has left before, though its row does not say so.
@@ -60,9 +68,7 @@ final class SentLog: Sendable {
         let descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SQLiteError(errno: errno, "what was sent cannot be noted", path: path) }
         defer { close(descriptor) }
-        guard !records(in: descriptor).contains(where: { $0.isOf(record) && $0.token >= record.token }) else {
-            return false
-        }
+        guard !contains(record, in: descriptor) else { return false }
         let bytes = record.bytes
         let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         guard count == bytes.count else { throw SQLiteError(errno: errno, "what was sent cannot be noted", path: path) }
@@ -71,6 +77,10 @@ final class SentLog: Sendable {
             own.insert(record)
         }
         return true
+    }
+
+    private func contains(_ record: Record, in descriptor: Int32) -> Bool {
+        records(in: descriptor).contains { $0.isOf(record) && $0.token >= record.token }
     }
 
     private func records(in descriptor: Int32) -> [Record] {

@@ -48,6 +48,9 @@ struct ReplayRow: Hashable, Sendable {
     /// Whether a server may know the request: then it is not changed, which would be taken for a repetition.
     var mayBeKnown: Bool { unknownAt != nil || mayHaveActed }
 
+    /// Whether a second time could do harm, and no key keeps it from that.
+    var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
+
     /// Whether it stands in the line of its ordering key.
     var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }
 

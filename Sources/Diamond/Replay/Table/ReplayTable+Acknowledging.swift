@@ -50,7 +50,7 @@ extension ReplayTable {
             return false
         }
         if !isUnderWay, try recall(&row, on: connection, &ledger) { return false }
-        if let sent, !row.isIdempotent, row.keyLifetime == nil, try !sent.note(row) {
+        if let sent, row.mustNotRepeat, try !sent.note(row) {
             row.hasLeftBefore(at: ledger.now)
             try save(row, .fail, from: .running, on: connection, &ledger)
             return false

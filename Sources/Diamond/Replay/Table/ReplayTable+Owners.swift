@@ -92,15 +92,19 @@ extension ReplayTable {
 
     /// Makes the jobs of a dead owner ready again, and forgets it.
     ///
-    /// - Parameter isInnocent: whether its end says nothing of its jobs.
+    /// - Parameters:
+    ///   - isInnocent: whether its end says nothing of its jobs.
+    ///   - sent: knows what has left that must not be sent twice; `nil` where nobody does.
     static func bury(
         _ owner: Int64,
         isInnocent: Bool,
+        notedIn sent: SentLog? = nil,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         for id in try jobs(of: owner, on: connection) {
             guard var row = try sound(id, on: connection, &ledger), row.state == .running else { continue }
+            if row.sentAt == nil, row.mustNotRepeat, sent?.hasLeft(row) == true { row.sentAt = ledger.now }
             if let sentAt = row.sentAt, !isInnocent {
                 let message = "whoever sent it died, or was away for longer than its lease"
                 try addFailure(of: id, "died", message, startedAt: sentAt, on: connection, ledger)

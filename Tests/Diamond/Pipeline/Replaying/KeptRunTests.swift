@@ -165,9 +165,9 @@ import Testing
         let sentAt = clock.date
         let connection = engine.enqueue(note(mode, keyLifetime: .seconds(20), isRepeated: true))
         await untilTrue { [clock] in clock.sleeping.contains(.seconds(4)) }
-        let (store, whenSentAgain) = (temporary.store, Guarded<Date?>(nil))
+        let (queue, whenSentAgain) = (try engine.queue(), Guarded<Date?>(nil))
         serve { _ in
-            let job = (try? ReplayQueue(store).jobs())?.first
+            let job = (try? queue.jobs())?.first
             whenSentAgain.withLock { $0 = job?.sentAt }
             return .stub(status: 201)
         }

@@ -69,4 +69,22 @@ import Testing
         try rollBack()
         #expect(try await replay() == 0)
     }
+
+    @Test func `a job that was claimed by somebody who has died is for review where it has left with that claim`()
+        async throws
+    {
+        try await queue().enqueue(request(keyLifetime: nil))
+        #expect(try await replay() == 1)
+        // As it was when it had been claimed.
+        try queue().database.write { (connection) throws(SQLiteError) in
+            try connection.execute(
+                "INSERT INTO owner (id, name, boot, process, program, started_at, lease_until) VALUES (77, 'x', '', 1, '', 0, 0)"
+            )
+            try connection.execute(
+                "UPDATE job SET state = 2, reason = 'claimed', owner = 77, token = 1, status = NULL, is_head = 1")
+            try ReplayTable.reseal(on: connection)
+        }
+        #expect(try await replay() == 0)
+        #expect(try queue().job(1)?.reason == .outcomeUnknown)
+    }
 }
