@@ -90,9 +90,9 @@ import Testing
         let sentAt = desk.clock.date
         connection.pause()
         desk.clock.advance(by: .seconds(pause.seconds))
-        let store = desk.temporary.store
+        let queue = try engine.queue()
         desk.serve { _ in
-            let job = (try? ReplayQueue(store).jobs())?.first
+            let job = (try? queue.jobs())?.first
             whenSentAgain.withLock { $0 = job?.unknownSince }
             return .stub(status: 201)
         }
