@@ -3,9 +3,9 @@ import HTTPTypes
 extension HTTPFields {
     /// The value of a field that may stand once, such as `Content-Type` (RFC 9110 section 5.5).
     ///
-    /// Equal repetitions are one; of values that differ none is true, so that the field counts as absent. Two rules of RFC
-    /// 9111 say otherwise: of `Age` the first counts (section 5.1), and several `Expires` that differ are one in the past
-    /// (section 4.2.1). A list, such as `Accept-Ranges`, is read with the subscript.
+    /// Equal repetitions are one. Values that differ count as none, so that the field is absent. Three fields have rules of
+    /// their own: the first `Age` counts (RFC 9111 section 5.1), several `Expires` that differ are in the past (section
+    /// 4.2.1), and the first `Retry-After` is waited for. A list, such as `Accept-Ranges`, is read with the subscript.
     func single(_ name: HTTPField.Name) -> String? {
         guard let index = firstIndex(where: { $0.name == name }) else { return nil }
         return self[(index + 1)...].contains { $0.name == name && !$0.value.isExactly(self[index].value) }

@@ -58,7 +58,7 @@ import Testing
         var connection: Connection? = Connection(Request("http://h/"))
         let (states, progress) = (connection?.states, connection?.progress)
         connection = nil
-        #expect(await states?.reduce(into: []) { $0.append($1) } == [.ready])
+        #expect(await states?.reduce(into: []) { $0.append($1) } == [.ready, .finished(.cancelled)])
         #expect(await progress?.reduce(into: []) { $0.append($1) } == [TransferProgress()])
     }
 

@@ -18,9 +18,11 @@ import Testing
         #expect(ContentRange([.contentRange: value]) == range)
     }
 
-    @Test func `is none where there are two of it, or none`() {
+    @Test func `is none where there are two that differ, or none`() {
         var headers: HTTPFields = [.contentRange: "bytes 5-9/10"]
         headers.append(HTTPField(name: .contentRange, value: "bytes 5-9/10"))
+        #expect(ContentRange(headers) == .bytes(5...9, length: 10))
+        headers.append(HTTPField(name: .contentRange, value: "bytes 5-8/10"))
         #expect(ContentRange(headers) == nil)
         #expect(ContentRange([:]) == nil)
     }

@@ -22,6 +22,7 @@ import Testing
         store.vfs = disk.vfs
         var clock = ReplayClock.still
         clock.now = { [time] in time.date.milliseconds }
+        clock.uptime = { [time] in time.date.milliseconds }
         clock.sleep = time
         return try ReplayQueue(store, clock: clock, activity: activity)
     }
