@@ -42,6 +42,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Diamond", targets: ["Diamond"]),
+        .library(name: "DiamondModel", targets: ["DiamondModel"]),
         .library(name: "DiamondTesting", targets: ["DiamondTesting"]),
         .executable(name: "cachectl", targets: ["cachectl"]),
     ],
@@ -112,6 +113,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + asyncHTTPClient + observability
         ),
+        .target(name: "DiamondModel", dependencies: ["Diamond"]),
         .target(
             name: "DiamondTesting",
             dependencies: ["Diamond", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types")]
@@ -196,6 +198,11 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + asyncHTTPClient + observability + observabilityTests + lifecycleTests,
             path: "Tests/Diamond"
+        ),
+        .testTarget(
+            name: "DiamondModelTests",
+            dependencies: ["Diamond", "DiamondModel", "DiamondTestSupport"],
+            path: "Tests/DiamondModel"
         ),
         .testTarget(
             name: "cachectlTests",

@@ -1,0 +1,181 @@
+import Diamond
+
+extension CollectionCore {
+    /// The base position of a model that is put in.
+    enum Position {
+        /// At the end, on show by the sort rules.
+        case sorted
+        /// At an index on show, whatever the sort rules say.
+        case index(Int)
+    }
+
+    // MARK: Putting in
+
+    /// Puts a model in.
+    ///
+    /// - Returns: whether it was not in the collection before.
+    func add(_ model: Model, at position: Position, _ reason: ChangeReason) throws -> Bool {
+        if entry(of: model) != nil { return false }
+        if case .index(let index) = position { try check(index, within: visibleCount) }
+        try admit(model)
+        transaction { insert(revived(model) ?? Entry(model, in: self), at: position, reason) }
+        return true
+    }
+
+    /// Checks whether a model may come in, and takes it into the context.
+    private func admit(_ model: Model) throws {
+        let id = model.modelID
+        if entries[id] != nil { throw ModelError.duplicate(id) }
+        if let context {
+            try context.register(model)
+        } else if entries.isEmpty {
+            context = model.context
+        } else if model.context != nil {
+            throw ModelError(.otherContext, "\(id) is of a context, and the collection's models are copies")
+        }
+    }
+
+    /// The entry of a model that left in this transaction, and is still kept for the change set.
+    private func revived(_ model: Model) -> Entry? {
+        for link in model.tracking.links {
+            guard let entry = link.takeUnretainedValue() as? Entry, entry.owner === self else { continue }
+            entry.isMember = true
+            return entry
+        }
+        return nil
+    }
+
+    private func insert(_ entry: Entry, at position: Position, _ reason: ChangeReason) {
+        hasChangedMembers = true
+        enter(entry)
+        guard case .index(let index) = position else {
+            order.append(entry)
+            if isVisible(entry.model) { place(entry, reason) } else { touch(entry) }
+            return
+        }
+        order.insert(entry, before: base(at: index))
+        show(entry, at: index, reason)
+    }
+
+    /// The entry on show at an index, which a base position goes before; `nil` at the end.
+    private func base(at index: Int) -> Entry? {
+        guard index < visibleCount else { return nil }
+        let path = path(at: index)
+        return sections[path.section].rows[path.row]
+    }
+
+    /// Shows an entry at an index, as near to it as its section allows. Without sort rules that is its place by the
+    /// insertion order; with them the row is pinned where it was put.
+    private func show(_ entry: Entry, at index: Int, _ reason: ChangeReason) {
+        guard isVisible(entry.model) else { return touch(entry) }
+        if sorts.isEmpty { return place(entry, reason) }
+        let section = section(for: entry.model)
+        let start = sections.firstIndex { $0 === section }.map { offsets[$0] } ?? 0
+        put(entry, in: section, at: min(max(index - start, 0), section.rows.count), reason)
+        entry.isPinned = true
+    }
+
+    // MARK: Taking out
+
+    func remove(_ entry: Entry, _ reason: ChangeReason = .removed) {
+        guard entry.isMember else { return }
+        transaction {
+            hasChangedMembers = true
+            touch(entry)
+            takeAway(entry, reason)
+            entry.reason = reason
+            entry.isMember = false
+            entry.isPinned = false
+            order.remove(entry)
+            forget(entry)
+        }
+    }
+
+    func removeAll(where isRemoved: (Model) -> Bool) -> [Model] {
+        let gone = order.filter { isRemoved($0.model) }
+        transaction {
+            for entry in gone { remove(entry) }
+        }
+        return gone.map(\.model)
+    }
+
+    // MARK: Moving
+
+    /// Moves the row at an index to the index that it has afterwards.
+    func move(from index: Int, to target: Int, _ reason: ChangeReason = .moved) throws {
+        try check(index, within: visibleCount - 1)
+        try check(target, within: visibleCount - 1)
+        guard index != target, let entry = base(at: index) else { return }
+        transaction {
+            hasChangedMembers = true
+            takeAway(entry, reason)
+            order.remove(entry)
+            order.insert(entry, before: base(at: target))
+            show(entry, at: target, reason)
+        }
+    }
+
+    func exchange(_ first: Int, _ second: Int) throws {
+        let (low, high) = (min(first, second), max(first, second))
+        try check(low, within: visibleCount - 1)
+        try check(high, within: visibleCount - 1)
+        guard low != high else { return }
+        try transaction {
+            try move(from: high, to: low, .exchanged)
+            try move(from: low + 1, to: high, .exchanged)
+        }
+    }
+
+    /// Puts a model in the place of another.
+    func replace(at index: Int, with model: Model) throws -> Model {
+        try check(index, within: visibleCount - 1)
+        guard let old = base(at: index) else { throw ModelError(.outOfRange, "there is no row \(index)") }
+        if old.model === model { return model }
+        if entry(of: model) != nil { throw ModelError.duplicate(model.modelID) }
+        return try transaction {
+            // The old model may have the id of the new one.
+            remove(old, .replaced)
+            do {
+                _ = try add(model, at: .index(index), .replaced)
+            } catch {
+                _ = try add(old.model, at: .index(index), .replaced)
+                throw error
+            }
+            return old.model
+        }
+    }
+
+    func check(_ index: Int, within last: Int) throws {
+        guard index >= 0, index <= last else {
+            throw ModelError(
+                .outOfRange, "the index \(index) is not within 0...\(last): there are \(visibleCount) rows")
+        }
+    }
+
+    // MARK: Filters and order
+
+    /// Shows and hides rows after a change of the filters.
+    func filtersDidChange() {
+        let changed = order.filter { isVisible($0.model) != ($0.row != nil) }
+        if changed.isEmpty { return }
+        transaction {
+            if changed.count > entries.count / 5, changed.count > 100 { return rearrange(changed) }
+            for entry in changed {
+                if entry.row == nil { place(entry, .unfiltered) } else { takeAway(entry, .filtered) }
+            }
+        }
+    }
+
+    private func rearrange(_ changed: [Entry]) {
+        for entry in changed { entry.reason = entry.row == nil ? .unfiltered : .filtered }
+        arrangeAll()
+    }
+
+    /// Sorts all rows again, which pinned rows give their places up for.
+    func sort() {
+        transaction {
+            for entry in order { entry.reason = .moved }
+            arrangeAll()
+        }
+    }
+}

@@ -1,0 +1,321 @@
+import Diamond
+import Observation
+
+/// A collection without the class of its models, which keeps its work out of generic code.
+@usableFromInline
+final class CollectionCore {
+    let type: Model.Type
+    var context: ModelContext?
+
+    private(set) var entries: [ModelID: Entry] = [:]
+    var order = InsertionOrder()
+    /// The sections on show, in their order; always one where there is no rule for sections.
+    var sections: [SectionRecord] = []
+    /// The sections at the last commit.
+    private(set) var committed: [SectionRecord] = []
+    var sectionsByKey: [String: SectionRecord] = [:]
+    private var cachedOffsets: [Int]?
+
+    /// The filters that all have to pass.
+    var filters: [(Model) -> Bool] = []
+    var sorts: [SortRule] = []
+    var sectionRule: SectionRules?
+
+    var rejected: [Rejection] = []
+    /// The number of commits.
+    private(set) var generation = 0
+    /// The most operations of a change set; one with more is a reset.
+    var resetLimit = 1000
+    /// The levels of nested models whose changes update their rows.
+    var observedDepth = 1
+    /// Whether models came, went or moved since the last sync.
+    var hasChangedMembers = false {
+        didSet { if hasChangedMembers { hasOtherMembers = true } }
+    }
+    /// Whether models came, went or moved in this transaction.
+    private var hasOtherMembers = false
+
+    // MARK: The transaction
+
+    private var depth = 0
+    private var origin: ChangeOrigin?
+    private var touched: [Entry] = []
+    private var hasBegun = false
+    private var snapshot: [(section: SectionRecord, entries: [Entry])]?
+
+    // MARK: Observers
+
+    let willObservers = Observers<Void>()
+    let didObservers = Observers<CollectionChanges>()
+    let modelObservers = Observers<ModelEvent>()
+    private var undelivered: [CollectionChanges] = []
+    private var isDelivering = false
+    var willObserve: () -> Void = {}
+    var didObserve: () -> Void = {}
+    private weak var owner: Model?
+    private var ownerProperty: AnyProperty?
+
+    init(of type: Model.Type, context: ModelContext?) {
+        self.type = type
+        self.context = context
+        makeSections()
+        settle()
+    }
+}
+
+// MARK: Reading
+
+extension CollectionCore {
+    /// The number of models on show.
+    var visibleCount: Int { sections.count == 1 ? sections[0].rows.count : offsets[sections.count] }
+
+    /// The index of the first row of each section, and the number of rows at the end.
+    var offsets: [Int] {
+        if let cachedOffsets { return cachedOffsets }
+        var offsets = [0]
+        for section in sections { offsets.append(offsets[offsets.count - 1] + section.rows.count) }
+        cachedOffsets = offsets
+        return offsets
+    }
+
+    func path(at index: Int) -> RowPath {
+        if sections.count == 1 { return RowPath(section: 0, row: index) }
+        let offsets = offsets
+        var low = 0
+        var high = sections.count
+        // The last section that begins at the index or before; empty ones before it have the same offset.
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if offsets[middle] <= index { low = middle } else { high = middle }
+        }
+        return RowPath(section: low, row: index - offsets[low])
+    }
+
+    func model(at path: RowPath) -> Model { sections[path.section].rows[path.row].model }
+
+    func contains(_ path: RowPath) -> Bool {
+        sections.indices.contains(path.section) && (0..<sections[path.section].rows.count).contains(path.row)
+    }
+
+    func path(of row: RowList.Row) -> RowPath? {
+        guard let section = sections.firstIndex(where: { $0 === row.section }) else { return nil }
+        return RowPath(section: section, row: row.section.rows.newIndex(of: row))
+    }
+
+    func path(of model: Model) -> RowPath? { entry(of: model)?.row.flatMap(path) }
+
+    func index(of model: Model) -> Int? {
+        path(of: model).map { (sections.count == 1 ? 0 : offsets[$0.section]) + $0.row }
+    }
+
+    /// The entry of a model that is in the collection.
+    func entry(of model: Model) -> Entry? {
+        for link in model.tracking.links {
+            if let entry = link.takeUnretainedValue() as? Entry, entry.owner === self, entry.isMember { return entry }
+        }
+        return nil
+    }
+
+    var visibleModels: [Model] { sections.flatMap { $0.rows.entries.map(\.model) } }
+
+    /// All models in the order in which they were put in, filtered ones included.
+    var allModels: [Model] { order.map(\.model) }
+}
+
+// MARK: Transactions
+
+extension CollectionCore {
+    func transaction<Result, Failure: Error>(
+        origin: ChangeOrigin? = nil, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        if depth == 0 { self.origin = origin }
+        depth += 1
+        defer {
+            depth -= 1
+            if depth == 0 { commit() }
+        }
+        return try body()
+    }
+
+    /// Marks an entry as changed in this transaction.
+    func touch(_ entry: Entry) {
+        begin()
+        guard !entry.isTouched else { return }
+        entry.isTouched = true
+        touched.append(entry)
+    }
+
+    private func begin() {
+        guard !hasBegun else { return }
+        hasBegun = true
+        willObserve()
+        willObservers.notify(())
+    }
+
+    private func commit() {
+        guard hasBegun else { return }
+        dropEmptySections()
+        let changes = didObservers.isEmpty ? nil : changes()
+        let hadOtherMembers = hasOtherMembers
+        settle()
+        didObserve()
+        if let changes { deliver(changes) }
+        // The changes of models have reached the owner already.
+        if hadOtherMembers { tellOwner() }
+    }
+
+    private func deliver(_ changes: CollectionChanges) {
+        undelivered.append(changes)
+        guard !isDelivering else { return }
+        isDelivering = true
+        while !undelivered.isEmpty { didObservers.notify(undelivered.removeFirst()) }
+        isDelivering = false
+    }
+
+    /// Takes the present state for that of the last commit.
+    private func settle() {
+        for section in sections { section.rows.commit() }
+        for (index, section) in sections.enumerated() { section.oldIndex = index }
+        let gone = committed.filter { sectionsByKey[$0.key] !== $0 }
+        for section in gone { section.oldIndex = nil }
+        committed = sections
+        for entry in touched {
+            entry.oldRow = entry.row
+            entry.isTouched = false
+            entry.isUpdated = false
+        }
+        if snapshot != nil { for entry in order { entry.oldRow = entry.row } }
+        snapshot = nil
+        touched.removeAll()
+        hasBegun = false
+        hasOtherMembers = false
+        generation += 1
+        sectionsDidChange()
+    }
+
+    func sectionsDidChange() { cachedOffsets = nil }
+}
+
+// MARK: Change sets
+
+extension CollectionCore {
+    private func changes() -> CollectionChanges {
+        var changes = CollectionChanges()
+        changes.newGeneration = generation + 1
+        changes.origin = origin
+        changes.newCounts = sections.map(\.rows.count)
+        changes.oldCounts = snapshot?.map(\.entries.count) ?? committed.map(\.rows.oldCount)
+        if snapshot == nil, touched.count > resetLimit {
+            changes.isReset = true
+            return changes
+        }
+        let rows = snapshot == nil ? touchedRows(&changes) : allRows(&changes)
+        let plan = BatchPlan(oldSections: changes.oldCounts, newSections: sections.map(\.oldIndex), rows: rows)
+        if plan.count > resetLimit { changes.isReset = true; return changes }
+        changes.plan = plan
+        fill(&changes)
+        return changes
+    }
+
+    /// The touched rows, by what the row lists know of their old places.
+    private func touchedRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange] {
+        let indexes = Dictionary(uniqueKeysWithValues: sections.enumerated().map { (ObjectIdentifier($1), $0) })
+        return touched.compactMap { entry in
+            let old = entry.oldRow.flatMap { row in
+                row.section.oldIndex.map { RowPath(section: $0, row: row.section.rows.oldIndex(of: row)) }
+            }
+            let new = entry.row.flatMap { row in
+                indexes[ObjectIdentifier(row.section)].map {
+                    RowPath(section: $0, row: row.section.rows.newIndex(of: row))
+                }
+            }
+            return change(of: entry, from: old, to: new, isInPlace: entry.row === entry.oldRow, &changes)
+        }
+    }
+
+    /// All rows, after everything was arranged again. The instances are the symbols of Heckel's algorithm ("A technique
+    /// for isolating differences between files", 1978), each once in the old and once in the new list.
+    private func allRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange] {
+        var olds: [ObjectIdentifier: (Entry, RowPath)] = [:]
+        for (section, old) in (snapshot ?? []).enumerated() {
+            for (row, entry) in old.entries.enumerated() {
+                olds[ObjectIdentifier(entry)] = (entry, RowPath(section: section, row: row))
+            }
+        }
+        var rows: [BatchPlan.RowChange] = []
+        for (section, record) in sections.enumerated() {
+            for (row, entry) in record.rows.entries.enumerated() {
+                let old = olds.removeValue(forKey: ObjectIdentifier(entry))?.1
+                let new = RowPath(section: section, row: row)
+                change(of: entry, from: old, to: new, isInPlace: false, &changes).map { rows.append($0) }
+            }
+        }
+        for (entry, old) in olds.values {
+            change(of: entry, from: old, to: nil, isInPlace: false, &changes).map { rows.append($0) }
+        }
+        return rows
+    }
+
+    private func change(
+        of entry: Entry, from old: RowPath?, to new: RowPath?, isInPlace: Bool, _ changes: inout CollectionChanges
+    ) -> BatchPlan.RowChange? {
+        let row = CollectionChanges.Row(model: entry.model, reason: entry.reason)
+        if let old { changes.before[old] = row }
+        if let new { changes.after[new] = row }
+        if old == nil, new == nil { return nil }
+        return BatchPlan.RowChange(old: old, new: new, isUpdated: entry.isUpdated, isInPlace: isInPlace)
+    }
+
+    /// Adds the models of inserted sections, and of rows that move though nobody touched them.
+    private func fill(_ changes: inout CollectionChanges) {
+        changes.insertedSections = changes.plan.insertedSections.map { index in
+            let section = sections[index]
+            return CollectionChanges.Section(
+                index: index, key: section.key, models: section.rows.entries.map(\.model))
+        }
+        for move in changes.plan.moves where changes.after[move.new] == nil {
+            changes.after[move.new] = CollectionChanges.Row(model: model(at: move.new), reason: .moved)
+        }
+    }
+
+    /// Keeps the rows of the last commit before all are arranged again.
+    func takeSnapshot() {
+        begin()
+        if snapshot == nil { snapshot = committed.map { ($0, $0.rows.oldEntries) } }
+    }
+}
+
+// MARK: Entries
+
+extension CollectionCore {
+    func enter(_ entry: Entry) { entries[entry.model.modelID] = entry }
+
+    func forget(_ entry: Entry) { entries[entry.model.modelID] = nil }
+
+    func rekey(_ entry: Entry, from old: ModelID, to new: ModelID) {
+        guard entry.isMember else { return }
+        if entries[old] === entry { entries[old] = nil }
+        entries[new] = entry
+    }
+}
+
+// MARK: The owner
+
+extension CollectionCore {
+    func setOwner(_ model: Model, at property: AnyProperty) {
+        owner = model
+        ownerProperty = property
+        if context == nil { context = model.context }
+    }
+
+    private func tellOwner() {
+        guard let owner, let ownerProperty else { return }
+        let change = PropertyChange(property: ownerProperty, old: generation - 1, new: generation)
+        owner.receive(collection: change)
+    }
+
+    func passOn(_ event: ModelEvent) {
+        modelObservers.notify(event)
+        if let owner, let ownerProperty { owner.receive(event, from: ownerProperty) }
+    }
+}

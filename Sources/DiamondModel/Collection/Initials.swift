@@ -1,0 +1,49 @@
+import Foundation
+
+/// The sections of an index of names: kana rows, Latin initials, and the rest.
+enum Initials {
+    /// The first kana of each row.
+    private static let rows = Array("あかさたなはまやらわ")
+    private static let rest = "#"
+
+    /// The key of the section that a text belongs to.
+    static func key(of text: String) -> String {
+        guard let first = text.trimmingCharacters(in: .whitespacesAndNewlines).first else { return rest }
+        if let row = kanaRow(of: first) { return row }
+        let folded = String(first).folding(options: [.diacriticInsensitive, .widthInsensitive], locale: nil)
+            .uppercased()
+        guard let letter = folded.first, ("A"..."Z").contains(letter) else { return rest }
+        return String(letter)
+    }
+
+    /// The row of a kana: hiragana or katakana of either width, small or voiced.
+    private static func kanaRow(of character: Character) -> String? {
+        let wide = String(character).applyingTransform(.fullwidthToHalfwidth, reverse: true) ?? String(character)
+        let hiragana = wide.applyingTransform(.hiraganaToKatakana, reverse: true) ?? wide
+        guard let scalar = hiragana.decomposedStringWithCanonicalMapping.unicodeScalars.first,
+            (0x3041...0x3096).contains(scalar.value)
+        else { return nil }
+        let kana = standing(Character(scalar))
+        return rows.last { $0 <= kana }.map { String($0) }
+    }
+
+    /// The kana that a small one stands for: ゃ is of the row of や, and ゎ of that of わ.
+    private static func standing(_ kana: Character) -> Character {
+        switch kana {
+        case "ぁ", "ぃ", "ぅ", "ぇ", "ぉ": "あ"
+        case "っ": "た"
+        case "ゃ", "ゅ", "ょ": "や"
+        case "ゎ": "わ"
+        case "ゔ": "あ"
+        case "ゕ", "ゖ": "か"
+        default: kana
+        }
+    }
+
+    static func precedes(_ left: String, _ right: String) -> Bool { (rank(left), left) < (rank(right), right) }
+
+    private static func rank(_ key: String) -> Int {
+        if key == rest { return 2 }
+        return key.first.map(rows.contains) == true ? 0 : 1
+    }
+}

@@ -1,0 +1,103 @@
+extension ModelCollection: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+
+    /// The number of models on show.
+    public var endIndex: Int {
+        track()
+        return core.visibleCount
+    }
+
+    /// The model on show at an index, in logarithmic time.
+    public subscript(index: Int) -> Object {
+        track()
+        precondition(index >= 0 && index < core.visibleCount, "the index \(index) is beyond \(core.visibleCount) rows")
+        return cast(core.model(at: core.path(at: index)))
+    }
+
+    public func makeIterator() -> IndexingIterator<[Object]> { models.makeIterator() }
+
+    /// The models on show.
+    public var models: [Object] {
+        track()
+        return core.visibleModels.map(cast)
+    }
+
+    /// All models in the order in which they were put in, also those that the filters keep from being shown.
+    public var allModels: [Object] {
+        track()
+        return core.allModels.map(cast)
+    }
+
+    private func cast(_ model: Model) -> Object { unsafeDowncast(model, to: Object.self) }
+}
+
+extension ModelCollection {
+    /// The model with an id, also one that is filtered out.
+    public subscript(id id: ModelID) -> Object? {
+        track()
+        return core.entries[id].map { cast($0.model) }
+    }
+
+    /// The model at a path; `nil` where there is none.
+    public subscript(path: RowPath) -> Object? {
+        track()
+        return core.contains(path) ? cast(core.model(at: path)) : nil
+    }
+
+    /// Returns the path of a model; `nil` when it is not on show.
+    public func path(of model: Object) -> RowPath? {
+        track()
+        return core.path(of: model)
+    }
+
+    /// Returns the index of a model; `nil` when it is not on show.
+    public func index(of model: Object) -> Int? {
+        track()
+        return core.index(of: model)
+    }
+
+    /// Whether the model is in the collection, on show or not.
+    public func contains(_ model: Object) -> Bool {
+        track()
+        return core.entry(of: model) != nil
+    }
+}
+
+// MARK: Sections
+
+extension ModelCollection {
+    /// A section and its rows.
+    public struct Section {
+        public let key: String
+        public let title: String
+        public let indexTitle: String
+        /// The indexes of the rows.
+        public let indices: Range<Int>
+    }
+
+    /// The sections on show; one where there is no ``sectionRule``.
+    public var sections: [Section] {
+        track()
+        let offsets = core.offsets
+        return core.sections.enumerated().map { index, section in
+            Section(
+                key: section.key, title: sectionRule?.title(section.key) ?? "",
+                indexTitle: sectionRule?.indexTitle(section.key) ?? "", indices: offsets[index]..<offsets[index + 1])
+        }
+    }
+
+    /// The titles for the index beside a table, each once.
+    public var sectionIndexTitles: [String] {
+        var seen: Set<String> = []
+        return sections.map(\.indexTitle).filter { seen.insert($0).inserted }
+    }
+
+    /// Returns the section that an index title leads to: the first with the title, or else the last that stands before
+    /// it.
+    public func section(forIndexTitle title: String) -> Int {
+        let sections = sections
+        if let index = sections.firstIndex(where: { $0.indexTitle == title }) { return index }
+        let precedes = sectionRule?.precedes ?? { $0 < $1 }
+        return sections.lastIndex { precedes($0.indexTitle, title) } ?? 0
+    }
+}

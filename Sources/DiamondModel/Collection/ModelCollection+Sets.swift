@@ -1,0 +1,71 @@
+extension ModelCollection {
+    /// The share that a copy of a collection has in the models.
+    public enum CopyDepth: Sendable {
+        /// The copy holds the same models.
+        case collection
+        /// The copy holds copies of the models, outside every context.
+        case models
+    }
+
+    /// Returns a copy with the same filters, sort keys and sections.
+    public func copy(_ depth: CopyDepth = .collection) -> ModelCollection {
+        let copy = ModelCollection(context: depth == .collection ? context : nil)
+        copy.takeRules(of: self)
+        switch depth {
+        case .collection: copy.core.setModels(core.allModels)
+        case .models: copy.core.takeCopies(of: core)
+        }
+        copy.core.rejected = core.rejected
+        return copy
+    }
+
+    private func takeRules(of other: ModelCollection) {
+        filters = other.filters
+        sortKeys = other.sortKeys
+        sectionRule = other.sectionRule
+        resetLimit = other.resetLimit
+        observedDepth = other.observedDepth
+    }
+
+    /// Adds the models of another collection that are not in this one.
+    ///
+    /// - Throws: ``ModelError`` as ``add(_:)`` does, but not for an id that is in both.
+    public func formUnion(_ other: ModelCollection) throws {
+        try transaction {
+            for model in other.allModels where core.entries[model.modelID] == nil { try add(model) }
+        }
+    }
+
+    /// Removes the models whose ids are not in another collection.
+    public func formIntersection(_ other: ModelCollection) {
+        removeAll { other.core.entries[$0.modelID] == nil }
+    }
+
+    /// Removes the models whose ids are in another collection.
+    public func subtract(_ other: ModelCollection) {
+        removeAll { other.core.entries[$0.modelID] != nil }
+    }
+
+    /// Returns a copy with the models of another collection, too.
+    ///
+    /// - Throws: ``ModelError`` as ``formUnion(_:)`` does.
+    public func union(_ other: ModelCollection) throws -> ModelCollection {
+        let result = copy()
+        try result.formUnion(other)
+        return result
+    }
+
+    /// Returns a copy with the models that are in both.
+    public func intersection(_ other: ModelCollection) -> ModelCollection {
+        let result = copy()
+        result.formIntersection(other)
+        return result
+    }
+
+    /// Returns a copy without the models of another collection.
+    public func subtracting(_ other: ModelCollection) -> ModelCollection {
+        let result = copy()
+        result.subtract(other)
+        return result
+    }
+}

@@ -1,0 +1,9 @@
+public import Diamond
+
+/// An element of a JSON array that a collection could not take in, kept so that nothing is lost.
+public struct Rejection: Hashable, Sendable {
+    /// The index in the array.
+    public let index: Int
+    public let json: JSONValue
+    public let error: ModelError
+}

@@ -1,0 +1,44 @@
+/// The division of a collection into sections.
+public struct SectionRule<Object: Model> {
+    /// Returns the key of a model's section.
+    public var key: (Object) -> String
+    /// Returns whether the section of one key stands before that of another.
+    public var precedes: (String, String) -> Bool = { $0 < $1 }
+    /// Returns the title of a section.
+    public var title: (String) -> String = { $0 }
+    /// Returns the title of a section in the index beside a table.
+    public var indexTitle: (String) -> String = { $0 }
+    /// The keys of sections that are there without rows, too.
+    public var kept: [String] = []
+    /// Whether a section stays when its last row leaves.
+    public var keepsEmpty = false
+
+    /// Creates a rule that makes a section of each key.
+    public init(key: @escaping (Object) -> String) { self.key = key }
+
+    /// Returns a rule that makes a section of each value of a property.
+    public static func by(_ keyPath: KeyPath<Object, String>) -> SectionRule {
+        SectionRule { $0[keyPath: keyPath] }
+    }
+
+    /// Returns a rule by the initials of a text: the kana rows あかさたな…, then A to Z, then `#`.
+    public static func initials(of keyPath: KeyPath<Object, String>) -> SectionRule {
+        var rule = SectionRule { Initials.key(of: $0[keyPath: keyPath]) }
+        rule.precedes = Initials.precedes
+        return rule
+    }
+
+    var rules: SectionRules {
+        SectionRules(
+            key: { [key] in key(unsafeDowncast($0, to: Object.self)) }, precedes: precedes, kept: kept,
+            keepsEmpty: keepsEmpty)
+    }
+}
+
+/// The division into sections without the class of the models.
+struct SectionRules {
+    let key: (Model) -> String
+    let precedes: (String, String) -> Bool
+    let kept: [String]
+    let keepsEmpty: Bool
+}

@@ -1,0 +1,125 @@
+public import Diamond
+public import Foundation
+
+/// The map that has one live instance for each class and id.
+///
+/// A context belongs to one isolation domain, the main actor's or an actor's, and its models with it. It keeps no model
+/// alive. Plain decoding makes copies outside of it.
+public final class ModelContext {
+    private struct Key: Hashable {
+        let type: ObjectIdentifier
+        let id: ModelID
+    }
+
+    /// A new id of a model.
+    public struct IDChange {
+        public let model: Model
+        public let old: ModelID
+        public let new: ModelID
+    }
+
+    // A model takes itself out before it ends.
+    private var models: [Key: Unmanaged<Model>] = [:]
+    private let observers = Observers<IDChange>()
+
+    public init() {}
+
+    deinit {}
+
+    /// The number of live models.
+    public var count: Int { Set(models.values.map { $0.toOpaque() }).count }
+
+    /// Returns the live instance of an object, into which the JSON has been merged, or makes it.
+    ///
+    /// - Throws: ``ModelError``: `missingID` for an object without a usable id, `wrongClass` where the live instance or
+    ///   the JSON is of another class.
+    public func model<M: Model>(_ type: M.Type = M.self, from json: JSONValue) throws -> M {
+        let object = try json.modelObject()
+        guard let id = object[type.idKey].flatMap(ModelID.init(json:)) else {
+            throw ModelError(
+                .missingID, "\(type) has no id at \"\(type.idKey)\" in its JSON: decode it outside a context")
+        }
+        if let live = self[type.identityClass, id] { return try merge(json, object, into: live) }
+        let model = try type.instance(for: json)
+        models[Key(type: ObjectIdentifier(type.identityClass), id: id)] = .passUnretained(model)
+        try model.start(with: json, context: self)
+        return model
+    }
+
+    /// Returns the live instance of an object in JSON text.
+    ///
+    /// - Throws: ``ModelError``.
+    public func model<M: Model>(_ type: M.Type = M.self, from text: Data) throws -> M {
+        try model(type, from: JSONValue(modelText: text))
+    }
+
+    private func merge<M: Model>(_ json: JSONValue, _ object: [String: JSONValue], into live: Model) throws -> M {
+        let concrete = Swift.type(of: live).concreteClass(for: object)
+        guard let model = live as? M, Swift.type(of: live) == concrete else {
+            throw ModelError(
+                .wrongClass, "\(live.modelID) is a live \(Swift.type(of: live)), and the JSON is of class \(concrete)")
+        }
+        try model.merge(json)
+        return model
+    }
+
+    /// Returns the live instance with an id; `nil` when there is none.
+    public func existing<M: Model>(_ type: M.Type = M.self, id: ModelID) -> M? {
+        self[type.identityClass, id] as? M
+    }
+
+    /// The live instance with an id of its class.
+    public subscript<M: Model>(id: TypedID<M>) -> M? { existing(M.self, id: id.value) }
+
+    /// Takes in a model that is of no context yet: a new object, or a copy.
+    ///
+    /// - Throws: ``ModelError``: `duplicateID` when another live instance has its id, `otherContext`.
+    public func register(_ model: Model) throws {
+        if model.context === self { return }
+        guard model.context == nil else {
+            throw ModelError(.otherContext, "\(model.modelID) is of another context: take its JSON into this one")
+        }
+        let id = model.modelID
+        guard self[type(of: model).identityClass, id] == nil else { throw ModelError.duplicate(id) }
+        models[key(of: model, id)] = .passUnretained(model)
+        model.tracking.context = self
+        model.linkChildren()
+    }
+
+    /// Calls `receive` whenever a model gets another id, until the token is dropped.
+    public func observeIDs(_ receive: @escaping (IDChange) -> Void) -> ObserverToken { observers.add(receive) }
+
+    // MARK: Kept by the models
+
+    private subscript(type: Model.Type, id: ModelID) -> Model? {
+        models[Key(type: ObjectIdentifier(type), id: id)]?.takeUnretainedValue()
+    }
+
+    private func key(of model: Model, _ id: ModelID) -> Key {
+        Key(type: ObjectIdentifier(type(of: model).identityClass), id: id)
+    }
+
+    func hasID(_ json: JSONValue, of type: Model.Type) -> Bool {
+        guard case .object(let object) = json else { return false }
+        return object[type.idKey].flatMap(ModelID.init(json:)) != nil
+    }
+
+    // The local id goes on leading to the model: somebody may have kept it.
+    func rekey(_ model: Model, from old: ModelID, to new: ModelID) {
+        if !old.isLocal { models[key(of: model, old)] = nil }
+        models[key(of: model, new)] = .passUnretained(model)
+        observers.notify(IDChange(model: model, old: old, new: new))
+    }
+
+    func forget(_ ids: [ModelID], of type: Model.Type, being identity: ObjectIdentifier) {
+        for id in ids {
+            let key = Key(type: ObjectIdentifier(type.identityClass), id: id)
+            guard let model = models[key], UInt(bitPattern: model.toOpaque()) == UInt(bitPattern: identity)
+            else { continue }
+            models[key] = nil
+        }
+    }
+}
+
+@available(*, unavailable)
+extension ModelContext: Sendable {}

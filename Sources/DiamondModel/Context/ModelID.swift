@@ -1,0 +1,114 @@
+public import Diamond
+import Foundation
+
+/// The id of a model: a number or text from the server, or a local id of an object that has none yet.
+///
+/// A number and its decimal text are one id: `7` and `"7"`, not `"07"`.
+public struct ModelID: Sendable {
+    private enum Value: Hashable, Sendable {
+        case number(Int64)
+        case text(String)
+        case local(UUID)
+    }
+
+    private let value: Value
+    /// Whether the number was written as text.
+    private let isQuoted: Bool
+
+    private init(_ value: Value, isQuoted: Bool = false) {
+        self.value = value
+        self.isQuoted = isQuoted
+    }
+
+    public init(_ number: some BinaryInteger) { self.init(String(number), isQuoted: false) }
+
+    public init(_ text: String) { self.init(text, isQuoted: true) }
+
+    private init(_ text: String, isQuoted: Bool) {
+        if let number = Int64(text), String(number) == text {
+            self.init(.number(number), isQuoted: isQuoted)
+        } else {
+            self.init(.text(text))
+        }
+    }
+
+    /// Creates the id that JSON holds; `nil` for what is neither text nor a whole number, and for empty text.
+    public init?(json: JSONValue) {
+        switch json {
+        case .integer(let number): self.init(number)
+        case .number(let number):
+            // Beyond 2^53 a double stands for several numbers.
+            guard let integer = Int64(exactly: number), integer.magnitude <= 1 << 53 else { return nil }
+            self.init(integer)
+        case .string(let text) where !text.isEmpty: self.init(text)
+        default: return nil
+        }
+    }
+
+    static func makeLocal() -> ModelID { ModelID(.local(UUID())) }
+
+    /// Whether this is an id of this device only.
+    public var isLocal: Bool {
+        if case .local = value { true } else { false }
+    }
+
+    /// The id as the server wrote it; `null` for a local one.
+    public var json: JSONValue {
+        switch value {
+        case .number(let number): isQuoted ? .string(String(number)) : .integer(number)
+        case .text(let text): .string(text)
+        case .local: .null
+        }
+    }
+}
+
+extension ModelID: Hashable {
+    public static func == (left: ModelID, right: ModelID) -> Bool { left.value == right.value }
+    public func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+extension ModelID: CustomStringConvertible {
+    public var description: String {
+        switch value {
+        case .number(let number): String(number)
+        case .text(let text): text
+        case .local(let id): "local:\(id.uuidString)"
+        }
+    }
+}
+
+extension ModelID: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
+    public init(integerLiteral number: Int64) { self.init(number) }
+    public init(stringLiteral text: String) { self.init(text) }
+}
+
+/// A number or text; a local id is text that begins with `local:`.
+extension ModelID: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Int64.self) { self.init(number); return }
+        let text = try container.decode(String.self)
+        if text.hasPrefix("local:"), let id = UUID(uuidString: String(text.dropFirst(6))) {
+            self.init(.local(id))
+        } else {
+            self.init(text)
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if case .number(let number) = value, !isQuoted { return try container.encode(number) }
+        try container.encode(description)
+    }
+}
+
+/// An id with the class of its model, which may travel between isolation domains.
+public struct TypedID<Object: Model>: Hashable, Sendable, Codable {
+    public let value: ModelID
+
+    public init(_ value: ModelID) { self.value = value }
+
+    public init(from decoder: any Decoder) throws { value = try ModelID(from: decoder) }
+
+    public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+}

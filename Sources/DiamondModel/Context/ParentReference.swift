@@ -1,0 +1,39 @@
+public import Diamond
+
+/// A weak reference to a model's parent, which is an id in JSON.
+///
+/// The JSON may hold the id, or an object with one.
+public struct ParentReference<Parent: Model>: ModelValue {
+    private weak var parent: Parent?
+    private let storedID: ModelID?
+
+    /// Creates a reference to no parent, or to one whose id is known.
+    public init(id: ModelID? = nil) { storedID = id }
+
+    public init(_ parent: Parent) {
+        self.parent = parent
+        storedID = parent.modelID
+    }
+
+    public init?(json: JSONValue) {
+        var json = json
+        if case .object(let object) = json { json = object[Parent.idKey] ?? .null }
+        guard let id = ModelID(json: json) else { return nil }
+        self.init(id: id)
+    }
+
+    /// The parent's id, as it is by now.
+    public var id: ModelID? { parent?.modelID ?? storedID }
+
+    /// The id, or `null` where the server has given none yet.
+    public var json: JSONValue { id?.json ?? .null }
+
+    /// Returns the parent: the one referred to, or the live instance with the id in a context.
+    public func model(in context: ModelContext? = nil) -> Parent? {
+        if let parent { return parent }
+        guard let storedID else { return nil }
+        return context?.existing(Parent.self, id: storedID)
+    }
+
+    public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
+}

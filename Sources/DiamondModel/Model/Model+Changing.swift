@@ -1,0 +1,208 @@
+import Diamond
+public import Observation
+
+extension Model {
+    /// Returns the value of a property, for its getter.
+    @inlinable
+    public final func read<Owner: Model, Value>(_ property: Property<Owner, Value>, from value: Value) -> Value {
+        registrar.access(unsafeDowncast(self, to: Owner.self), keyPath: property.keyPath)
+        return value
+    }
+
+    /// Changes a property, for its setter. A value that is equal to the old one changes nothing.
+    ///
+    /// - Parameters:
+    ///   - old: the stored value.
+    ///   - new: the value to store.
+    ///   - store: stores it.
+    @inlinable
+    public final func write<Owner: Model, Value: Equatable>(
+        _ property: Property<Owner, Value>, from old: Value, to new: Value, store: (Value) -> Void
+    ) {
+        if old == new { return confirm(property, old) }
+        put(property, from: old, to: new, store: store)
+    }
+
+    /// Changes a property that holds a nested model, for its setter.
+    @inlinable
+    public final func write<Owner: Model, Value: Model>(
+        _ property: Property<Owner, Value>, from old: Value, to new: Value, store: (Value) -> Void
+    ) {
+        if old === new { return }
+        put(property, from: old, to: new, store: store)
+    }
+
+    @inlinable
+    final func put<Owner: Model, Value>(
+        _ property: Property<Owner, Value>, from old: Value, to new: Value, store: (Value) -> Void
+    ) {
+        let isSimple = property.isPlain && tracking.isQuiet && property.onlyName != type(of: self).idKey
+        if !isSimple, !accepts(new, for: property) { return }
+        registrar.willSet(unsafeDowncast(self, to: Owner.self), keyPath: property.keyPath)
+        store(new)
+        registrar.didSet(unsafeDowncast(self, to: Owner.self), keyPath: property.keyPath)
+        if isSimple { markDirty(property, from: old, to: new) } else { changed(property, from: old, to: new) }
+    }
+
+    /// Sets the dirty bit of a plain property, or clears it where the value is the original one again.
+    @inlinable
+    final func markDirty<Owner: Model, Value>(_ property: Property<Owner, Value>, from old: Value, to new: Value) {
+        for index in tracking.dirty.indices where tracking.dirty[index].property === property {
+            let original = unsafeDowncast(tracking.dirty[index].original, to: Original<Value>.self)
+            if property.form.areSame(original.value, new) { tracking.dirty.remove(at: index) }
+            return
+        }
+        tracking.dirty.append(DirtyProperty(property: property, original: Original(old)))
+    }
+
+    @usableFromInline
+    final func accepts<Owner: Model, Value>(_ value: Value, for property: Property<Owner, Value>) -> Bool {
+        var broken = property.policy == .reject ? property.brokenRules(of: value) : []
+        if property.key == Self.idKey, let id = ModelID(json: property.codec.encode(value)), isTaken(id) {
+            broken.append("unique")
+        }
+        tracking.rejections.removeAll { $0.key == property.key }
+        tracking.rejections += broken.map { Violation(key: property.key, rule: $0) }
+        return broken.isEmpty
+    }
+
+    @usableFromInline
+    final func changed<Owner: Model, Value>(_ property: Property<Owner, Value>, from old: Value, to new: Value) {
+        transact(source: .user) {
+            tracking.repairs.removeAll { $0.key == property.key }
+            markDirty(property, from: old, to: new)
+            note(PropertyChange(property: property, old: old, new: new))
+            if property.key == Self.idKey { takeServerID(ModelID(json: property.codec.encode(new))) }
+        }
+    }
+
+    /// Notes that somebody has set a property that had been repaired, though to the value that it has.
+    @usableFromInline
+    final func confirm<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) {
+        guard tracking.hasRepairs, tracking.repairs.contains(where: { $0.key == property.key }) else { return }
+        tracking.repairs.removeAll { $0.key == property.key }
+        tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
+    }
+}
+
+// MARK: Transactions
+
+extension Model {
+    /// Runs `body`, and tells observers and owners of all its changes in one event.
+    public final func transaction<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try transact(source: .user, body)
+    }
+
+    final func transact<Result, Failure: Error>(
+        source: ChangeSource, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        tracking.transactionDepth += 1
+        defer {
+            tracking.transactionDepth -= 1
+            if tracking.transactionDepth == 0 { tellPending(source) }
+        }
+        return try body()
+    }
+
+    /// Adds a change to the event of the transaction.
+    final func note(_ change: PropertyChange) {
+        if change.property.isNested, change.path.count == 1 { linkChild(change.new, at: change.property) }
+        if let index = tracking.pending.firstIndex(where: { $0.isOfSameProperty(as: change) }) {
+            tracking.pending[index].new = change.new
+        } else {
+            tracking.pending.append(change)
+        }
+    }
+
+    private func tellPending(_ source: ChangeSource) {
+        let changes = tracking.pending.filter { $0.path.count > 1 || !$0.property.areSame($0.old, $0.new) }
+        tracking.pending = []
+        if !changes.isEmpty { tell(ModelEvent(model: self, changes: changes, source: source)) }
+    }
+
+    private func tell(_ event: ModelEvent) {
+        tracking.observers?.notify(event)
+        for link in links { link.receive(event) }
+    }
+}
+
+// MARK: Nested models
+
+extension Model {
+    /// Receives a change of the nested model at a property, and passes it on as its own.
+    final func receive(_ event: ModelEvent, from property: AnyProperty) {
+        guard !tracking.isForwarding, event.depth < Self.observedDepth else { return }
+        tracking.isForwarding = true
+        let changes = event.changes.map { $0.nested(in: property) }
+        if tracking.transactionDepth > 0 {
+            for change in changes { note(change) }
+        } else {
+            tell(ModelEvent(model: self, changes: changes, source: event.source))
+        }
+        tracking.isForwarding = false
+    }
+
+    /// Tells that a nested collection has changed.
+    final func receive(collection change: PropertyChange) {
+        transact(source: .user) { tracking.pending.append(change) }
+    }
+
+    /// Links all nested models and collections to this one, once.
+    final func linkChildren() {
+        guard tracking.nesting == .unknown else { return }
+        tracking.nesting = .linked
+        for slot in PropertyVisitor.slots(of: self) where slot.property.isNested {
+            linkChild(slot.value, at: slot.property)
+        }
+    }
+
+    private func linkChild(_ value: Any, at property: AnyProperty) {
+        tracking.children.removeAll { $0.property === property }
+        if let child = property.nestedModel(in: value) {
+            tracking.children.append(ChildLink(from: child, to: self, at: property))
+        }
+        property.nestedCollection(in: value)?.setOwner(self, at: property)
+    }
+}
+
+// MARK: Dirty properties
+
+extension Model {
+    /// Whether something was set since the last sync, in nested models and collections too.
+    public final var isDirty: Bool {
+        if !tracking.dirty.isEmpty { return true }
+        guard !tracking.isForwarding, !tracking.children.isEmpty || hasNestedCollections else { return false }
+        tracking.isForwarding = true
+        defer { tracking.isForwarding = false }
+        return PropertyVisitor.slots(of: self).contains {
+            $0.property.nestedModel(in: $0.value)?.isDirty ?? $0.property.nestedCollection(in: $0.value)?.isDirty
+                ?? false
+        }
+    }
+
+    private var hasNestedCollections: Bool {
+        PropertyVisitor.slots(of: self).contains { $0.property.nestedCollection(in: $0.value) != nil }
+    }
+
+    /// The properties that were set since the last sync, in the order of their first setting.
+    public final var dirtyProperties: [AnyProperty] { tracking.dirty.map(\.property) }
+
+    /// Whether a property was set since the last sync.
+    public final func isDirty(_ property: AnyProperty) -> Bool {
+        tracking.dirty.contains { $0.property === property }
+    }
+
+    /// Gives the properties that were set since the last sync their old values; all of them, or those named.
+    public final func rollback(_ properties: AnyProperty...) {
+        let back = tracking.dirty.filter { entry in
+            properties.isEmpty || properties.contains { $0 === entry.property }
+        }
+        transact(source: .rollback) {
+            let slots = back.map { PropertyVisitor.Slot(property: $0.property, value: $0.original.anyValue) }
+            for change in PropertyVisitor.assign(slots, to: self) { note(change) }
+            tracking.dirty.removeAll { entry in back.contains { $0.property === entry.property } }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Diamond
+import Foundation
+
+extension Model {
+    /// Returns a copy outside every context, with copies of the nested models.
+    public final func copy() -> Self {
+        guard !tracking.isForwarding else { return self }
+        tracking.isForwarding = true
+        defer { tracking.isForwarding = false }
+        let copy = type(of: self).init()
+        let slots = PropertyVisitor.slots(of: self)
+        PropertyVisitor.fill(
+            copy,
+            with: slots.map { PropertyVisitor.Slot(property: $0.property, value: $0.property.duplicate($0.value)) })
+        for (old, new) in zip(slots, PropertyVisitor.slots(of: copy)) {
+            guard let source = old.property.nestedCollection(in: old.value) else { continue }
+            new.property.nestedCollection(in: new.value)?.takeCopies(of: source)
+        }
+        copy.tracking.takeCopy(of: tracking)
+        return copy
+    }
+
+    /// Whether the other model is of the same class and all its properties are equal, those of nested models included.
+    public final func isEqual(to other: Model) -> Bool {
+        if self === other { return true }
+        guard type(of: self) == type(of: other), !tracking.isForwarding else { return false }
+        tracking.isForwarding = true
+        defer { tracking.isForwarding = false }
+        return zip(PropertyVisitor.slots(of: self), PropertyVisitor.slots(of: other)).allSatisfy {
+            $0.property.access == .transient || $0.property.areEqual($0.value, $1.value)
+        }
+    }
+}
+
+extension Tracking {
+    fileprivate mutating func takeCopy(of other: Tracking) {
+        source = other.source
+        repairs = other.repairs
+        dirty = other.dirty
+        serverID = other.serverID
+    }
+}
+
+#if canImport(ObjectiveC)
+extension Model: NSCopying {
+    public final func copy(with zone: NSZone? = nil) -> Any { copy() }
+}
+#endif

@@ -1,0 +1,93 @@
+public import Diamond
+
+extension Model {
+    /// The JSON of a property by its key; `nil` when there is no such property.
+    ///
+    /// Assignments reach what a user may set, and nothing else; `nil` and `null` set the default. JSON of the wrong type
+    /// is ignored and named by ``rejections``.
+    public final subscript(key: String) -> JSONValue? {
+        get { slot(key).map { $0.property.encode($0.value) } }
+        set { _ = try? set(key, to: newValue ?? .null) }
+    }
+
+    /// Sets a property by its key; `null` sets the default.
+    ///
+    /// - Throws: ``ModelError``: `notSettable` for a key that is not a user's to set or JSON of the wrong type, `invalid`
+    ///   for a value that a rule rejects.
+    public final func set(_ key: String, to json: JSONValue) throws {
+        try replace([key: json])
+    }
+
+    /// Gives a property its default.
+    ///
+    /// - Throws: ``ModelError`` when the property is not a user's to set.
+    public final func remove(_ key: String) throws { try replace([key: .null]) }
+
+    /// Gives all properties that a user may set their defaults.
+    public final func removeAll() {
+        let keys = PropertyVisitor.slots(of: self).filter(\.isSettable).map(\.property.key)
+        _ = try? replace(Dictionary(keys.map { ($0, JSONValue.null) }) { first, _ in first })
+    }
+
+    /// Sets several properties by their keys, in one transaction; `null` sets the default.
+    ///
+    /// - Throws: ``ModelError``; nothing is written then.
+    public final func replace(_ values: [String: JSONValue]) throws {
+        let slots = try values.map { try settableSlot($0.key, $0.value) }
+        transact(source: .user) {
+            for slot in slots { tracking.rejections.removeAll { $0.key == slot.property.key } }
+            for change in PropertyVisitor.assign(slots, to: self) {
+                markDirty(change)
+                note(change)
+            }
+        }
+    }
+
+    /// The JSON of all properties that a user may set, by key.
+    public final var snapshot: [String: JSONValue] {
+        let slots = PropertyVisitor.slots(of: self).filter(\.isSettable)
+        return Dictionary(slots.map { ($0.property.key, $0.property.encode($0.value)) }) { first, _ in first }
+    }
+
+    private func slot(_ key: String) -> PropertyVisitor.Slot? {
+        PropertyVisitor.slots(of: self).first { $0.property.key == key }
+    }
+
+    private func settableSlot(_ key: String, _ json: JSONValue) throws -> PropertyVisitor.Slot {
+        guard let slot = slot(key), slot.isSettable else {
+            throw ModelError(.notSettable, "\(key) is no property that a user may set: merge what the server says")
+        }
+        guard let value = try value(of: slot.property, json) else {
+            tracking.rejections.append(Violation(key: key, rule: "type"))
+            throw ModelError(.notSettable, "\(key) cannot be set to \(json.kindName): pass JSON of its type")
+        }
+        let broken = slot.property.policy == .reject ? slot.property.brokenRules(of: value) : []
+        if !broken.isEmpty { throw ModelError.invalid(broken.map { Violation(key: key, rule: $0) }) }
+        return PropertyVisitor.Slot(property: slot.property, value: value)
+    }
+
+    private func value(of property: AnyProperty, _ json: JSONValue) throws -> Any? {
+        var log = RepairLog(context: context)
+        if let value = property.decode(json, &log) { return value }
+        guard json == .null else { return nil }
+        return PropertyVisitor.slots(of: Self.init()).first { $0.property === property }?.value
+    }
+
+    /// Sets the dirty bit of a property of any type.
+    private func markDirty(_ change: PropertyChange) {
+        tracking.repairs.removeAll { $0.key == change.property.key }
+        if let index = tracking.dirty.firstIndex(where: { $0.property === change.property }) {
+            let original = tracking.dirty[index].original.anyValue
+            if change.property.areSame(original, change.new) { tracking.dirty.remove(at: index) }
+        } else if let original = change.property.original(change.old) {
+            tracking.dirty.append(DirtyProperty(property: change.property, original: original))
+        }
+    }
+}
+
+extension PropertyVisitor.Slot {
+    /// Whether a user may set the property.
+    fileprivate var isSettable: Bool {
+        property.access == .user && property.nestedCollection(in: value) == nil
+    }
+}

@@ -1,0 +1,69 @@
+public import Diamond
+public import Foundation
+
+extension Model {
+    /// The object as JSON.
+    ///
+    /// Members that no property knows, and properties that nobody has set since they were read, are written as they were
+    /// read. A property that had to be repaired so never overwrites what the server has.
+    public final var json: JSONValue {
+        // A model that holds itself, directly or not, is written as its id inside itself.
+        guard !tracking.isForwarding else { return tracking.serverID?.json ?? .null }
+        tracking.isForwarding = true
+        defer { tracking.isForwarding = false }
+        return .object(object())
+    }
+
+    /// The object as JSON text, in canonical form.
+    ///
+    /// - Throws: ``ModelError`` for a number that is not finite.
+    public final func jsonText() throws -> Data { try json.modelText() }
+
+    /// The properties that were set since the last sync, and nothing else, for a PATCH.
+    public final var changedJSON: JSONValue {
+        var object: [String: JSONValue] = [:]
+        for slot in PropertyVisitor.slots(of: self) where isChanged(slot) {
+            slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
+        }
+        return .object(object)
+    }
+
+    private func object() -> [String: JSONValue] {
+        var object = tracking.source ?? [:]
+        for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
+            guard tracking.source == nil || isChanged(slot) else { continue }
+            slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
+        }
+        return object
+    }
+
+    private func isChanged(_ slot: PropertyVisitor.Slot) -> Bool {
+        if slot.property.access == .transient { return false }
+        if let collection = slot.property.nestedCollection(in: slot.value) { return collection.isDirty }
+        if slot.property.nestedModel(in: slot.value)?.isDirty == true { return true }
+        return isDirty(slot.property)
+    }
+
+    /// Takes the present values for those that the server has.
+    public final func markSynced() {
+        guard case .object(let object) = json else { return }
+        for slot in PropertyVisitor.slots(of: self) where slot.property.isNested {
+            slot.property.nestedModel(in: slot.value)?.markSynced()
+            slot.property.nestedCollection(in: slot.value)?.markSynced()
+        }
+        tracking.source = object
+        tracking.dirty.removeAll()
+    }
+}
+
+extension AnyProperty {
+    /// The key that the value is written at: the one that it was read from, or else the first.
+    func writeKey(in source: [String: JSONValue]?) -> PropertyKey { source.flatMap(keyFound) ?? keys[0] }
+}
+
+extension Model: Codable {
+    public final func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(json)
+    }
+}

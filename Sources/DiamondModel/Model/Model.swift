@@ -1,0 +1,73 @@
+public import Diamond
+public import Observation
+
+/// An object that holds JSON in typed properties, notices every change, and has a default for all it holds.
+///
+/// A model is not Sendable: it lives on the main actor, in another actor, or wherever it was made, and stays there.
+/// Between isolation domains travel its ``json`` or its ``modelID``.
+///
+/// A subclass declares each property three times: a ``Property`` constant, storage with the default, and an accessor. It
+/// lists them in ``visit(_:)``.
+open class Model: Observable {
+    @usableFromInline let registrar = ObservationRegistrar()
+    @usableFromInline final var tracking = Tracking()
+
+    /// Creates a new object, whose properties have their defaults.
+    public required init() {}
+
+    /// Creates an object outside every context.
+    public required convenience init(from decoder: any Decoder) throws {
+        self.init()
+        try start(with: decoder.singleValueContainer().decode(JSONValue.self), context: nil)
+    }
+
+    deinit { tracking.context?.forget(tracking.ids, of: type(of: self), being: ObjectIdentifier(self)) }
+
+    /// Shows every property to a visitor. An override calls `super` first, then has a line for each of its properties.
+    open func visit(_ visitor: PropertyVisitor) {}
+
+    /// The name of the JSON member with the id.
+    open class var idKey: String { "id" }
+
+    /// Returns the class for an object: a class cluster looks into its JSON and names a subclass.
+    open class func concreteClass(for object: [String: JSONValue]) -> Model.Type { self }
+
+    /// The class whose objects this class shares its ids with. A class cluster names its base class.
+    open class var identityClass: Model.Type { self }
+
+    /// The number of levels of nested models whose changes the model tells as its own, with their path.
+    open class var observedDepth: Int { 1 }
+}
+
+// MARK: Identity
+
+extension Model {
+    /// The server's id; or the local id of an object that has none yet.
+    public final var modelID: ModelID { tracking.serverID ?? localID }
+
+    /// The id that the server gave; `nil` before it has.
+    public final var serverID: ModelID? { tracking.serverID }
+
+    /// The id that the object has on this device, before and after the server gives one.
+    public final var localID: ModelID {
+        if let id = tracking.localID { return id }
+        let id = ModelID.makeLocal()
+        tracking.localID = id
+        return id
+    }
+
+    /// Whether the server has given no id yet.
+    public final var isNew: Bool { tracking.serverID == nil }
+
+    /// The context that keeps one live instance of this object; `nil` for a copy.
+    public final var context: ModelContext? { tracking.context }
+
+    /// Removes the model from every collection that holds it.
+    public final func leaveCollections() {
+        for link in links { link.leave() }
+    }
+
+    var links: [OwnerLink] { tracking.links.map { $0.takeUnretainedValue() } }
+}
+
+extension Model: Identifiable {}

@@ -1,0 +1,105 @@
+import Diamond
+
+/// The state of one model beside its values.
+@usableFromInline
+struct Tracking {
+    /// The JSON as the server has it, unknown members included; `nil` for an object that was never in sync.
+    var source: [String: JSONValue]?
+    var repairs: [Repair] = []
+    /// The properties that were set since the last sync, with the values they had then.
+    @usableFromInline var dirty: ContiguousArray<DirtyProperty> = []
+    var rejections: [Violation] = []
+
+    var serverID: ModelID?
+    var localID: ModelID?
+    weak var context: ModelContext?
+
+    /// The links to collections and models that own this one; each removes itself.
+    @usableFromInline var links: [Unmanaged<OwnerLink>] = []
+    /// What is known of nested models, which are linked as soon as somebody may hear of them.
+    var nesting = Nesting.unknown
+    /// The links to nested models, by property.
+    var children: [ChildLink] = []
+    @usableFromInline var observers: Observers<ModelEvent>?
+
+    @usableFromInline var transactionDepth = 0
+    var pending: [PropertyChange] = []
+    /// Whether a change is on its way through this model, which ends cycles.
+    var isForwarding = false
+
+    /// Whether a change needs nothing but its dirty bit.
+    @inlinable var isQuiet: Bool {
+        links.isEmpty && observers == nil && transactionDepth == 0 && !hasRepairs
+    }
+
+    @usableFromInline var hasRepairs: Bool { !repairs.isEmpty || !rejections.isEmpty }
+
+    var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
+
+    @usableFromInline
+    init() {}
+
+    enum Nesting {
+        case unknown
+        case absent
+        case linked
+    }
+}
+
+/// A property that was set since the last sync.
+@usableFromInline
+struct DirtyProperty {
+    @usableFromInline let property: AnyProperty
+    /// `nil` for a property of a nested model that was replaced, whose original is kept as it is.
+    @usableFromInline let original: AnyOriginal
+
+    @usableFromInline
+    init(property: AnyProperty, original: AnyOriginal) {
+        self.property = property
+        self.original = original
+    }
+}
+
+/// A way from a model to one that owns it: a collection's entry, or the property of another model.
+@usableFromInline
+class OwnerLink {
+    let model: Model
+
+    init(_ model: Model) {
+        self.model = model
+        model.tracking.links.append(.passUnretained(self))
+        model.linkChildren()
+    }
+
+    deinit {
+        let link = Unmanaged.passUnretained(self).toOpaque()
+        model.tracking.links.removeAll { $0.toOpaque() == link }
+    }
+
+    /// Receives a change of the model.
+    func receive(_ event: ModelEvent) {}
+
+    /// Receives a new id of the model.
+    func receiveID(from old: ModelID, to new: ModelID) {}
+
+    /// Whether the owner holds another model of an id.
+    func holdsOther(of id: ModelID) -> Bool { false }
+
+    /// Takes the model out of what owns it, where that is possible.
+    func leave() {}
+}
+
+/// A way from a nested model or collection to the model that holds it in a property.
+final class ChildLink: OwnerLink {
+    /// The owner drops its links when it ends, so that it outlives them.
+    private unowned(unsafe) let parent: Model
+    let property: AnyProperty
+
+    init(from child: Model, to parent: Model, at property: AnyProperty) {
+        self.parent = parent
+        self.property = property
+        super.init(child)
+    }
+
+    override func receive(_ event: ModelEvent) { parent.receive(event, from: property) }
+}

@@ -1,0 +1,56 @@
+/// The events of a model or collection as an asynchronous sequence, for one consumer in the isolation domain of the model.
+///
+/// Events wait for the consumer, none is lost. The sequence ends with the model, or when the consumer's task is canceled.
+public struct EventSequence<Element>: AsyncSequence {
+    private let buffer: Buffer
+
+    /// The events that wait for the consumer.
+    final class Buffer {
+        private var waiting: [Element] = []
+        private let signal = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        var token: ObserverToken?
+
+        func append(_ element: Element) {
+            waiting.append(element)
+            signal.continuation.yield()
+        }
+
+        func finish() { signal.continuation.finish() }
+
+        func popFirst() -> Element? { waiting.isEmpty ? nil : waiting.removeFirst() }
+
+        var signals: AsyncStream<Void> { signal.stream }
+    }
+
+    init(_ observe: (Buffer) -> ObserverToken) {
+        buffer = Buffer()
+        buffer.token = observe(buffer)
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let buffer: Buffer
+        private var signals: AsyncStream<Void>.Iterator
+
+        init(buffer: Buffer) {
+            self.buffer = buffer
+            signals = buffer.signals.makeAsyncIterator()
+        }
+
+        public mutating func next() async -> Element? { await next(isolation: #isolation) }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            while true {
+                if let element = buffer.popFirst() { return element }
+                guard await signals.next(isolation: actor) != nil else { return nil }
+            }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension EventSequence: Sendable {}
+
+@available(*, unavailable)
+extension EventSequence.Iterator: Sendable {}

@@ -1,0 +1,62 @@
+extension Model {
+    /// Calls `receive` after every transaction that changes the model, until the token is dropped.
+    public final func observe(_ receive: @escaping (ModelEvent) -> Void) -> ObserverToken {
+        observers.add(receive)
+    }
+
+    /// Calls `receive` after every transaction that changes a property, until the token is dropped.
+    public final func observe<Owner: Model, Value>(
+        _ property: Property<Owner, Value>, _ receive: @escaping (ValueChange<Value>) -> Void
+    ) -> ObserverToken {
+        observers.add { event in
+            if let change = event[property] { receive(change) }
+        }
+    }
+
+    /// The changes of the model from now on.
+    public final func changes() -> EventSequence<ModelEvent> {
+        changes { $0 }
+    }
+
+    /// The changes of a property from now on, with old and new value.
+    public final func changes<Owner: Model, Value>(
+        _ property: Property<Owner, Value>
+    ) -> EventSequence<ValueChange<Value>> {
+        changes { $0[property] }
+    }
+
+    fileprivate func changes<Element>(_ element: @escaping (ModelEvent) -> Element?) -> EventSequence<Element> {
+        EventSequence { [observers] buffer in
+            observers.add(
+                { [weak buffer] event in element(event).map { buffer?.append($0) } },
+                finish: { [weak buffer] in buffer?.finish() })
+        }
+    }
+
+    private var observers: Observers<ModelEvent> {
+        if let observers = tracking.observers { return observers }
+        linkChildren()
+        let observers = Observers<ModelEvent>()
+        tracking.observers = observers
+        return observers
+    }
+}
+
+/// The members of models that need the class as it is seen by the caller.
+public protocol ModelObject: AnyObject {}
+
+extension Model: ModelObject {}
+
+extension ModelObject where Self: Model {
+    /// The changes of a property from now on, by its key path.
+    public func changes<Value>(_ keyPath: KeyPath<Self, Value>) -> EventSequence<ValueChange<Value>> {
+        changes { event in
+            let change = event.changes.first { $0.path.count == 1 && $0.property.anyKeyPath == keyPath }
+            guard let change, let old = change.old as? Value, let new = change.new as? Value else { return nil }
+            return ValueChange(old: old, new: new)
+        }
+    }
+
+    /// The id of this object with its class.
+    public var typedID: TypedID<Self> { TypedID(modelID) }
+}

@@ -1,0 +1,72 @@
+/// The origin of a change.
+public enum ChangeSource: Sendable {
+    /// A setter.
+    case user
+    /// JSON that was merged.
+    case server
+    /// A rollback.
+    case rollback
+}
+
+/// A change of one property.
+public struct PropertyChange {
+    /// The properties from the observed model to the one that changed; more than one where a nested model changed.
+    public let path: [AnyProperty]
+    public let old: Any
+    public internal(set) var new: Any
+
+    init(property: AnyProperty, old: Any, new: Any) { self.init(path: [property], old: old, new: new) }
+
+    private init(path: [AnyProperty], old: Any, new: Any) {
+        self.path = path
+        self.old = old
+        self.new = new
+    }
+
+    /// The property that changed.
+    public var property: AnyProperty { path[path.count - 1] }
+
+    /// The keys of the path, joined by dots: `mayor.name`.
+    public var key: String { path.map(\.key).joined(separator: ".") }
+
+    func nested(in property: AnyProperty) -> PropertyChange {
+        PropertyChange(path: [property] + path, old: old, new: new)
+    }
+
+    func isOfSameProperty(as other: PropertyChange) -> Bool {
+        path.count == other.path.count && zip(path, other.path).allSatisfy { $0 === $1 }
+    }
+}
+
+/// The changes of a model in one transaction.
+public struct ModelEvent {
+    public let model: Model
+    /// One change a property, from the value before the transaction to the one after it.
+    public let changes: [PropertyChange]
+    public let source: ChangeSource
+
+    /// The number of nested models that the changes came through.
+    var depth: Int { (changes.map(\.path.count).max() ?? 1) - 1 }
+
+    /// The change of a property of the model itself.
+    public subscript<Owner: Model, Value>(property: Property<Owner, Value>) -> ValueChange<Value>? {
+        guard let change = changes.first(where: { $0.path.count == 1 && $0.property === property }),
+            let old = change.old as? Value, let new = change.new as? Value
+        else { return nil }
+        return ValueChange(old: old, new: new)
+    }
+}
+
+/// The old and the new value of a property.
+public struct ValueChange<Value> {
+    public let old: Value
+    public let new: Value
+
+    public init(old: Value, new: Value) {
+        self.old = old
+        self.new = new
+    }
+}
+
+extension ValueChange: Equatable where Value: Equatable {}
+extension ValueChange: Sendable where Value: Sendable {}

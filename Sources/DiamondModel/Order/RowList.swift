@@ -1,0 +1,245 @@
+/// The rows of one section in their order, which tells the positions that rows have now and had at the last commit.
+///
+/// Rows lie in chunks. Two trees over the chunks count the rows that were there at the last commit, and those that are
+/// there now: a removed row stays until the commit, so that both of its positions can be told in logarithmic time.
+final class RowList {
+    /// A place of an entry.
+    final class Row {
+        unowned(unsafe) let entry: Entry
+        fileprivate unowned(unsafe) var chunk: Chunk
+        fileprivate(set) unowned(unsafe) var section: SectionRecord
+        /// Whether the row was there at the last commit.
+        fileprivate(set) var isOld: Bool
+        /// Whether the row is there now.
+        fileprivate(set) var isNew = true
+
+        fileprivate init(_ entry: Entry, _ section: SectionRecord, _ chunk: Chunk, isOld: Bool) {
+            self.entry = entry
+            self.section = section
+            self.chunk = chunk
+            self.isOld = isOld
+        }
+    }
+
+    fileprivate final class Chunk {
+        var rows: ContiguousArray<Row> = []
+        var position = 0
+        var oldCount = 0
+        var newCount = 0
+        var isTouched = false
+    }
+
+    private static let chunkSize = 128
+
+    private var chunks: [Chunk] = [Chunk()]
+    private var oldCounts = Fenwick([0])
+    private var newCounts = Fenwick([0])
+    private var touched: [Chunk] = []
+    /// The number of rows now.
+    private(set) var count = 0
+
+    private unowned(unsafe) let section: SectionRecord
+
+    init(of section: SectionRecord) { self.section = section }
+
+    // MARK: Reading
+
+    subscript(index: Int) -> Entry {
+        let (position, rank) = newCounts.position(of: index)
+        let chunk = chunks[position]
+        if chunk.newCount == chunk.rows.count { return chunk.rows[rank].entry }
+        var rest = rank
+        for row in chunk.rows where row.isNew {
+            if rest == 0 { return row.entry }
+            rest -= 1
+        }
+        preconditionFailure("the index \(index) is beyond \(count) rows")
+    }
+
+    /// The position of a row now.
+    func newIndex(of row: Row) -> Int {
+        let chunk = row.chunk
+        var index = newCounts.sum(ofFirst: chunk.position)
+        for other in chunk.rows {
+            if other === row { break }
+            if other.isNew { index += 1 }
+        }
+        return index
+    }
+
+    /// The position that a row had at the last commit.
+    func oldIndex(of row: Row) -> Int {
+        let chunk = row.chunk
+        var index = oldCounts.sum(ofFirst: chunk.position)
+        for other in chunk.rows {
+            if other === row { break }
+            if other.isOld { index += 1 }
+        }
+        return index
+    }
+
+    /// The number of rows at the last commit.
+    var oldCount: Int { oldCounts.sum(ofFirst: chunks.count) }
+
+    /// The entries of the rows now.
+    var entries: [Entry] {
+        var entries: [Entry] = []
+        entries.reserveCapacity(count)
+        for chunk in chunks {
+            for row in chunk.rows where row.isNew { entries.append(row.entry) }
+        }
+        return entries
+    }
+
+    /// The entries of the rows at the last commit.
+    var oldEntries: [Entry] { chunks.flatMap { $0.rows.filter(\.isOld).map(\.entry) } }
+
+    /// The position of the first row that `precedes` is false for, among rows that are sorted by it.
+    ///
+    /// Rows that were put where they are by hand are passed over.
+    func position(where precedes: (Entry) -> Bool) -> Int {
+        var low = 0
+        var high = chunks.count
+        while low < high {
+            let middle = (low + high) / 2
+            guard let (row, place) = firstSorted(from: middle, to: high) else { high = middle; continue }
+            if precedes(row.entry) { low = place + 1 } else { high = middle }
+        }
+        // All chunks before `low` begin with a preceding row: the boundary is in the last of them.
+        guard low > 0 else { return 0 }
+        let chunk = chunks[low - 1]
+        return newCounts.sum(ofFirst: low - 1) + boundary(in: chunk, where: precedes)
+    }
+
+    private func firstSorted(from start: Int, to end: Int) -> (Row, Int)? {
+        for place in start..<end {
+            let chunk = chunks[place]
+            guard chunk.newCount > 0 else { continue }
+            if let row = chunk.rows.first(where: { $0.isNew && !$0.entry.isPinned }) { return (row, place) }
+        }
+        return nil
+    }
+
+    private func boundary(in chunk: Chunk, where precedes: (Entry) -> Bool) -> Int {
+        let rows = chunk.rows
+        var low = 0
+        var high = rows.count
+        while low < high {
+            let middle = (low + high) / 2
+            guard let probe = rows[middle..<high].firstIndex(where: { $0.isNew && !$0.entry.isPinned }) else {
+                high = middle
+                continue
+            }
+            if precedes(rows[probe].entry) { low = probe + 1 } else { high = middle }
+        }
+        if chunk.newCount == rows.count { return low }
+        return rows[..<low].count { $0.isNew }
+    }
+
+    // MARK: Changing
+
+    func insert(_ entry: Entry, at index: Int) -> Row {
+        let (chunk, place) = place(of: index)
+        let row = Row(entry, section, chunk, isOld: false)
+        chunk.rows.insert(row, at: place)
+        chunk.newCount += 1
+        newCounts.add(1, at: chunk.position)
+        count += 1
+        touch(chunk)
+        if chunk.rows.count > Self.chunkSize * 2 { split(chunk) }
+        return row
+    }
+
+    private func place(of index: Int) -> (Chunk, Int) {
+        if index >= count {
+            let chunk = chunks[chunks.count - 1]
+            return (chunk, chunk.rows.count)
+        }
+        let (position, rank) = newCounts.position(of: index)
+        let chunk = chunks[position]
+        if chunk.newCount == chunk.rows.count { return (chunk, rank) }
+        var rest = rank
+        let place = chunk.rows.firstIndex { row in
+            guard row.isNew else { return false }
+            rest -= 1
+            return rest < 0
+        }
+        return (chunk, place ?? chunk.rows.count)
+    }
+
+    func remove(_ row: Row) {
+        let chunk = row.chunk
+        row.isNew = false
+        chunk.newCount -= 1
+        newCounts.add(-1, at: chunk.position)
+        count -= 1
+        touch(chunk)
+        if !row.isOld { chunk.rows.removeAll { $0 === row } }
+    }
+
+    private func touch(_ chunk: Chunk) {
+        guard !chunk.isTouched else { return }
+        chunk.isTouched = true
+        touched.append(chunk)
+    }
+
+    private func split(_ chunk: Chunk) {
+        let half = Chunk()
+        half.rows = ContiguousArray(chunk.rows[Self.chunkSize...])
+        chunk.rows.removeSubrange(Self.chunkSize...)
+        for row in half.rows { row.chunk = half }
+        for chunk in [chunk, half] {
+            chunk.oldCount = chunk.rows.count { $0.isOld }
+            chunk.newCount = chunk.rows.count { $0.isNew }
+        }
+        chunks.insert(half, at: chunk.position + 1)
+        touch(half)
+        countAnew()
+    }
+
+    private func countAnew() {
+        for (position, chunk) in chunks.enumerated() { chunk.position = position }
+        oldCounts = Fenwick(chunks.map(\.oldCount))
+        newCounts = Fenwick(chunks.map(\.newCount))
+    }
+
+    /// Takes the rows of now for those of the last commit.
+    func commit() {
+        guard !touched.isEmpty else { return }
+        var isSparse = false
+        for chunk in touched {
+            chunk.rows.removeAll { !$0.isNew }
+            for row in chunk.rows { row.isOld = true }
+            oldCounts.add(chunk.newCount - chunk.oldCount, at: chunk.position)
+            chunk.oldCount = chunk.newCount
+            chunk.isTouched = false
+            isSparse = isSparse || chunk.rows.isEmpty
+        }
+        touched.removeAll(keepingCapacity: true)
+        if isSparse, chunks.count > 1 { dropEmptyChunks() }
+    }
+
+    private func dropEmptyChunks() {
+        chunks.removeAll { $0.rows.isEmpty }
+        if chunks.isEmpty { chunks = [Chunk()] }
+        countAnew()
+    }
+
+    /// Replaces all rows, as of the last commit and of now.
+    func rebuild(_ entries: [Entry], place: (Entry, Row) -> Void) {
+        chunks = stride(from: 0, to: Swift.max(entries.count, 1), by: Self.chunkSize).map { start in
+            let chunk = Chunk()
+            for entry in entries[start..<Swift.min(start + Self.chunkSize, entries.count)] {
+                let row = Row(entry, section, chunk, isOld: true)
+                chunk.rows.append(row)
+                place(entry, row)
+            }
+            chunk.oldCount = chunk.rows.count
+            chunk.newCount = chunk.rows.count
+            return chunk
+        }
+        touched = []
+        count = entries.count
+        countAnew()
+    }
+}

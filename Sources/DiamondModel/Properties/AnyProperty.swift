@@ -1,0 +1,93 @@
+import Diamond
+
+/// A property of a model class, without its type.
+///
+/// Immutable, which makes it safe to share.
+public class AnyProperty: @unchecked Sendable {
+    /// Whether a property is in the JSON, and who may set it.
+    public enum Access: Sendable {
+        /// In the JSON; the app may set it.
+        case user
+        /// In the JSON; only merges set it.
+        case server
+        /// Tracked, but not in the JSON.
+        case transient
+    }
+
+    /// The key that is written, then those that are read as well.
+    public let keys: [PropertyKey]
+    public let access: Access
+    /// The handling of values that break a rule.
+    public let policy: RulePolicy
+    /// The key path of the property, to compare.
+    public let anyKeyPath: AnyKeyPath
+    /// The text of the key that is written.
+    public let key: String
+
+    /// The member's name when one key of one name is all there is: the usual case, read without a loop.
+    @usableFromInline let onlyName: String?
+    @usableFromInline let isPlain: Bool
+    let isNested: Bool
+
+    @usableFromInline
+    init(
+        keys: [PropertyKey], access: Access, policy: RulePolicy, keyPath: AnyKeyPath, hasRules: Bool, isNested: Bool
+    ) {
+        self.keys = keys
+        self.access = access
+        self.policy = policy
+        self.isNested = isNested
+        anyKeyPath = keyPath
+        key = keys[0].text
+        onlyName = keys.count == 1 && keys[0].names.count == 1 && access != .transient ? keys[0].names[0] : nil
+        isPlain = !hasRules && !isNested
+    }
+
+    /// The first key with a value that is not `null`, or else the first that is there at all.
+    func keyFound(in object: [String: JSONValue]) -> PropertyKey? {
+        var null: PropertyKey?
+        for key in keys {
+            guard let value = key.value(in: object) else { continue }
+            if value != .null { return key }
+            null = null ?? key
+        }
+        return null
+    }
+
+    // MARK: Values without their type
+
+    func decode(_ json: JSONValue, _ repairs: inout RepairLog) -> Any? { nil }
+    func encode(_ value: Any) -> JSONValue { .null }
+    func areEqual(_ left: Any, _ right: Any) -> Bool { false }
+    func areSame(_ left: Any, _ right: Any) -> Bool { false }
+    func duplicate(_ value: Any) -> Any { value }
+    func brokenRules(of value: Any) -> [String] { [] }
+    var isRequired: Bool { false }
+    func nestedModel(in value: Any) -> Model? { nil }
+    func nestedCollection(in value: Any) -> CollectionCore? { nil }
+    func willSet(on model: Model) {}
+    func didSet(on model: Model) {}
+    func original(_ value: Any) -> AnyOriginal? { nil }
+}
+
+/// A value that a dirty property had when the model was last in sync.
+@usableFromInline
+class AnyOriginal {
+    @usableFromInline
+    init() {}
+
+    var anyValue: Any { () }
+}
+
+@usableFromInline
+final class Original<Value>: AnyOriginal {
+    @usableFromInline let value: Value
+
+    @usableFromInline
+    init(_ value: Value) {
+        self.value = value
+        super.init()
+    }
+
+    override var anyValue: Any { value }
+}

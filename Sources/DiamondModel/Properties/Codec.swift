@@ -1,0 +1,85 @@
+public import Diamond
+public import Foundation
+
+/// A conversion between JSON and a property's value, both ways.
+public struct Codec<Value>: Sendable {
+    @usableFromInline let decode: @Sendable (JSONValue, inout RepairLog) -> Value?
+    @usableFromInline let encode: @Sendable (Value) -> JSONValue
+
+    /// Creates a codec.
+    ///
+    /// - Parameters:
+    ///   - decode: returns `nil` for JSON that it cannot read.
+    ///   - encode: returns JSON that `decode` reads.
+    public init(
+        decode: @escaping @Sendable (JSONValue) -> Value?,
+        encode: @escaping @Sendable (Value) -> JSONValue
+    ) {
+        self.decode = { json, _ in decode(json) }
+        self.encode = encode
+    }
+
+    @inlinable
+    init(
+        logging decode: @escaping @Sendable (JSONValue, inout RepairLog) -> Value?,
+        encode: @escaping @Sendable (Value) -> JSONValue
+    ) {
+        self.decode = decode
+        self.encode = encode
+    }
+}
+
+extension Codec where Value: ModelValue {
+    /// The conversion of a type that converts itself.
+    @inlinable
+    public static var own: Codec {
+        Codec(logging: { json, repairs in Value(json: json, repairs: &repairs) }, encode: { $0.json })
+    }
+}
+
+extension Codec where Value == Date {
+    /// Text by ISO 8601, with or without fractions of a second, in UTC when written.
+    public static var iso8601: Codec {
+        Codec(
+            decode: { json in
+                guard case .string(let text) = json else { return nil }
+                return (try? Date(text, strategy: .iso8601))
+                    ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            },
+            encode: { date in
+                let isWhole = date.timeIntervalSince1970 == date.timeIntervalSince1970.rounded()
+                return .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole)))
+            })
+    }
+
+    /// A number of seconds since 1970.
+    public static var secondsSince1970: Codec { number(scale: 1) }
+
+    /// A number of milliseconds since 1970.
+    public static var millisecondsSince1970: Codec { number(scale: 1000) }
+
+    private static func number(scale: Double) -> Codec {
+        Codec(
+            decode: { json in Double(json: json).map { Date(timeIntervalSince1970: $0 / scale) } },
+            encode: { .number($0.timeIntervalSince1970 * scale) })
+    }
+}
+
+extension Codec where Value == URL {
+    /// A URL's text, which must have a scheme.
+    public static var url: Codec {
+        Codec(
+            decode: { json in String(json: json).flatMap { URL(string: $0) }.flatMap { $0.scheme == nil ? nil : $0 } },
+            encode: { .string($0.absoluteString) })
+    }
+}
+
+extension Codec where Value: Hashable & Sendable {
+    /// JSON values that stand for values: `.map(["y": true, "n": false])`.
+    ///
+    /// - Parameter values: each value once; of two JSON values for one value, either may be written.
+    public static func map(_ values: [JSONValue: Value]) -> Codec {
+        let back = Dictionary(values.map { ($0.value, $0.key) }) { first, _ in first }
+        return Codec(decode: { values[$0] }, encode: { back[$0] ?? .null })
+    }
+}

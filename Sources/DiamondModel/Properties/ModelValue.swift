@@ -1,0 +1,152 @@
+public import Diamond
+
+/// A value that a property can hold without a codec.
+///
+/// Numbers, Booleans, strings, `JSONValue`, and arrays, string dictionaries and optionals of such values conform. An enum
+/// with raw values conforms by its declaration.
+public protocol ModelValue: Equatable, SendableMetatype {
+    /// Creates the value of a JSON value; `nil` when it is of another type.
+    init?(json: JSONValue)
+
+    /// Creates the value of a JSON value, and notes what had to be left out of it.
+    init?(json: JSONValue, repairs: inout RepairLog)
+
+    /// The value as JSON.
+    var json: JSONValue { get }
+}
+
+extension ModelValue {
+    @inlinable
+    public init?(json: JSONValue, repairs: inout RepairLog) { self.init(json: json) }
+}
+
+extension String: ModelValue {
+    @inlinable
+    public init?(json: JSONValue) {
+        guard case .string(let text) = json else { return nil }
+        self = text
+    }
+
+    public var json: JSONValue { .string(self) }
+}
+
+extension Bool: ModelValue {
+    @inlinable
+    public init?(json: JSONValue) {
+        guard case .bool(let value) = json else { return nil }
+        self = value
+    }
+
+    public var json: JSONValue { .bool(self) }
+}
+
+extension Double: ModelValue {
+    @inlinable
+    public init?(json: JSONValue) {
+        switch json {
+        case .number(let number): self = number
+        case .integer(let integer): self = Double(integer)
+        default: return nil
+        }
+    }
+
+    public var json: JSONValue { isFinite ? .number(self) : .null }
+}
+
+extension Float: ModelValue {
+    @inlinable
+    public init?(json: JSONValue) {
+        guard let double = Double(json: json) else { return nil }
+        self = Float(double)
+    }
+
+    public var json: JSONValue { isFinite ? .number(Double(self)) : .null }
+}
+
+extension JSONValue: ModelValue {
+    public init?(json: JSONValue) { self = json }
+    public var json: JSONValue { self }
+}
+
+extension ModelValue where Self: FixedWidthInteger {
+    /// Creates the integer of a JSON number without a fraction; `nil` when this type does not hold it.
+    @inlinable
+    public init?(json: JSONValue) {
+        switch json {
+        case .integer(let integer): self.init(exactly: integer)
+        case .number(let number): self.init(exactly: number)
+        default: return nil
+        }
+    }
+
+    public var json: JSONValue { JSONValue(self) }
+}
+
+extension Int: ModelValue {}
+extension Int8: ModelValue {}
+extension Int16: ModelValue {}
+extension Int32: ModelValue {}
+extension Int64: ModelValue {}
+extension UInt: ModelValue {}
+extension UInt8: ModelValue {}
+extension UInt16: ModelValue {}
+extension UInt32: ModelValue {}
+extension UInt64: ModelValue {}
+
+extension ModelValue where Self: RawRepresentable, RawValue: ModelValue {
+    /// Creates the case of a raw value; `nil` when there is none.
+    public init?(json: JSONValue) {
+        guard let raw = RawValue(json: json) else { return nil }
+        self.init(rawValue: raw)
+    }
+
+    public var json: JSONValue { rawValue.json }
+}
+
+extension Optional: ModelValue where Wrapped: ModelValue {
+    /// Creates `nil` of `null`, and the value of anything else.
+    public init?(json: JSONValue) {
+        if case .null = json { self = .none; return }
+        guard let value = Wrapped(json: json) else { return nil }
+        self = .some(value)
+    }
+
+    public var json: JSONValue { self?.json ?? .null }
+}
+
+extension Array: ModelValue where Element: ModelValue {
+    public init?(json: JSONValue) {
+        var repairs = RepairLog()
+        self.init(json: json, repairs: &repairs)
+    }
+
+    /// Creates the array without the elements that are of another type, and notes those.
+    public init?(json: JSONValue, repairs: inout RepairLog) {
+        guard case .array(let values) = json else { return nil }
+        self = []
+        reserveCapacity(values.count)
+        for (index, value) in values.enumerated() {
+            repairs.within("[\(index)]", found: value) { Element(json: value, repairs: &$0) }.map { append($0) }
+        }
+    }
+
+    public var json: JSONValue { .array(map(\.json)) }
+}
+
+extension Dictionary: ModelValue where Key == String, Value: ModelValue {
+    public init?(json: JSONValue) {
+        var repairs = RepairLog()
+        self.init(json: json, repairs: &repairs)
+    }
+
+    /// Creates the dictionary without the members that are of another type, and notes those.
+    public init?(json: JSONValue, repairs: inout RepairLog) {
+        guard case .object(let members) = json else { return nil }
+        self = [:]
+        for (name, value) in members {
+            self[name] = repairs.within(".\(name)", found: value) { Value(json: value, repairs: &$0) }
+        }
+    }
+
+    public var json: JSONValue { .object(mapValues(\.json)) }
+}

@@ -1,0 +1,155 @@
+import Diamond
+import Observation
+
+/// The declaration of a model's property: its key in JSON, its codec, its rules and who may set it.
+///
+/// A static constant of the model class. The property's default is the value that a new model has.
+///
+/// ```swift
+/// static let name = Property(\City.name, "name", or: "title", rules: [.nonEmpty])
+/// ```
+public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendable {
+    @usableFromInline let keyPath: any KeyPath<Owner, Value> & Sendable
+    @usableFromInline let codec: Codec<Value>
+    @usableFromInline let form: Form
+    @usableFromInline let rules: [Rule<Value>]
+
+    /// The differences between plain values, models and collections.
+    @usableFromInline
+    struct Form: Sendable {
+        /// Whether two values are the same for a setter.
+        @usableFromInline let areSame: @Sendable (Value, Value) -> Bool
+        /// Whether two values are equal by value.
+        let areEqual: @Sendable (Value, Value) -> Bool
+        let duplicate: @Sendable (Value) -> Value
+        var model: (@Sendable (Value) -> Model)?
+        var collection: (@Sendable (Value) -> CollectionCore)?
+    }
+
+    @usableFromInline
+    init(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ keys: [PropertyKey], _ access: Access,
+        _ codec: Codec<Value>, _ rules: [Rule<Value>], _ policy: RulePolicy, _ form: Form
+    ) {
+        self.keyPath = keyPath
+        self.codec = codec
+        self.form = form
+        self.rules = rules
+        let isNested = form.model != nil || form.collection != nil
+        super.init(
+            keys: keys, access: access, policy: policy, keyPath: keyPath, hasRules: !rules.isEmpty, isNested: isNested)
+    }
+
+    // MARK: Values without their type
+
+    // The casts below are to the type that `PropertyVisitor` has taken the values from.
+
+    override func decode(_ json: JSONValue, _ repairs: inout RepairLog) -> Any? { codec.decode(json, &repairs) }
+
+    override func encode(_ value: Any) -> JSONValue { (value as? Value).map(codec.encode) ?? .null }
+
+    override func areEqual(_ left: Any, _ right: Any) -> Bool { both(left, right, form.areEqual) }
+
+    override func areSame(_ left: Any, _ right: Any) -> Bool { both(left, right, form.areSame) }
+
+    private func both(_ left: Any, _ right: Any, _ test: (Value, Value) -> Bool) -> Bool {
+        guard let left = left as? Value, let right = right as? Value else { return false }
+        return test(left, right)
+    }
+
+    override func duplicate(_ value: Any) -> Any { (value as? Value).map(form.duplicate) ?? value }
+
+    override func brokenRules(of value: Any) -> [String] {
+        guard !rules.isEmpty, let value = value as? Value else { return [] }
+        return brokenRules(of: value)
+    }
+
+    func brokenRules(of value: Value) -> [String] { rules.filter { !$0.isMet(value) }.map(\.name) }
+
+    override var isRequired: Bool { rules.contains { $0.judgesJSON } }
+
+    override func nestedModel(in value: Any) -> Model? {
+        guard let model = form.model, let value = value as? Value else { return nil }
+        return model(value)
+    }
+
+    override func nestedCollection(in value: Any) -> CollectionCore? {
+        guard let collection = form.collection, let value = value as? Value else { return nil }
+        return collection(value)
+    }
+
+    override func willSet(on model: Model) {
+        model.registrar.willSet(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
+    }
+
+    override func didSet(on model: Model) {
+        model.registrar.didSet(unsafeDowncast(model, to: Owner.self), keyPath: keyPath)
+    }
+
+    override func original(_ value: Any) -> AnyOriginal? { (value as? Value).map { Original($0) } }
+}
+
+extension Property where Value: Equatable & SendableMetatype {
+    /// Declares a property whose values a codec converts: a date, a URL, a mapped value.
+    ///
+    /// - Parameters:
+    ///   - key: the key that is written, and read first.
+    ///   - alternatives: keys that are read when the first has no value.
+    ///   - policy: what becomes of a value that breaks a rule.
+    public convenience init(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        codec: Codec<Value>, access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) {
+        self.init(keyPath, [key] + alternatives, access, codec, rules, policy, .values)
+    }
+}
+
+extension Property where Value: ModelValue {
+    /// Declares a property whose values convert themselves.
+    ///
+    /// - Parameters:
+    ///   - key: the key that is written, and read first.
+    ///   - alternatives: keys that are read when the first has no value.
+    ///   - policy: what becomes of a value that breaks a rule.
+    @inlinable
+    public convenience init(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) {
+        self.init(keyPath, [key] + alternatives, access, .own, rules, policy, .values)
+    }
+}
+
+extension Property where Value: Model {
+    /// Declares a property that holds a nested model.
+    public convenience init(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user
+    ) {
+        let codec = Codec<Value>(
+            logging: { json, repairs in try? Value.decoded(from: json, in: repairs.context) },
+            encode: { $0.json })
+        let form = Form(
+            areSame: { $0 === $1 }, areEqual: { $0.isEqual(to: $1) }, duplicate: { $0.copy() }, model: { $0 })
+        self.init(keyPath, [key] + alternatives, access, codec, [], .keep, form)
+    }
+}
+
+extension Property {
+    /// Declares a property that holds a collection of models, a JSON array. The collection is a constant.
+    public convenience init<Element: Model>(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user
+    ) where Value == ModelCollection<Element> {
+        let codec = Codec<Value>(logging: { _, _ in nil }, encode: { $0.json })
+        let form = Form(
+            areSame: { $0 === $1 }, areEqual: { $0.core.hasEqualModels(to: $1.core) },
+            duplicate: { $0.copy(.models) }, collection: { $0.core })
+        self.init(keyPath, [key] + alternatives, access, codec, [], .keep, form)
+    }
+}
+
+extension Property.Form where Value: Equatable & SendableMetatype {
+    @usableFromInline
+    static var values: Self { Self(areSame: { $0 == $1 }, areEqual: { $0 == $1 }, duplicate: { $0 }) }
+}

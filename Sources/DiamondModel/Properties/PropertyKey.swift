@@ -1,0 +1,50 @@
+import Diamond
+
+/// The place of a property in its model's JSON: a member's name, or a path through nested objects.
+///
+/// A string literal is one name, dots included. ``path(_:)`` names the members on the way to a nested one.
+public struct PropertyKey: Hashable, Sendable, ExpressibleByStringLiteral {
+    /// The names of the members, from the outermost object in.
+    public let names: [String]
+
+    /// Creates the key of a member of the model's own object.
+    public init(_ name: String) { names = [name] }
+
+    public init(stringLiteral name: String) { names = [name] }
+
+    private init(names: [String]) { self.names = names }
+
+    /// Returns the key of a member of nested objects: `.path("geo", "latitude")`.
+    public static func path(_ first: String, _ others: String...) -> PropertyKey {
+        PropertyKey(names: [first] + others)
+    }
+
+    /// The names joined by dots, for messages.
+    public var text: String { names.joined(separator: ".") }
+}
+
+extension PropertyKey {
+    /// The value at this key; `nil` when the object has no such member.
+    func value(in object: [String: JSONValue]) -> JSONValue? {
+        var value = object[names[0]]
+        for name in names.dropFirst() {
+            guard case .object(let members)? = value else { return nil }
+            value = members[name]
+        }
+        return value
+    }
+
+    /// Puts a value at this key, and makes the objects on the way to it. `nil` removes the member.
+    func put(_ value: JSONValue?, into object: inout [String: JSONValue]) {
+        Self.put(value, at: names[...], into: &object)
+    }
+
+    private static func put(_ value: JSONValue?, at names: ArraySlice<String>, into object: inout [String: JSONValue]) {
+        guard let name = names.first else { return }
+        if names.count == 1 { object[name] = value; return }
+        var members: [String: JSONValue] = [:]
+        if case .object(let existing)? = object[name] { members = existing } else if value == nil { return }
+        put(value, at: names.dropFirst(), into: &members)
+        object[name] = .object(members)
+    }
+}

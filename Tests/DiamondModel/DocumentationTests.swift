@@ -1,0 +1,239 @@
+import Diamond
+import DiamondModel
+import Foundation
+import Observation
+import Testing
+
+/// The code of the model's documentation, compiled; the first test proves that it is the same.
+@Suite struct `The model's documentation` {
+    @Test(arguments: [
+        "Sources/DiamondModel/Documentation.docc/DiamondModel.md",
+        "Sources/DiamondModel/Documentation.docc/Models.md",
+        "Sources/DiamondModel/Documentation.docc/Collections.md",
+        "Sources/DiamondModel/Documentation.docc/ChangeSets.md",
+    ]) func `shows only code that compiles here`(path: String) throws {
+        let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
+        let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+        #expect(!blocks.isEmpty)
+        for line in blocks.flatMap(\.lines) where !line.hasPrefix("import ") {
+            #expect(compiled.contains(line), "\(path): \(line)")
+        }
+    }
+
+    private var root: URL { URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..") }
+
+    /// Never called: compiling it is the test.
+    private func overview() throws {
+        let text = Data(#"{"id": 7, "title": "Kyoto", "mayor": null, "founded": "0794-10-22T00:00:00Z"}"#.utf8)
+        let city = try City(json: text)
+        print(city.name, city.repairs)  // Kyoto [population is missing, mayor is null, districts is missing]
+        city.population = 1_450_000
+        print(city.isDirty, city.changedJSON)  // true, and the population alone
+        try city.merge(["name": "Kyōto"])  // what the server says
+        city.rollback()
+    }
+
+    private func models(city: City, text: Data) async throws {
+        let strict = try City(json: text, strict: true)
+        print(strict)
+        let animal = try Animal.decoded(from: ["id": 1, "kind": "dog", "breed": "Akita"])
+        print(animal is Dog)  // true
+        let token = city.observe { event in print(event.changes.map(\.key)) }
+        city.transaction {
+            city.name = "Nara"
+            city.mayor.name = "Tanaka"
+        }
+        token.cancel()  // or drop it
+        for await change in city.changes(\.name) { print(change.old, change.new) }
+        try city.validate()  // before a save: throws when a rule is broken
+        print(city.violations)  // what is to be shown beside the fields
+        city["name"] = "Ōsaka"  // by key, as far as a user may
+        try city.replace(["name": "Kōbe", "population": 1_500_000])
+        print(city.snapshot)
+    }
+
+    private func contexts(json: JSONValue) throws {
+        let context = ModelContext()
+        let city = try context.model(City.self, from: json)
+        print(try context.model(City.self, from: json) === city)  // true
+        let draft = City()  // has a local id until the server gives one
+        try context.register(draft)
+        let id = draft.typedID  // Sendable
+        print(context[id] === draft)  // true
+        try draft.merge(["id": 8])
+        print(context.existing(City.self, id: 8) === draft)  // true
+    }
+
+    private func collections(text: Data) throws {
+        let cities = ModelCollection<City>(context: ModelContext())
+        try cities.set(text)
+        print(cities.rejected)  // what could not be taken in, and why
+        cities.sortKeys = [.by(\.population, .reverse, named: "population"), .by(\.name, named: "name")]
+        cities.filters["large"] = Filter { $0.population > 1_000_000 }
+        cities.filters["old"] = Filter(#Predicate { $0.population > 0 })
+        cities.filters["large"] = nil
+        print(cities.map(\.name), cities[id: 7]?.name ?? "", cities.allModels.count)
+        cities.sectionRule = .initials(of: \.name)
+        for section in cities.sections { print(section.title, cities[section.indices].map(\.name)) }
+        let draft = City()
+        try cities.add(draft)  // where it belongs
+        try cities.move(from: 0, to: 2)  // stays there until the next sort
+        cities.sort()
+        cities.remove(draft)
+    }
+
+    private func archives(cities: ModelCollection<City>) throws {
+        let large = Filter<City> { $0.population > 1_000_000 }
+        let archive = try JSONEncoder().encode(cities)
+        let back = try JSONDecoder().decode(ModelCollection<City>.self, from: archive)
+        back.restore(filters: ["large": large], sortKeys: [.by(\.name, named: "name")])
+    }
+
+    private func changeSets(cities: ModelCollection<City>) throws {
+        let gesture = ChangeOrigin()
+        let token = cities.observe { changes in
+            guard changes.origin !== gesture else { return }  // the table shows it already
+            if changes.isReset { return print("reload") }
+            print(changes.deletions.map(\.path), changes.insertions.map(\.path))  // in the batch
+            print(changes.moves.map { ($0.from, $0.to) })
+            print(changes.updates.map(\.new))  // to be configured after the batch
+        }
+        try cities.transaction(origin: gesture) { try cities.move(from: 3, to: 0) }
+        token.cancel()
+    }
+}
+
+final class City: Model {
+    static let id = Property(\City.id, "id", access: .server)
+    static let name = Property(\City.name, "name", or: "title", rules: [.nonEmpty])
+    static let population = Property(\City.population, "population", rules: [.range(0...)])
+    static let founded = Property(\City.founded, "founded", codec: .iso8601)
+    static let mayor = Property(\City.mayor, "mayor")
+    static let districts = Property(\City.districts, "districts")
+
+    private var _id = 0
+    private var _name = ""
+    private var _population = 0
+    private var _founded = Date.distantPast
+    private var _mayor = Person()
+
+    var id: Int { read(Self.id, from: _id) }
+
+    var name: String {
+        get { read(Self.name, from: _name) }
+        set { write(Self.name, from: _name, to: newValue) { _name = $0 } }
+    }
+
+    var population: Int {
+        get { read(Self.population, from: _population) }
+        set { write(Self.population, from: _population, to: newValue) { _population = $0 } }
+    }
+
+    var founded: Date {
+        get { read(Self.founded, from: _founded) }
+        set { write(Self.founded, from: _founded, to: newValue) { _founded = $0 } }
+    }
+
+    var mayor: Person {
+        get { read(Self.mayor, from: _mayor) }
+        set { write(Self.mayor, from: _mayor, to: newValue) { _mayor = $0 } }
+    }
+
+    let districts = ModelCollection<District>()
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _id = visitor.visit(Self.id, with: _id)
+        _name = visitor.visit(Self.name, with: _name)
+        _population = visitor.visit(Self.population, with: _population)
+        _founded = visitor.visit(Self.founded, with: _founded)
+        _mayor = visitor.visit(Self.mayor, with: _mayor)
+        visitor.visit(Self.districts, with: districts)
+    }
+}
+
+final class Person: Model {
+    static let name = Property(\Person.name, "name")
+
+    private var _name = ""
+
+    var name: String {
+        get { read(Self.name, from: _name) }
+        set { write(Self.name, from: _name, to: newValue) { _name = $0 } }
+    }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _name = visitor.visit(Self.name, with: _name)
+    }
+}
+
+final class District: Model {
+    static let name = Property(\District.name, "name")
+    static let city = Property(\District.city, "city_id")
+
+    private var _name = ""
+    private var _city = ParentReference<City>()
+
+    var name: String {
+        get { read(Self.name, from: _name) }
+        set { write(Self.name, from: _name, to: newValue) { _name = $0 } }
+    }
+
+    var city: ParentReference<City> {
+        get { read(Self.city, from: _city) }
+        set { write(Self.city, from: _city, to: newValue) { _city = $0 } }
+    }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _name = visitor.visit(Self.name, with: _name)
+        _city = visitor.visit(Self.city, with: _city)
+    }
+}
+
+class Animal: Model {
+    static let name = Property(\Animal.name, "name")
+
+    private var _name = "nameless"
+
+    var name: String {
+        get { read(Animal.name, from: _name) }
+        set { write(Animal.name, from: _name, to: newValue) { _name = $0 } }
+    }
+
+    override class func concreteClass(for object: [String: JSONValue]) -> Model.Type {
+        object["kind"] == "dog" ? Dog.self : self
+    }
+
+    override class var identityClass: Model.Type { Animal.self }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _name = visitor.visit(Animal.name, with: _name)
+    }
+}
+
+final class Dog: Animal {
+    static let breed = Property(\Dog.breed, "breed")
+
+    private var _breed = "mutt"
+
+    var breed: String {
+        get { read(Dog.breed, from: _breed) }
+        set { write(Dog.breed, from: _breed, to: newValue) { _breed = $0 } }
+    }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _breed = visitor.visit(Dog.breed, with: _breed)
+    }
+}
+
+extension String {
+    /// The lines without their indentation; empty ones do not count.
+    fileprivate var lines: [String] {
+        split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,235 @@
+import Diamond
+import DiamondModel
+import Foundation
+import Observation
+import Synchronization
+import Testing
+
+@Suite struct ModelChangingTests {
+    private let city: City
+
+    init() throws {
+        city = try City(json: ["id": 1, "name": "Nara", "population": 5, "mayor": ["name": "A"], "districts": []])
+    }
+
+    @Test func `A write that is equal fires nothing`() {
+        var count = 0
+        let token = city.observe { _ in count += 1 }
+        city.name = "Nara"
+        #expect(count == 0)
+        #expect(!city.isDirty)
+        token.cancel()
+    }
+
+    @Test func `A write tells the old and the new value, to all and by property`() {
+        var events: [ModelEvent] = []
+        var names: [ValueChange<String>] = []
+        let tokens = [city.observe { events.append($0) }, city.observe(City.name) { names.append($0) }]
+        city.name = "Kyoto"
+        city.population = 6
+        #expect(events.map { $0.changes.map(\.key) } == [["name"], ["population"]])
+        #expect(events.last?[City.population] == ValueChange(old: 5, new: 6))
+        #expect(names == [ValueChange(old: "Nara", new: "Kyoto")])
+        _ = tokens
+    }
+
+    @Test func `A transaction is one event, from the first to the last value`() {
+        var events: [ModelEvent] = []
+        let token = city.observe { events.append($0) }
+        city.transaction {
+            city.name = "Kyoto"
+            city.transaction { city.name = "Kobe" }
+            city.population = 6
+            city.population = 5
+        }
+        #expect(events.count == 1)
+        #expect(events[0].changes.map(\.key) == ["name"])
+        #expect(events[0][City.name] == ValueChange(old: "Nara", new: "Kobe"))
+        token.cancel()
+    }
+
+    @Test func `What was set since the last sync is dirty, until it is as it was`() {
+        city.name = "Kyoto"
+        city.population = 6
+        #expect(city.dirtyProperties.map(\.key) == ["name", "population"])
+        city.name = "Nara"
+        #expect(city.dirtyProperties.map(\.key) == ["population"])
+        #expect(city.changedJSON == ["population": 6])
+        city.markSynced()
+        #expect(!city.isDirty)
+        #expect(city.json["population"] == 6)
+    }
+
+    @Test func `A rollback brings all properties back, or those named`() {
+        city.name = "Kyoto"
+        city.population = 6
+        city.rollback(City.name)
+        #expect(city.name == "Nara")
+        #expect(city.population == 6)
+        city.rollback()
+        #expect(city.population == 5)
+        #expect(!city.isDirty)
+    }
+
+    @Test func `A nested model's change reaches its owner with the path, one level deep`() {
+        let region = Region()
+        region.capital = city
+        var cityKeys: [String] = []
+        var regionKeys: [String] = []
+        let tokens = [
+            city.observe { cityKeys += $0.changes.map(\.key) }, region.observe { regionKeys += $0.changes.map(\.key) },
+        ]
+        city.mayor.name = "B"
+        city.name = "Kyoto"
+        #expect(cityKeys == ["mayor.name", "name"])
+        #expect(regionKeys == ["capital.name"])
+        #expect(city.isDirty && region.isDirty)
+        let former = city.mayor
+        city.mayor = Person()
+        former.name = "C"
+        #expect(cityKeys == ["mayor.name", "name", "mayor"])
+        _ = tokens
+    }
+
+    @Test func `Models that hold each other end neither in a loop of events nor in endless JSON`() {
+        let left = Ring()
+        let right = Ring()
+        _ = try? left.others.add(right)
+        _ = try? right.others.add(left)
+        var keys: [String] = []
+        let token = left.observe { keys += $0.changes.map(\.key) }
+        right.name = "x"
+        left.name = "y"
+        // The name is changed of a model inside the other one, too, and ends there.
+        #expect(keys == ["others.name", "name", "others.others.name"])
+        #expect(left.json["others"] == [["name": "x", "others": [nil]]])
+        #expect(left.isDirty)
+        #expect(left.copy().name == "y")
+        token.cancel()
+        left.others.removeAll()
+    }
+
+    @Test func `Observation tracks properties, inherited ones too`() {
+        let dog = Dog()
+        let fired = Mutex(0)
+        withObservationTracking {
+            _ = dog.name
+        } onChange: {
+            fired.withLock { $0 += 1 }
+        }
+        dog.breed = "Akita"
+        #expect(fired.withLock { $0 } == 0)
+        dog.name = "Hachi"
+        #expect(fired.withLock { $0 } == 1)
+    }
+
+    @Test func `A sequence of changes loses none, and ends with its model`() async {
+        var person: Person? = Person()
+        guard let changes = person?.changes(\.name) else { return }
+        person?.name = "A"
+        person?.name = "B"
+        person = nil
+        var heard: [String] = []
+        for await change in changes { heard.append(change.new) }
+        #expect(heard == ["A", "B"])
+    }
+
+    @Test func `An observer that is canceled while others are told hears no more`() {
+        var heard: [String] = []
+        var tokens: [ObserverToken] = []
+        tokens.append(
+            city.observe { _ in
+                heard.append("first"); tokens[1].cancel()
+            })
+        tokens.append(city.observe { _ in heard.append("second") })
+        city.name = "Kyoto"
+        #expect(heard == ["first"])
+    }
+
+    @Test func `An observer may read and set the property that it is told of`() {
+        let token = city.observe(City.name) { [city] change in if change.new == "x" { city.name = "y" } }
+        city.name = "x"
+        #expect(city.name == "y")
+        token.cancel()
+    }
+
+    @Test func `A copy has equal values, its own nested models, and no ties to the original`() throws {
+        try city.merge(["districts": [["id": 1, "name": "D"], ["name": "without id"]]])
+        city.name = "Kyoto"
+        let copy = city.copy()
+        #expect(copy.isEqual(to: city))
+        #expect(copy.json == city.json)
+        #expect(copy.isDirty(City.name))
+        copy.mayor.name = "Z"
+        copy.districts[0].name = "E"
+        #expect(city.mayor.name == "A")
+        #expect(city.districts[0].name == "D")
+        #expect(!copy.isEqual(to: city))
+    }
+
+    @Test func `A model goes when nobody holds it, though others observe it or hold its parts`() {
+        weak var gone: City?
+        var mayor: Person?
+        do {
+            let city = City()
+            mayor = city.mayor
+            gone = city
+            _ = city.observe { _ in }
+        }
+        #expect(gone == nil)
+        mayor?.name = "x"
+    }
+}
+
+@Suite struct ModelObservationTests {
+    @Test @MainActor func `Observations on the main actor hear of changes`() async throws {
+        let person = Person()
+        let names = Observations { person.name }
+        var heard: [String] = []
+        for await name in names {
+            heard.append(name)
+            if heard.count == 2 { break }
+            person.name = "B"
+        }
+        #expect(heard == ["", "B"])
+    }
+}
+
+final class Region: Model {
+    static let capital = Property(\Region.capital, "capital")
+
+    private var _capital = City()
+
+    var capital: City {
+        get { read(Self.capital, from: _capital) }
+        set { write(Self.capital, from: _capital, to: newValue) { _capital = $0 } }
+    }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _capital = visitor.visit(Self.capital, with: _capital)
+    }
+}
+
+/// A model that may hold others of its class, itself included.
+final class Ring: Model {
+    static let name = Property(\Ring.name, "name")
+    static let others = Property(\Ring.others, "others")
+
+    private var _name = ""
+
+    var name: String {
+        get { read(Self.name, from: _name) }
+        set { write(Self.name, from: _name, to: newValue) { _name = $0 } }
+    }
+
+    let others = ModelCollection<Ring>()
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _name = visitor.visit(Self.name, with: _name)
+        visitor.visit(Self.others, with: others)
+    }
+
+    override class var observedDepth: Int { 100 }
+}

@@ -1,0 +1,118 @@
+import Diamond
+import DiamondModel
+
+/// A table over a collection of items: a source that answers from the change sets it has applied, and the table itself.
+final class CollectionTable: SimulatedTableSource {
+    private(set) var table = SimulatedTable()
+    private var rows: [[Item]] = []
+    private(set) var failure: String?
+    private(set) var batches = 0
+    private(set) var resets = 0
+    private var generation: Int
+    private var token: ObserverToken?
+    private let collection: ModelCollection<Item>
+
+    init(_ collection: ModelCollection<Item>) {
+        self.collection = collection
+        generation = collection.generation
+        reload()
+        token = collection.observe { [unowned self] in apply($0) }
+    }
+
+    var counts: [Int] { rows.map(\.count) }
+
+    func cell(at path: RowPath) -> Cell {
+        let item = rows[path.section][path.row]
+        return Cell(id: item.id, version: item.version)
+    }
+
+    /// The cells that the collection asks for by now.
+    var expected: [[Cell]] {
+        collection.sections.map { $0.indices.map { Cell(id: collection[$0].id, version: collection[$0].version) } }
+    }
+
+    private func reload() {
+        rows = collection.sections.map { $0.indices.map { collection[$0] } }
+        generation = collection.generation
+        table.reload(from: self)
+    }
+
+    private func apply(_ changes: ChangeSet<Item>) {
+        guard failure == nil, changes.newGeneration > generation else { return }
+        if changes.isReset { resets += 1; return reload() }
+        guard changes.oldGeneration == generation else { failure = "a change set is missing"; return }
+        batches += 1
+        do {
+            try table.performBatchUpdates(Batch(changes), source: self) { rows = updated(by: changes) }
+            generation = changes.newGeneration
+            if changes.newCounts != counts { failure = "the counts are \(counts), not \(changes.newCounts)" }
+        } catch {
+            failure = "\(error)"
+        }
+    }
+
+    /// The rows after a change set, by what it says and nothing else.
+    private func updated(by changes: ChangeSet<Item>) -> [[Item]] {
+        var kept = rows.map { $0.map { Optional($0) } }
+        for path in changes.deletions.map(\.path) + changes.moves.map(\.from) { kept[path.section][path.row] = nil }
+        var sections = kept.indices.filter { !changes.deletedSections.contains($0) }.map { kept[$0].compactMap { $0 } }
+        for section in changes.insertedSections { sections.insert(section.models, at: section.index) }
+        let arriving = changes.insertions.map { ($0.path, $0.model) } + changes.moves.map { ($0.to, $0.model) }
+        for (path, item) in arriving.sorted(by: { $0.0 < $1.0 }) { sections[path.section].insert(item, at: path.row) }
+        return sections
+    }
+}
+
+extension Batch {
+    init(_ changes: ChangeSet<Item>) {
+        self.init(
+            deletedSections: changes.deletedSections, insertedSections: changes.insertedSections.map(\.index),
+            deletions: changes.deletions.map(\.path), insertions: changes.insertions.map(\.path),
+            moves: changes.moves.map { Move(from: $0.from, to: $0.to) },
+            updates: changes.updates.map { Update(old: $0.old, new: $0.new) })
+    }
+}
+
+/// A model whose every property matters to a collection's filters, order or sections.
+final class Item: Model {
+    static let id = Property(\Item.id, "id", access: .server)
+    static let rank = Property(\Item.rank, "rank")
+    static let group = Property(\Item.group, "group")
+    static let version = Property(\Item.version, "version")
+
+    private var _id = 0
+    private var _rank = 0
+    private var _group = "a"
+    private var _version = 0
+
+    var id: Int { read(Self.id, from: _id) }
+
+    var rank: Int {
+        get { read(Self.rank, from: _rank) }
+        set { write(Self.rank, from: _rank, to: newValue) { _rank = $0 } }
+    }
+
+    var group: String {
+        get { read(Self.group, from: _group) }
+        set { write(Self.group, from: _group, to: newValue) { _group = $0 } }
+    }
+
+    var version: Int {
+        get { read(Self.version, from: _version) }
+        set { write(Self.version, from: _version, to: newValue) { _version = $0 } }
+    }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _id = visitor.visit(Self.id, with: _id)
+        _rank = visitor.visit(Self.rank, with: _rank)
+        _group = visitor.visit(Self.group, with: _group)
+        _version = visitor.visit(Self.version, with: _version)
+    }
+
+    static func make(_ id: Int, rank: Int = 0, group: String = "a") -> Item {
+        let item = Item()
+        try? item.merge(["id": .integer(Int64(id)), "rank": .integer(Int64(rank)), "group": .string(group)])
+        return item
+    }
+}
