@@ -27,9 +27,9 @@ struct BatchPlan: Equatable {
     private(set) var updates: [Pair] = []
 
     /// The new place of each section that stays, by its old place.
-    private(set) var newSections: [Int: Int] = [:]
+    private(set) var newSections: [Int?] = []
     /// The old place of each section that stays, by its new place.
-    private(set) var oldSections: [Int: Int] = [:]
+    private(set) var oldSections: [Int?] = []
 
     /// The touched rows of a section that stays.
     private struct Touched {
@@ -56,14 +56,22 @@ struct BatchPlan: Equatable {
     }
 
     private mutating func planSections(oldCount: Int, _ sections: [Int?]) {
-        let surviving = sections.indices.filter { sections[$0] != nil }
-        let olds = surviving.compactMap { sections[$0] }
-        let kept = IncreasingSubsequence.heaviest(olds, weights: Array(repeating: 1, count: olds.count))
-        for place in kept { newSections[olds[place]] = surviving[place] }
-        let stayed = Set(newSections.values)
-        deletedSections = (0..<oldCount).filter { newSections[$0] == nil }
-        insertedSections = sections.indices.filter { !stayed.contains($0) }
-        for (old, new) in newSections { oldSections[new] = old }
+        newSections = Array(repeating: nil, count: oldCount)
+        oldSections = Array(repeating: nil, count: sections.count)
+        for (old, new) in keptSections(sections) {
+            newSections[old] = new
+            oldSections[new] = old
+        }
+        deletedSections = newSections.indices.filter { newSections[$0] == nil }
+        insertedSections = oldSections.indices.filter { oldSections[$0] == nil }
+    }
+
+    /// The old and new places of as many sections as keep their order.
+    private func keptSections(_ sections: [Int?]) -> [(old: Int, new: Int)] {
+        let surviving = sections.enumerated().compactMap { new, old in old.map { (old: $0, new: new) } }
+        if zip(surviving, surviving.dropFirst()).allSatisfy({ $0.old < $1.old }) { return surviving }
+        let weights = Array(repeating: 1, count: surviving.count)
+        return IncreasingSubsequence.heaviest(surviving.map(\.old), weights: weights).map { surviving[$0] }
     }
 
     private mutating func plan(_ row: RowChange, _ touched: inout [Int: Touched]) {

@@ -68,6 +68,8 @@ extension CollectionCore {
     /// insertion order; with them the row is pinned where it was put.
     private func show(_ entry: Entry, at index: Int, _ reason: ChangeReason) {
         guard isVisible(entry.model) else { return touch(entry) }
+        // The insertion order is the order on show, so that the index is the place.
+        if sorts.isEmpty, sectionRule == nil { return put(entry, in: sections[0], at: index, reason) }
         if sorts.isEmpty { return place(entry, reason) }
         let section = section(for: entry.model)
         let start = sections.firstIndex { $0 === section }.map { offsets[$0] } ?? 0
@@ -167,14 +169,13 @@ extension CollectionCore {
     }
 
     private func rearrange(_ changed: [Entry]) {
-        for entry in changed { entry.reason = entry.row == nil ? .unfiltered : .filtered }
         arrangeAll()
+        for entry in changed { entry.reason = entry.row == nil ? .filtered : .unfiltered }
     }
 
     /// Sorts all rows again, which pinned rows give their places up for.
     func sort() {
         transaction {
-            for entry in order { entry.reason = .moved }
             arrangeAll()
         }
     }

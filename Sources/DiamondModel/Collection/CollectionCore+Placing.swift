@@ -145,6 +145,7 @@ extension CollectionCore {
         for entry in order {
             entry.row = nil
             entry.isPinned = false
+            if entry.oldRow != nil { entry.reason = .moved }
         }
         for (section, entries) in grouped(visible, old) {
             section.rows.rebuild(entries) { entry, row in entry.row = row }

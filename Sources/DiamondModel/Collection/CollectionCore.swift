@@ -219,15 +219,13 @@ extension CollectionCore {
 
     /// The touched rows, by what the row lists know of their old places.
     private func touchedRows(_ changes: inout CollectionChanges) -> [BatchPlan.RowChange] {
-        let indexes = Dictionary(uniqueKeysWithValues: sections.enumerated().map { (ObjectIdentifier($1), $0) })
+        for (index, section) in sections.enumerated() { section.index = index }
         return touched.compactMap { entry in
             let old = entry.oldRow.flatMap { row in
                 row.section.oldIndex.map { RowPath(section: $0, row: row.section.rows.oldIndex(of: row)) }
             }
-            let new = entry.row.flatMap { row in
-                indexes[ObjectIdentifier(row.section)].map {
-                    RowPath(section: $0, row: row.section.rows.newIndex(of: row))
-                }
+            let new = entry.row.map { row in
+                RowPath(section: row.section.index, row: row.section.rows.newIndex(of: row))
             }
             return change(of: entry, from: old, to: new, isInPlace: entry.row === entry.oldRow, &changes)
         }

@@ -20,7 +20,7 @@ extension Model {
         _ property: Property<Owner, Value>, from old: Value, to new: Value, store: (Value) -> Void
     ) {
         if old == new { return confirm(property, old) }
-        put(property, from: old, to: new, store: store)
+        put(property, from: old, to: new, areSame: { $0 == $1 }, store: store)
     }
 
     /// Changes a property that holds a nested model, for its setter.
@@ -29,30 +29,34 @@ extension Model {
         _ property: Property<Owner, Value>, from old: Value, to new: Value, store: (Value) -> Void
     ) {
         if old === new { return }
-        put(property, from: old, to: new, store: store)
+        put(property, from: old, to: new, areSame: { $0 === $1 }, store: store)
+    }
+
+    /// Whether a change needs nothing but its dirty bit.
+    ///
+    /// Reads the fields one by one: a property of `Tracking` would be given a copy of it.
+    @inlinable
+    final var isUnobserved: Bool {
+        tracking.links.isEmpty && tracking.observers == nil && tracking.transactionDepth == 0
+            && tracking.repairs.isEmpty && tracking.rejections.isEmpty
     }
 
     @inlinable
     final func put<Owner: Model, Value>(
-        _ property: Property<Owner, Value>, from old: Value, to new: Value, store: (Value) -> Void
+        _ property: Property<Owner, Value>, from old: Value, to new: Value, areSame: (Value, Value) -> Bool,
+        store: (Value) -> Void
     ) {
-        let isSimple = property.isPlain && tracking.isQuiet && property.onlyName != type(of: self).idKey
+        let isSimple = property.isQuiet && isUnobserved
+        let keyPath = property.keyPath
         if !isSimple, !accepts(new, for: property) { return }
-        registrar.willSet(unsafeDowncast(self, to: Owner.self), keyPath: property.keyPath)
+        registrar.willSet(unsafeDowncast(self, to: Owner.self), keyPath: keyPath)
         store(new)
-        registrar.didSet(unsafeDowncast(self, to: Owner.self), keyPath: property.keyPath)
-        if isSimple { markDirty(property, from: old, to: new) } else { changed(property, from: old, to: new) }
-    }
-
-    /// Sets the dirty bit of a plain property, or clears it where the value is the original one again.
-    @inlinable
-    final func markDirty<Owner: Model, Value>(_ property: Property<Owner, Value>, from old: Value, to new: Value) {
-        for index in tracking.dirty.indices where tracking.dirty[index].property === property {
-            let original = unsafeDowncast(tracking.dirty[index].original, to: Original<Value>.self)
-            if property.form.areSame(original.value, new) { tracking.dirty.remove(at: index) }
-            return
+        registrar.didSet(unsafeDowncast(self, to: Owner.self), keyPath: keyPath)
+        if isSimple {
+            tracking.markDirty(property, from: old, to: new, areSame: areSame)
+        } else {
+            changed(property, from: old, to: new)
         }
-        tracking.dirty.append(DirtyProperty(property: property, original: Original(old)))
     }
 
     @usableFromInline
@@ -70,7 +74,7 @@ extension Model {
     final func changed<Owner: Model, Value>(_ property: Property<Owner, Value>, from old: Value, to new: Value) {
         transact(source: .user) {
             tracking.repairs.removeAll { $0.key == property.key }
-            markDirty(property, from: old, to: new)
+            tracking.markDirty(property, from: old, to: new, areSame: property.form.areSame)
             note(PropertyChange(property: property, old: old, new: new))
             if property.key == Self.idKey { takeServerID(ModelID(json: property.codec.encode(new))) }
         }
@@ -79,7 +83,7 @@ extension Model {
     /// Notes that somebody has set a property that had been repaired, though to the value that it has.
     @usableFromInline
     final func confirm<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) {
-        guard tracking.hasRepairs, tracking.repairs.contains(where: { $0.key == property.key }) else { return }
+        guard !tracking.repairs.isEmpty, tracking.repairs.contains(where: { $0.key == property.key }) else { return }
         tracking.repairs.removeAll { $0.key == property.key }
         tracking.dirty.append(DirtyProperty(property: property, original: Original(value)))
     }

@@ -26,7 +26,7 @@ open class Model: Observable {
     /// Shows every property to a visitor. An override calls `super` first, then has a line for each of its properties.
     open func visit(_ visitor: PropertyVisitor) {}
 
-    /// The name of the JSON member with the id.
+    /// The name of the JSON member with the id; to be overridden in the class that declares its property, or above it.
     open class var idKey: String { "id" }
 
     /// Returns the class for an object: a class cluster looks into its JSON and names a subclass.

@@ -5,10 +5,10 @@ import Diamond
 struct Tracking {
     /// The JSON as the server has it, unknown members included; `nil` for an object that was never in sync.
     var source: [String: JSONValue]?
-    var repairs: [Repair] = []
+    @usableFromInline var repairs: [Repair] = []
     /// The properties that were set since the last sync, with the values they had then.
     @usableFromInline var dirty: ContiguousArray<DirtyProperty> = []
-    var rejections: [Violation] = []
+    @usableFromInline var rejections: [Violation] = []
 
     var serverID: ModelID?
     var localID: ModelID?
@@ -27,17 +27,24 @@ struct Tracking {
     /// Whether a change is on its way through this model, which ends cycles.
     var isForwarding = false
 
-    /// Whether a change needs nothing but its dirty bit.
-    @inlinable var isQuiet: Bool {
-        links.isEmpty && observers == nil && transactionDepth == 0 && !hasRepairs
-    }
-
-    @usableFromInline var hasRepairs: Bool { !repairs.isEmpty || !rejections.isEmpty }
-
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
 
     @usableFromInline
     init() {}
+
+    /// Sets the dirty bit of a property, or clears it where the value is the original one again.
+    @inlinable
+    mutating func markDirty<Owner: Model, Value>(
+        _ property: Property<Owner, Value>, from old: Value, to new: Value, areSame: (Value, Value) -> Bool
+    ) {
+        let identity = ObjectIdentifier(property)
+        for index in 0..<dirty.count where dirty[index].identity == identity {
+            let isBack = areSame(unsafeDowncast(dirty[index].original, to: Original<Value>.self).value, new)
+            if isBack { dirty.remove(at: index) }
+            return
+        }
+        dirty.append(DirtyProperty(property: property, original: Original(old)))
+    }
 
     enum Nesting {
         case unknown
@@ -53,8 +60,11 @@ struct DirtyProperty {
     /// `nil` for a property of a nested model that was replaced, whose original is kept as it is.
     @usableFromInline let original: AnyOriginal
 
+    @usableFromInline let identity: ObjectIdentifier
+
     @usableFromInline
     init(property: AnyProperty, original: AnyOriginal) {
+        identity = ObjectIdentifier(property)
         self.property = property
         self.original = original
     }

@@ -43,6 +43,8 @@ final class SectionRecord {
     private(set) lazy var rows = RowList(of: self)
     /// The index at the last commit; `nil` for a new section.
     var oldIndex: Int?
+    /// The index now, as of the making of a change set.
+    var index = 0
 
     init(key: String) { self.key = key }
 }

@@ -27,11 +27,14 @@ public class AnyProperty: @unchecked Sendable {
     /// The member's name when one key of one name is all there is: the usual case, read without a loop.
     @usableFromInline let onlyName: String?
     @usableFromInline let isPlain: Bool
+    /// Whether a change needs no check: the property has no rules, no models, and not the id.
+    @usableFromInline let isQuiet: Bool
     let isNested: Bool
 
     @usableFromInline
     init(
-        keys: [PropertyKey], access: Access, policy: RulePolicy, keyPath: AnyKeyPath, hasRules: Bool, isNested: Bool
+        keys: [PropertyKey], access: Access, policy: RulePolicy, keyPath: AnyKeyPath, hasRules: Bool, isNested: Bool,
+        idKey: String
     ) {
         self.keys = keys
         self.access = access
@@ -41,6 +44,7 @@ public class AnyProperty: @unchecked Sendable {
         key = keys[0].text
         onlyName = keys.count == 1 && keys[0].names.count == 1 && access != .transient ? keys[0].names[0] : nil
         isPlain = !hasRules && !isNested
+        isQuiet = isPlain && key != idKey
     }
 
     /// The first key with a value that is not `null`, or else the first that is there at all.

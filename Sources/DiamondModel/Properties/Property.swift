@@ -37,7 +37,8 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
         self.rules = rules
         let isNested = form.model != nil || form.collection != nil
         super.init(
-            keys: keys, access: access, policy: policy, keyPath: keyPath, hasRules: !rules.isEmpty, isNested: isNested)
+            keys: keys, access: access, policy: policy, keyPath: keyPath, hasRules: !rules.isEmpty, isNested: isNested,
+            idKey: Owner.idKey)
     }
 
     // MARK: Values without their type

@@ -105,7 +105,7 @@ import Testing
         try items.append(Item.make(6))
         #expect(first.count == 2)
         #expect(first == second)
-        _ = tokens
+        for token in tokens { token.cancel() }
     }
 
     @Test func `The collection hears of nested models one level deep`() throws {
@@ -122,7 +122,7 @@ import Testing
         cities.observedDepth = 0
         cities[0].mayor.name = "C"
         #expect(updates == 1)
-        _ = tokens
+        for token in tokens { token.cancel() }
     }
 
     @Test func `Observation tracks what is on show`() throws {

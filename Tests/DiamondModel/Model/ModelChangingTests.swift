@@ -30,7 +30,7 @@ import Testing
         #expect(events.map { $0.changes.map(\.key) } == [["name"], ["population"]])
         #expect(events.last?[City.population] == ValueChange(old: 5, new: 6))
         #expect(names == [ValueChange(old: "Nara", new: "Kyoto")])
-        _ = tokens
+        for token in tokens { token.cancel() }
     }
 
     @Test func `A transaction is one event, from the first to the last value`() {
@@ -88,7 +88,7 @@ import Testing
         city.mayor = Person()
         former.name = "C"
         #expect(cityKeys == ["mayor.name", "name", "mayor"])
-        _ = tokens
+        for token in tokens { token.cancel() }
     }
 
     @Test func `Models that hold each other end neither in a loop of events nor in endless JSON`() {
