@@ -24,6 +24,7 @@ let package = Package(
             dependencies: [
                 "CPeers",
                 .product(name: "Diamond", package: "Diamond"),
+                .product(name: "DiamondModel", package: "Diamond"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
