@@ -90,9 +90,7 @@ public final class ModelCollection<Object: Model>: Observable {
 
     // MARK: Transactions and observers
 
-    /// Runs `body`, and tells all its changes in one change set.
-    ///
-    /// - Parameter origin: what the change set names as its origin.
+    /// Runs `body`, and tells all its changes in one change set, which names `origin` as its origin.
     public func transaction<Result, Failure: Error>(
         origin: ChangeOrigin? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -29,9 +29,7 @@ public struct SortKey<Object: Model> {
         keyPaths = [keyPath]
     }
 
-    /// Returns a criterion that compares a property.
-    ///
-    /// - Parameter name: the name, to remove or replace the criterion by.
+    /// Returns a criterion that compares a property. The name is what an archive knows the criterion by.
     public static func by(
         _ keyPath: KeyPath<Object, some Comparable>, _ order: SortOrder = .forward, named name: String
     ) -> SortKey {

@@ -12,6 +12,7 @@ extension Model {
     /// Changes a property, for its setter. A value that is equal to the old one changes nothing.
     ///
     /// - Parameters:
+    ///   - property: the declaration of the property.
     ///   - old: the stored value.
     ///   - new: the value to store.
     ///   - store: stores it.

@@ -4,9 +4,9 @@ public import Foundation
 extension Model {
     /// Creates an object of JSON, outside every context.
     ///
-    /// Missing members, `null` and values of another type become defaults, which ``repairs`` names.
+    /// Missing members, `null` and values of another type become defaults, which ``repairs`` names; with `strict` they
+    /// are refused.
     ///
-    /// - Parameter strict: whether JSON that needs a repair is refused.
     /// - Throws: ``ModelError`` for JSON that is not an object, and where `strict` refuses it.
     public convenience init(json: JSONValue, strict: Bool = false) throws {
         self.init()

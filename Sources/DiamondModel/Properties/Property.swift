@@ -93,10 +93,8 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
 extension Property where Value: Equatable & SendableMetatype {
     /// Declares a property whose values a codec converts: a date, a URL, a mapped value.
     ///
-    /// - Parameters:
-    ///   - key: the key that is written, and read first.
-    ///   - alternatives: keys that are read when the first has no value.
-    ///   - policy: what becomes of a value that breaks a rule.
+    /// `key` is written, and read first; the alternatives are read when it has no value. `policy` says what becomes of
+    /// a value that breaks a rule.
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         codec: Codec<Value>, access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
@@ -108,10 +106,8 @@ extension Property where Value: Equatable & SendableMetatype {
 extension Property where Value: ModelValue {
     /// Declares a property whose values convert themselves.
     ///
-    /// - Parameters:
-    ///   - key: the key that is written, and read first.
-    ///   - alternatives: keys that are read when the first has no value.
-    ///   - policy: what becomes of a value that breaks a rule.
+    /// `key` is written, and read first; the alternatives are read when it has no value. `policy` says what becomes of
+    /// a value that breaks a rule.
     @inlinable
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,

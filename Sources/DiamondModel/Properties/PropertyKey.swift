@@ -2,7 +2,7 @@ import Diamond
 
 /// The place of a property in its model's JSON: a member's name, or a path through nested objects.
 ///
-/// A string literal is one name, dots included. ``path(_:)`` names the members on the way to a nested one.
+/// A string literal is one name, dots included. ``path(_:_:)`` names the members on the way to a nested one.
 public struct PropertyKey: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The names of the members, from the outermost object in.
     public let names: [String]
