@@ -59,7 +59,12 @@ extension CollectionCore {
         switch (entry.row, isVisible) {
         case (nil, true): place(entry, .unfiltered)
         case (_?, false): takeAway(entry, .filtered)
-        case (nil, false): return
+        case (nil, false):
+            // It may come back in this transaction, to where it was.
+            if entry.oldRow != nil {
+                touch(entry)
+                entry.isUpdated = true
+            }
         case (let row?, true):
             touch(entry)
             entry.isUpdated = true

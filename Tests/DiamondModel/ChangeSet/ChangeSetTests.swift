@@ -56,6 +56,21 @@ import Testing
         #expect(Set(all.flatMap(\.moves).map(\.reason)) == [.moved, .exchanged])
     }
 
+    @Test func `A row that changes while it is filtered out, and comes back in the transaction, is updated`() throws {
+        // So many that all rows are arranged again.
+        let many = try ModelCollection((1...150).map { Item.make($0) })
+        let item = many[0]
+        var updated: [Item] = []
+        let token = many.observe { updated += $0.updates.map(\.model) }
+        many.transaction {
+            many.filters["none"] = Filter { _ in false }
+            item.version = 1
+            many.filters = [:]
+        }
+        #expect(updated.contains { $0 === item })
+        token.cancel()
+    }
+
     @Test func `A change set names its origin`() throws {
         let gesture = ChangeOrigin()
         let changes = try changes {
