@@ -18,8 +18,8 @@ public final class ModelCollection<Object: Model>: Observable {
     /// - Parameter context: the context that JSON is read into. Without one the collection takes that of its first model.
     public init(context: ModelContext? = nil) {
         core = CollectionCore(of: Object.self, context: context)
-        core.willObserve = { [unowned(unsafe) self] in registrar.willSet(self, keyPath: contentKeyPath) }
-        core.didObserve = { [unowned(unsafe) self] in registrar.didSet(self, keyPath: contentKeyPath) }
+        core.willObserve = { [weak self] in self?.willChangeContent() }
+        core.didObserve = { [weak self] in self?.didChangeContent() }
     }
 
     /// Creates a collection of models.
@@ -36,6 +36,9 @@ public final class ModelCollection<Object: Model>: Observable {
     public internal(set) var savedFilters: [String] = []
     /// The names of the sort keys that were in force when the collection was encoded, in their order.
     public internal(set) var savedSortKeys: [String] = []
+
+    private func willChangeContent() { registrar.willSet(self, keyPath: contentKeyPath) }
+    private func didChangeContent() { registrar.didSet(self, keyPath: contentKeyPath) }
 
     func track() { registrar.access(self, keyPath: contentKeyPath) }
 

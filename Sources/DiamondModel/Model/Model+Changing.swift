@@ -178,9 +178,9 @@ extension Model {
     /// Whether something was set since the last sync, in nested models and collections too.
     public final var isDirty: Bool {
         if !tracking.dirty.isEmpty { return true }
-        guard !tracking.isForwarding, !tracking.children.isEmpty || hasNestedCollections else { return false }
-        tracking.isForwarding = true
-        defer { tracking.isForwarding = false }
+        guard !tracking.isVisiting, !tracking.children.isEmpty || hasNestedCollections else { return false }
+        tracking.isVisiting = true
+        defer { tracking.isVisiting = false }
         return PropertyVisitor.slots(of: self).contains {
             $0.property.nestedModel(in: $0.value)?.isDirty ?? $0.property.nestedCollection(in: $0.value)?.isDirty
                 ?? false

@@ -4,9 +4,9 @@ import Foundation
 extension Model {
     /// Returns a copy outside every context, with copies of the nested models.
     public final func copy() -> Self {
-        guard !tracking.isForwarding else { return self }
-        tracking.isForwarding = true
-        defer { tracking.isForwarding = false }
+        guard !tracking.isVisiting else { return self }
+        tracking.isVisiting = true
+        defer { tracking.isVisiting = false }
         let copy = type(of: self).init()
         let slots = PropertyVisitor.slots(of: self)
         PropertyVisitor.fill(
@@ -23,9 +23,9 @@ extension Model {
     /// Whether the other model is of the same class and all its properties are equal, those of nested models included.
     public final func isEqual(to other: Model) -> Bool {
         if self === other { return true }
-        guard type(of: self) == type(of: other), !tracking.isForwarding else { return false }
-        tracking.isForwarding = true
-        defer { tracking.isForwarding = false }
+        guard type(of: self) == type(of: other), !tracking.isVisiting else { return false }
+        tracking.isVisiting = true
+        defer { tracking.isVisiting = false }
         return zip(PropertyVisitor.slots(of: self), PropertyVisitor.slots(of: other)).allSatisfy {
             $0.property.access == .transient || $0.property.areEqual($0.value, $1.value)
         }

@@ -8,9 +8,9 @@ extension Model {
     /// read. A property that had to be repaired so never overwrites what the server has.
     public final var json: JSONValue {
         // A model that holds itself, directly or not, is written as its id inside itself.
-        guard !tracking.isForwarding else { return tracking.serverID?.json ?? .null }
-        tracking.isForwarding = true
-        defer { tracking.isForwarding = false }
+        guard !tracking.isVisiting else { return tracking.serverID?.json ?? .null }
+        tracking.isVisiting = true
+        defer { tracking.isVisiting = false }
         return .object(object())
     }
 
@@ -31,10 +31,15 @@ extension Model {
     private func object() -> [String: JSONValue] {
         var object = tracking.source ?? [:]
         for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
-            guard tracking.source == nil || isChanged(slot) else { continue }
+            guard tracking.source == nil || isChanged(slot) || hasOwnSource(slot) else { continue }
             slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
         }
         return object
+    }
+
+    /// Whether a nested model was read from JSON: by itself it knows what it has become since.
+    private func hasOwnSource(_ slot: PropertyVisitor.Slot) -> Bool {
+        slot.property.nestedModel(in: slot.value)?.tracking.source != nil
     }
 
     private func isChanged(_ slot: PropertyVisitor.Slot) -> Bool {
@@ -46,7 +51,9 @@ extension Model {
 
     /// Takes the present values for those that the server has.
     public final func markSynced() {
-        guard case .object(let object) = json else { return }
+        guard !tracking.isVisiting, case .object(let object) = json else { return }
+        tracking.isVisiting = true
+        defer { tracking.isVisiting = false }
         for slot in PropertyVisitor.slots(of: self) where slot.property.isNested {
             slot.property.nestedModel(in: slot.value)?.markSynced()
             slot.property.nestedCollection(in: slot.value)?.markSynced()

@@ -26,6 +26,8 @@ struct Tracking {
     var pending: [PropertyChange] = []
     /// Whether a change is on its way through this model, which ends cycles.
     var isForwarding = false
+    /// Whether the model and what it holds are being read: a model that holds itself is not read again inside itself.
+    var isVisiting = false
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
 
@@ -101,8 +103,8 @@ class OwnerLink {
 
 /// A way from a nested model or collection to the model that holds it in a property.
 final class ChildLink: OwnerLink {
-    /// The owner drops its links when it ends, so that it outlives them.
-    private unowned(unsafe) let parent: Model
+    /// The owner, which drops its links when it ends. An observer may end it while the link still has to receive an event.
+    private weak var parent: Model?
     let property: AnyProperty
 
     init(from child: Model, to parent: Model, at property: AnyProperty) {
@@ -111,5 +113,5 @@ final class ChildLink: OwnerLink {
         super.init(child)
     }
 
-    override func receive(_ event: ModelEvent) { parent.receive(event, from: property) }
+    override func receive(_ event: ModelEvent) { parent?.receive(event, from: property) }
 }

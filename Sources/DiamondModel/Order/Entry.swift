@@ -1,7 +1,8 @@
 /// A model's membership in a collection.
 final class Entry: OwnerLink {
-    /// The collection, which drops its entries when it ends.
-    private unowned(unsafe) let core: CollectionCore
+    /// The collection, which drops its entries when it ends. An observer may end it while the entry still has to receive an
+    /// event, so that it is `nil` then.
+    private weak var core: CollectionCore?
 
     // In the insertion order.
     var label: Int64 = 0
@@ -26,15 +27,15 @@ final class Entry: OwnerLink {
         super.init(model)
     }
 
-    var owner: CollectionCore { core }
+    var owner: CollectionCore? { core }
 
-    override func receive(_ event: ModelEvent) { core.modelDidChange(self, event) }
+    override func receive(_ event: ModelEvent) { core?.modelDidChange(self, event) }
 
-    override func receiveID(from old: ModelID, to new: ModelID) { core.rekey(self, from: old, to: new) }
+    override func receiveID(from old: ModelID, to new: ModelID) { core?.rekey(self, from: old, to: new) }
 
-    override func holdsOther(of id: ModelID) -> Bool { core.entries[id].map { $0 !== self } ?? false }
+    override func holdsOther(of id: ModelID) -> Bool { core?.entries[id].map { $0 !== self } ?? false }
 
-    override func leave() { core.remove(self) }
+    override func leave() { core?.remove(self) }
 }
 
 /// A section of a collection.

@@ -12,6 +12,40 @@ import Testing
         city = try City(json: ["id": 1, "name": "Nara", "population": 5, "mayor": ["name": "A"], "districts": []])
     }
 
+    @Test func `An observer of a nested change sees the whole object`() {
+        var seen: [JSONValue] = []
+        let token = city.observe { [city] _ in seen.append(city.json) }
+        city.mayor.name = "B"
+        #expect(seen.count == 1 && seen.first?["mayor"]?["name"] == "B" && seen.first?["name"] == "Nara")
+        token.cancel()
+    }
+
+    @Test func `A nested model that was synced by itself is written as it is`() {
+        city.mayor.name = "B"
+        city.mayor.markSynced()
+        #expect(!city.isDirty && city.json["mayor"]?["name"] == "B")
+    }
+
+    @Test func `A collection may end while a model of it tells a change`() throws {
+        let person = Person()
+        var second: ModelCollection<Person>? = nil
+        let first = try ModelCollection([person])
+        let token = first.observeModels { _ in second = nil }
+        second = try ModelCollection([person])
+        person.name = "B"
+        #expect(second == nil && first.count == 1)
+        token.cancel()
+    }
+
+    @Test func `Models that hold each other are synced once`() throws {
+        let (one, other) = (Ring(), Ring())
+        try one.others.append(other)
+        try other.others.append(one)
+        one.name = "A"
+        one.markSynced()
+        #expect(!one.isDirty && !other.isDirty)
+    }
+
     @Test func `A write that is equal fires nothing`() {
         var count = 0
         let token = city.observe { _ in count += 1 }
