@@ -49,10 +49,11 @@ public struct Cookie: Hashable, Sendable {
         let domain: String
         let isHostOnly: Bool
         let path: String
+        let isBytes: Bool
 
         static func == (one: Place, other: Place) -> Bool {
             one.name.isExactly(other.name) && one.domain.isExactly(other.domain) && one.isHostOnly == other.isHostOnly
-                && one.path.isExactly(other.path)
+                && one.path.isExactly(other.path) && one.isBytes == other.isBytes
         }
     }
 
@@ -62,7 +63,7 @@ public struct Cookie: Hashable, Sendable {
             && one.isSecure == other.isSecure && one.isHTTPOnly == other.isHTTPOnly
     }
 
-    var place: Place { Place(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
+    var place: Place { Place(name: name, domain: domain, isHostOnly: isHostOnly, path: path, isBytes: isBytes) }
 
     /// `name=value`, or the value alone.
     var pair: String { name.isEmpty ? value : "\(name)=\(value)" }

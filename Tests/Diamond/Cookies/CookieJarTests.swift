@@ -22,6 +22,15 @@ import Testing
         return field?.value
     }
 
+    @Test func `keeps a name of bytes apart from the text with the same characters`() throws {
+        for name in [[0xE9], [0xC3, 0xA9]] as [[UInt8]] {
+            let headers = HTTPFields([HTTPField(name: .setCookie, lenientValue: name + Array("=1; Path=/".utf8))])
+            jar.receive(headers, from: "https://www.example.com/", of: nil, since: jar.removals, at: clock.now)
+        }
+        let cookies = jar.cookies()
+        #expect(cookies.count == 2 && Set(cookies).count == 2)
+    }
+
     @Test(arguments: [[0xE9], [0xC3, 0xA9], [0xFF, 0x3D, 0xFE]] as [[UInt8]])
     func `sends a cookie back byte for byte`(value: [UInt8]) {
         let bytes = Array("a=".utf8) + value

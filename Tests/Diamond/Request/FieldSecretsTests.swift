@@ -41,7 +41,8 @@ import Testing
     @Test(arguments: [
         ("Location", "/x?page=1&countrycode=DE"), ("Location", "https://h/@user/x:y"), ("Location", "/x#section"),
         ("Location", "/x?token"), ("Location", "/x?a=1&b=@c"), ("Link", "</?page=2>; rel=next; title=\"token=1\""),
-        ("Link", "<https://h/@scope/x>; rel=next"), ("X-Next", "https://h/?code=DE"), ("ETag", "\"a&token\""),
+        ("Link", "<https://h/@scope/x>; rel=next"), ("X-Next", "https://h/?code=DE"),
+        ("Link", "<https://h/issues?state=open&page=2>; rel=next"), ("ETag", "\"a&token\""),
         ("WWW-Authenticate", "Bearer realm=\"a\", error=\"invalid_token\""), ("WWW-Authenticate", "Negotiate"),
         ("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "max-age=60"), ("Server", "a"),
     ])

@@ -53,7 +53,7 @@ final class SentLog: Sendable {
 
     /// Whether a job has left with its claim, though its row may not say so.
     func hasLeft(_ row: ReplayRow) -> Bool {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        let descriptor = open(path, O_RDWR | PrivateFile.flags)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         return contains(Record(row), in: descriptor)
@@ -65,8 +65,7 @@ final class SentLog: Sendable {
     func note(_ row: ReplayRow) throws(SQLiteError) -> Bool {
         let record = Record(row)
         guard !own.withLock({ $0.contains(record) }) else { return true }
-        let descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw SQLiteError(errno: errno, "what was sent cannot be noted", path: path) }
+        let descriptor = try PrivateFile.open(path, O_RDWR | O_APPEND | O_CREAT)
         defer { close(descriptor) }
         guard !contains(record, in: descriptor) else { return false }
         let bytes = record.bytes

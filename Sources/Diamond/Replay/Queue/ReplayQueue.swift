@@ -84,8 +84,10 @@ public final class ReplayQueue: Sendable {
         var configuration = store.replaySchema
         configuration.create = create
         do throws(SQLiteError) {
-            for path in [store.wakePath, store.holdsPath] { try PrivateFile.check(path) }
+            for path in [store.wakePath, store.holdsPath, store.sentPath] { try PrivateFile.check(path) }
             try PrivateFile.checkDirectory(store.ownersDirectory.path, isOwn: true)
+            // Of a queue that was removed: a new one gives the same numbers to other jobs.
+            if create, access(store.replayPath, F_OK) != 0 { unlink(store.sentPath) }
             return try SQLiteDatabase(path: store.replayPath, configuration: configuration)
         } catch {
             throw ReplayError(error)

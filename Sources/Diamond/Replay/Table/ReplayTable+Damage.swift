@@ -29,8 +29,6 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard row.state != .needsReview || row.reason != .damaged else { return }
-        // SQLite refuses to change a row that its indexes have with other values.
-        try reindex(on: connection)
         try mark(row, .needsReview, .damaged, on: connection, ledger)
         ledger.note(.fail, row.id, from: row.state, to: .needsReview, .damaged)
     }
@@ -56,6 +54,8 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: ReplayLedger
     ) throws(SQLiteError) {
+        // SQLite refuses to change a row that its indexes have with other values.
+        try reindex(on: connection)
         let statement = try connection.statement(
             """
             UPDATE job SET state = ?2, reason = ?3, changed_at = ?4, owner = NULL, sent_at = NULL,

@@ -12,6 +12,9 @@ struct FieldSecrets: Sendable {
 
     /// Fields that say where to go on: without them a response means something else.
     private static let leading = WordSet(["link", "location", "refresh"])
+    /// Fields that send somebody elsewhere, where `code` and `state` are credentials. In the `Link` of a list, `state` is
+    /// what the list is filtered by.
+    private static let targets = WordSet(["location", "refresh"])
     /// Fields whose whole value is a URL.
     private static let urls = WordSet(["content-location", "location"])
     /// Fields that ask for a credential, and have none, whatever their names.
@@ -46,7 +49,7 @@ struct FieldSecrets: Sendable {
     }
 
     private func secrets(in bytes: [UInt8], of name: String) -> [URLSecrets.Place] {
-        name.withBytes { URLSecrets(own: own, isTarget: Self.leading.hasWhole($0), isURL: Self.urls.hasWhole($0)) }
+        name.withBytes { URLSecrets(own: own, isTarget: Self.targets.hasWhole($0), isURL: Self.urls.hasWhole($0)) }
             .places(in: bytes)
     }
 

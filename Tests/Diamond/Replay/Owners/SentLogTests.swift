@@ -61,6 +61,15 @@ import Testing
         #expect(try await replay() == 1)
     }
 
+    // Its jobs have the numbers of the old one's.
+    @Test func `a new queue in the place of one that was removed sends its jobs`() async throws {
+        try await queue().enqueue(request(keyLifetime: nil))
+        #expect(try await replay() == 1)
+        for suffix in ["", "-wal", "-shm"] { unlink(temporary.store.replayPath + suffix) }
+        try await queue().enqueue(request(keyLifetime: nil))
+        #expect(try await replay() == 1)
+    }
+
     @Test(arguments: [Data(), Data([1, 2, 3]), Data(repeating: 7, count: 100_000)])
     func `a file that is damaged stops no job`(damage: Data) async throws {
         try await queue().enqueue(request(keyLifetime: nil))
