@@ -12,7 +12,7 @@ struct FileNumber: Equatable, Sendable {
         self.init(status)
     }
 
-    /// Of an open file; `nil` where the descriptor is none.
+    /// The number of an open file; `nil` if the descriptor is invalid.
     init?(of descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }

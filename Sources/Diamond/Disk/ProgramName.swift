@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 
-/// What tells a program's store from those of other programs.
+/// The name that separates a program's store from those of other programs.
 struct ProgramName: Hashable {
     /// The identifier of a bundle, or a name and a digest: `shop-1f8d0c6b52e9`.
     let text: String
 
-    /// That of this process.
+    /// The name of this process.
     static var current: ProgramName {
         let executable = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments.first ?? "")
         return ProgramName(executable, bundle: Bundle.main.bundleIdentifier, CommandLine.arguments)

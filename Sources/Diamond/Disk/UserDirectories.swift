@@ -1,15 +1,15 @@
 import Foundation
 
-/// Where the platform wants a user's files.
+/// The directories that the platform has for a user's files.
 struct UserDirectories {
-    /// What may be deleted at any time.
+    /// The directory for files that may be deleted at any time.
     let caches: URL
-    /// What has to stay.
+    /// The directory for files that have to stay.
     let data: URL
     /// Why there are none, and what to do; `nil` where there are.
     var obstacle: String?
 
-    /// Those of the user of this process.
+    /// The directories of the user of this process.
     static var current: UserDirectories {
         #if canImport(Darwin)
         UserDirectories(FileManager.default)
