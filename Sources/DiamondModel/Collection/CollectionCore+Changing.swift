@@ -17,26 +17,43 @@ extension CollectionCore {
     func add(_ model: Model, at position: Position, _ reason: ChangeReason) throws -> Bool {
         if entry(of: model) != nil { return false }
         if case .index(let index) = position { try check(index, within: visibleCount) }
-        try admit(model)
+        try admit([model])
         transaction { insert(revived(model) ?? Entry(model, in: self), at: position, reason) }
         return true
     }
 
-    /// Checks whether a model may come in, and takes it into the context.
-    private func admit(_ model: Model) throws {
-        let id = model.modelID
-        if entries[id] != nil { throw ModelError.duplicate(id) }
-        if let context {
-            try context.register(model)
-        } else if entries.isEmpty {
-            context = model.context
-        } else if model.context != nil {
-            throw ModelError(.otherContext, "\(id) is of a context, and the collection's models are copies")
+    /// Puts in models that are not there, all or none.
+    func add(_ models: [Model]) throws {
+        try admit(models)
+        transaction {
+            for model in models { insert(revived(model) ?? Entry(model, in: self), at: .sorted, .added) }
         }
     }
 
+    /// Checks whether models may come in, and takes them into the context: all or none.
+    ///
+    /// - Parameter gone: the entries that leave in exchange.
+    func admit(_ models: [Model], for gone: [Entry] = []) throws {
+        let gone = Set(gone.map(ObjectIdentifier.init))
+        let context = context ?? (gone.count == entries.count ? models.first?.context : nil)
+        var ids: [ModelID: Model] = [:]
+        for model in models {
+            let id = model.modelID
+            let other = entries[id].flatMap { gone.contains(ObjectIdentifier($0)) ? nil : $0.model } ?? ids[id]
+            if let other, other !== model { throw ModelError.duplicate(id) }
+            if models.count > 1 { ids[id] = model }
+            if let context {
+                try context.checkRegistration(of: model)
+            } else if model.context != nil {
+                throw ModelError(.otherContext, "\(id) is of a context, and the collection's models are copies")
+            }
+        }
+        self.context = context
+        if let context { for model in models { try context.register(model) } }
+    }
+
     /// The entry of a model that left in this transaction, and is still kept for the change set.
-    private func revived(_ model: Model) -> Entry? {
+    func revived(_ model: Model) -> Entry? {
         for link in model.tracking.links {
             guard let entry = link.takeUnretainedValue() as? Entry, entry.owner === self else { continue }
             entry.isMember = true
@@ -45,7 +62,7 @@ extension CollectionCore {
         return nil
     }
 
-    private func insert(_ entry: Entry, at position: Position, _ reason: ChangeReason) {
+    func insert(_ entry: Entry, at position: Position, _ reason: ChangeReason) {
         hasChangedMembers = true
         enter(entry)
         guard case .index(let index) = position else {
@@ -134,17 +151,12 @@ extension CollectionCore {
         guard let old = base(at: index) else { throw ModelError(.outOfRange, "there is no row \(index)") }
         if old.model === model { return model }
         if entry(of: model) != nil { throw ModelError.duplicate(model.modelID) }
-        return try transaction {
-            // The old model may have the id of the new one.
+        try admit([model], for: [old])
+        transaction {
             remove(old, .replaced)
-            do {
-                _ = try add(model, at: .index(index), .replaced)
-            } catch {
-                _ = try add(old.model, at: .index(index), .replaced)
-                throw error
-            }
-            return old.model
+            insert(revived(model) ?? Entry(model, in: self), at: .index(index), .replaced)
         }
+        return old.model
     }
 
     func check(_ index: Int, within last: Int) throws {

@@ -3,10 +3,11 @@ import Diamond
 extension CollectionCore {
     /// Takes in the elements of an array: merges those that are there, adds the others at the end.
     ///
-    /// Elements that cannot be taken in are kept in `rejected`.
+    /// Elements that cannot be taken in are kept in `rejected`, in place of earlier ones for the same objects.
     func upsert(_ values: [JSONValue]) {
         transaction {
-            for model in models(values) { _ = try? add(model, at: .sorted, .added) }
+            forgetRejections(of: values)
+            read(values) { model in _ = try add(model, at: .sorted, .added) }
         }
     }
 
@@ -14,13 +15,22 @@ extension CollectionCore {
     func replaceAll(with values: [JSONValue]) {
         transaction {
             rejected = []
-            setModels(models(values))
+            var models: [Model] = []
+            read(values) { models.append($0) }
+            list(models)
             hasChangedMembers = false
         }
     }
 
-    /// Makes the content that of a list, with its order.
-    func setModels(_ models: [Model]) {
+    /// Makes the content that of a list, with its order; or throws and changes nothing.
+    func setModels(_ models: [Model]) throws {
+        let kept = Set(models.map(ObjectIdentifier.init))
+        try admit(models, for: order.filter { !kept.contains(ObjectIdentifier($0.model)) })
+        list(models)
+    }
+
+    /// Makes the content that of a list of models that may come in.
+    private func list(_ models: [Model]) {
         transaction {
             let kept = Set(models.map(ObjectIdentifier.init))
             takeSnapshot()
@@ -46,36 +56,34 @@ extension CollectionCore {
             order.remove(entry)
             order.append(entry)
         } else {
-            _ = try? add(model, at: .sorted, .added)
+            insert(revived(model) ?? Entry(model, in: self), at: .sorted, .added)
         }
     }
 
-    /// Reads the array of a new object's property.
-    func load(_ values: [JSONValue], log: inout RepairLog) {
-        if context == nil { context = log.context }
-        replaceAll(with: values)
-        for rejection in rejected {
-            _ = log.within("[\(rejection.index)]", found: rejection.json) { _ -> Void? in nil }
-        }
-    }
-
-    /// The models of an array; what is none of them goes to `rejected`.
-    private func models(_ values: [JSONValue]) -> [Model] {
+    /// Reads the elements of an array, and takes each in. An element that this fails for is rejected.
+    private func read(_ values: [JSONValue], take: (Model) throws -> Void) {
         var seen: Set<ModelID> = []
-        return values.enumerated().compactMap { index, json in
+        for (index, json) in values.enumerated() {
             do {
                 let id = try id(of: json)
                 guard seen.insert(id).inserted else {
                     throw ModelError(.duplicateID, "the id \(id) stands twice in the array: send each object once")
                 }
-                return try model(id, json)
-            } catch let error as ModelError {
-                rejected.append(Rejection(index: index, json: json, error: error))
+                try take(model(id, json))
             } catch {
-                let error = ModelError(.malformed, "\(error)")
+                let error = error as? ModelError ?? ModelError(.malformed, "\(error)")
                 rejected.append(Rejection(index: index, json: json, error: error))
             }
-            return nil
+        }
+    }
+
+    /// Drops the rejections of elements with the ids that an array speaks of, and of elements without an id that it has.
+    private func forgetRejections(of values: [JSONValue]) {
+        if rejected.isEmpty { return }
+        let ids = Set(values.compactMap { try? id(of: $0) })
+        let others = Set(values.filter { (try? id(of: $0)) == nil })
+        rejected.removeAll { rejection in
+            (try? id(of: rejection.json)).map(ids.contains) ?? others.contains(rejection.json)
         }
     }
 
@@ -88,7 +96,13 @@ extension CollectionCore {
 
     private func model(_ id: ModelID, _ json: JSONValue) throws -> Model {
         if let context { return try context.model(type, from: json) }
-        guard let model = entries[id]?.model else { return try type.decoded(from: json) }
+        guard let model = entries[id]?.model else {
+            let model = try type.decoded(from: json)
+            guard model.modelID == id else {
+                throw ModelError(.missingID, "\(Swift.type(of: model)) has its id at another key than \(type)")
+            }
+            return model
+        }
         guard Swift.type(of: model).concreteClass(for: try json.modelObject()) == Swift.type(of: model) else {
             throw ModelError(.wrongClass, "\(id) is a \(Swift.type(of: model)), and the JSON is of another class")
         }
@@ -107,6 +121,9 @@ extension CollectionCore {
 
     // MARK: As a property of a model
 
+    /// Whether there is anything to write.
+    var hasContent: Bool { !entries.isEmpty || !rejected.isEmpty }
+
     var isDirty: Bool { hasChangedMembers || order.contains { $0.model.isDirty } }
 
     func markSynced() {
@@ -119,10 +136,14 @@ extension CollectionCore {
         return left.count == right.count && zip(left, right).allSatisfy { $0.isEqual(to: $1) }
     }
 
+    /// Fills a new collection of the same context with another's models.
+    func share(_ other: CollectionCore) { list(other.allModels) }
+
     /// Fills a new collection with copies of another's models.
     func takeCopies(of other: CollectionCore) {
         rejected = other.rejected
-        setModels(other.allModels.map { $0.copy() })
+        context = nil
+        list(other.allModels.map { $0.copy() })
         hasChangedMembers = other.hasChangedMembers
     }
 }

@@ -86,19 +86,8 @@ extension ModelCollection {
 
     /// Makes the content that of a list, and the insertion order too. Models that are there stay.
     ///
-    /// - Throws: ``ModelError``: `duplicateID` for two models with one id; nothing is changed then.
-    public func set(_ models: [Object]) throws {
-        var seen: [ModelID: Object] = [:]
-        for model in models {
-            if let other = seen.updateValue(model, forKey: model.modelID), other !== model {
-                throw ModelError.duplicate(model.modelID)
-            }
-            if let context, let other = model.context, other !== context {
-                throw ModelError(.otherContext, "\(model.modelID) is of another context: take its JSON into this one")
-            }
-        }
-        core.setModels(models)
-    }
+    /// - Throws: ``ModelError`` as ``add(_:)`` does; nothing is changed then.
+    public func set(_ models: [Object]) throws { try core.setModels(models) }
 }
 
 // MARK: JSON

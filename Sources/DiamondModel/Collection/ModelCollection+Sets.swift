@@ -12,7 +12,7 @@ extension ModelCollection {
         let copy = ModelCollection(context: depth == .collection ? context : nil)
         copy.takeRules(of: self)
         switch depth {
-        case .collection: copy.core.setModels(core.allModels)
+        case .collection: copy.core.share(core)
         case .models: copy.core.takeCopies(of: core)
         }
         copy.core.rejected = core.rejected
@@ -29,11 +29,9 @@ extension ModelCollection {
 
     /// Adds the models of another collection that are not in this one.
     ///
-    /// - Throws: ``ModelError`` as ``add(_:)`` does, but not for an id that is in both.
+    /// - Throws: ``ModelError`` as ``add(_:)`` does, but not for an id that is in both; nothing is changed then.
     public func formUnion(_ other: ModelCollection) throws {
-        try transaction {
-            for model in other.allModels where core.entries[model.modelID] == nil { try add(model) }
-        }
+        try core.add(other.core.allModels.filter { core.entries[$0.modelID] == nil })
     }
 
     /// Removes the models whose ids are not in another collection.

@@ -34,15 +34,21 @@ public final class ModelContext {
     /// - Throws: ``ModelError``: `missingID` for an object without a usable id, `wrongClass` where the live instance or
     ///   the JSON is of another class.
     public func model<M: Model>(_ type: M.Type = M.self, from json: JSONValue) throws -> M {
-        let object = try json.modelObject()
-        guard let id = object[type.idKey].flatMap(ModelID.init(json:)) else {
+        guard let id = try json.modelObject()[type.idKey].flatMap(ModelID.init(json:)) else {
             throw ModelError(
                 .missingID, "\(type) has no id at \"\(type.idKey)\" in its JSON: decode it outside a context")
         }
-        if let live = self[type.identityClass, id] { return try merge(json, object, into: live) }
+        if let live = self[type.identityClass, id] {
+            let model: M = try live.live(for: json)
+            try model.merge(json)
+            return model
+        }
         let model = try type.instance(for: json)
+        // Before its values are read, among which it may stand again.
         models[Key(type: ObjectIdentifier(type.identityClass), id: id)] = .passUnretained(model)
-        try model.start(with: json, context: self)
+        let staging = Staging()
+        try model.start(with: json, context: self, staging: staging)
+        staging.commit()
         return model
     }
 
@@ -51,16 +57,6 @@ public final class ModelContext {
     /// - Throws: ``ModelError``.
     public func model<M: Model>(_ type: M.Type = M.self, from text: Data) throws -> M {
         try model(type, from: JSONValue(modelText: text))
-    }
-
-    private func merge<M: Model>(_ json: JSONValue, _ object: [String: JSONValue], into live: Model) throws -> M {
-        let concrete = Swift.type(of: live).concreteClass(for: object)
-        guard let model = live as? M, Swift.type(of: live) == concrete else {
-            throw ModelError(
-                .wrongClass, "\(live.modelID) is a live \(Swift.type(of: live)), and the JSON is of class \(concrete)")
-        }
-        try model.merge(json)
-        return model
     }
 
     /// Returns the live instance with an id; `nil` when there is none.
@@ -75,15 +71,18 @@ public final class ModelContext {
     ///
     /// - Throws: ``ModelError``: `duplicateID` when another live instance has its id, `otherContext`.
     public func register(_ model: Model) throws {
+        try checkRegistration(of: model)
+        if model.context !== self { adopt(model) }
+    }
+
+    /// Throws what ``register(_:)`` would.
+    func checkRegistration(of model: Model) throws {
         if model.context === self { return }
         guard model.context == nil else {
             throw ModelError(.otherContext, "\(model.modelID) is of another context: take its JSON into this one")
         }
         let id = model.modelID
         guard self[type(of: model).identityClass, id] == nil else { throw ModelError.duplicate(id) }
-        models[key(of: model, id)] = .passUnretained(model)
-        model.tracking.context = self
-        model.linkChildren()
     }
 
     /// Calls `receive` whenever a model gets another id, until the token is dropped.
@@ -99,10 +98,15 @@ public final class ModelContext {
         Key(type: ObjectIdentifier(type(of: model).identityClass), id: id)
     }
 
-    func hasID(_ json: JSONValue, of type: Model.Type) -> Bool {
-        guard case .object(let object) = json else { return false }
-        return object[type.idKey].flatMap(ModelID.init(json:)) != nil
+    /// Takes in a model of no context whose id no other has.
+    func adopt(_ model: Model) {
+        enter(model)
+        model.tracking.context = self
+        model.linkChildren()
     }
+
+    /// Makes a model of this context the live instance of its id.
+    func enter(_ model: Model) { models[key(of: model, model.modelID)] = .passUnretained(model) }
 
     // The local id goes on leading to the model: somebody may have kept it.
     func rekey(_ model: Model, from old: ModelID, to new: ModelID) {

@@ -63,11 +63,8 @@ extension Model {
     @usableFromInline
     final func accepts<Owner: Model, Value>(_ value: Value, for property: Property<Owner, Value>) -> Bool {
         var broken = property.policy == .reject ? property.brokenRules(of: value) : []
-        if property.key == Self.idKey, let id = ModelID(json: property.codec.encode(value)), isTaken(id) {
-            broken.append("unique")
-        }
-        tracking.rejections.removeAll { $0.key == property.key }
-        tracking.rejections += broken.map { Violation(key: property.key, rule: $0) }
+        if property.key == Self.idKey { broken += brokenIDRules(of: property, property.codec.encode(value)) }
+        reject(property, for: broken)
         return broken.isEmpty
     }
 
@@ -200,14 +197,29 @@ extension Model {
     }
 
     /// Gives the properties that were set since the last sync their old values; all of them, or those named.
+    ///
+    /// An id that another model has by now stays dirty, and ``rejections`` names it.
     public final func rollback(_ properties: AnyProperty...) {
         let back = tracking.dirty.filter { entry in
-            properties.isEmpty || properties.contains { $0 === entry.property }
+            (properties.isEmpty || properties.contains { $0 === entry.property }) && isReversible(entry.property)
         }
         transact(source: .rollback) {
             let slots = back.map { PropertyVisitor.Slot(property: $0.property, value: $0.original.anyValue) }
-            for change in PropertyVisitor.assign(slots, to: self) { note(change) }
+            for change in PropertyVisitor.assign(slots, to: self) {
+                note(change)
+                if change.property.key == Self.idKey { takeServerID(syncedID) }
+            }
             tracking.dirty.removeAll { entry in back.contains { $0.property === entry.property } }
         }
+    }
+
+    /// The server's id at the last sync.
+    private var syncedID: ModelID? { tracking.source?[Self.idKey].flatMap(ModelID.init(json:)) }
+
+    /// Whether the property goes back to its old value: not an id that another model has by now.
+    private func isReversible(_ property: AnyProperty) -> Bool {
+        guard property.key == Self.idKey, let id = syncedID, isTaken(id) else { return true }
+        reject(property, for: ["unique"])
+        return false
     }
 }

@@ -3,8 +3,8 @@ public import Diamond
 extension Model {
     /// The JSON of a property by its key; `nil` when there is no such property.
     ///
-    /// Assignments reach what a user may set, and nothing else; `nil` and `null` set the default. JSON of the wrong type
-    /// is ignored and named by ``rejections``.
+    /// Assignments reach what a user may set, and nothing else; `nil` and `null` set the default. JSON that ``set(_:to:)``
+    /// refuses is ignored, and named by ``rejections`` where the property exists.
     public final subscript(key: String) -> JSONValue? {
         get { slot(key).map { $0.property.encode($0.value) } }
         set { _ = try? set(key, to: newValue ?? .null) }
@@ -12,8 +12,8 @@ extension Model {
 
     /// Sets a property by its key; `null` sets the default.
     ///
-    /// - Throws: ``ModelError``: `notSettable` for a key that is not a user's to set or JSON of the wrong type, `invalid`
-    ///   for a value that a rule rejects.
+    /// - Throws: ``ModelError``: `notSettable` for a key that is not a user's to set, JSON of the wrong type, and an id that
+    ///   is to be taken away; `invalid` for a value that a rule rejects; `duplicateID`.
     public final func set(_ key: String, to json: JSONValue) throws {
         try replace([key: json])
     }
@@ -23,9 +23,9 @@ extension Model {
     /// - Throws: ``ModelError`` when the property is not a user's to set.
     public final func remove(_ key: String) throws { try replace([key: .null]) }
 
-    /// Gives all properties that a user may set their defaults.
+    /// Gives all properties that a user may set their defaults, but for the id.
     public final func removeAll() {
-        let keys = PropertyVisitor.slots(of: self).filter(\.isSettable).map(\.property.key)
+        let keys = PropertyVisitor.slots(of: self).filter(\.isSettable).map(\.property.key).filter { $0 != Self.idKey }
         _ = try? replace(Dictionary(keys.map { ($0, JSONValue.null) }) { first, _ in first })
     }
 
@@ -33,12 +33,15 @@ extension Model {
     ///
     /// - Throws: ``ModelError``; nothing is written then.
     public final func replace(_ values: [String: JSONValue]) throws {
-        let slots = try values.map { try settableSlot($0.key, $0.value) }
+        let staging = Staging()
+        let slots = try values.map { try settableSlot($0.key, $0.value, staging) }
         transact(source: .user) {
-            for slot in slots { tracking.rejections.removeAll { $0.key == slot.property.key } }
+            staging.commit()
+            for slot in slots { reject(slot.property, for: []) }
             for change in PropertyVisitor.assign(slots, to: self) {
                 markDirty(change)
                 note(change)
+                if change.property.key == Self.idKey { takeServerID(ModelID(json: change.property.encode(change.new))) }
             }
         }
     }
@@ -53,24 +56,41 @@ extension Model {
         PropertyVisitor.slots(of: self).first { $0.property.key == key }
     }
 
-    private func settableSlot(_ key: String, _ json: JSONValue) throws -> PropertyVisitor.Slot {
+    private func settableSlot(
+        _ key: String, _ json: JSONValue, _ staging: Staging
+    ) throws -> PropertyVisitor.Slot {
         guard let slot = slot(key), slot.isSettable else {
             throw ModelError(.notSettable, "\(key) is no property that a user may set: merge what the server says")
         }
-        guard let value = try value(of: slot.property, json) else {
-            tracking.rejections.append(Violation(key: key, rule: "type"))
-            throw ModelError(.notSettable, "\(key) cannot be set to \(json.kindName): pass JSON of its type")
+        if key == Self.idKey, json == .null, !isNew {
+            reject(slot.property, for: ["id"])
+            throw ModelError(.notSettable, "the id \(modelID) cannot be taken away: copy the model to have one without")
         }
-        let broken = slot.property.policy == .reject ? slot.property.brokenRules(of: value) : []
+        let value = try value(of: slot.property, json, staging)
+        let encoded = slot.property.encode(value)
+        let broken =
+            (slot.property.policy == .reject ? slot.property.brokenRules(of: value) : [])
+            + brokenIDRules(of: slot.property, encoded)
+        reject(slot.property, for: broken)
+        if broken == ["unique"], let id = ModelID(json: encoded) { throw ModelError.duplicate(id) }
         if !broken.isEmpty { throw ModelError.invalid(broken.map { Violation(key: key, rule: $0) }) }
         return PropertyVisitor.Slot(property: slot.property, value: value)
     }
 
-    private func value(of property: AnyProperty, _ json: JSONValue) throws -> Any? {
-        var log = RepairLog(context: context)
-        if let value = property.decode(json, &log) { return value }
-        guard json == .null else { return nil }
-        return PropertyVisitor.slots(of: Self.init()).first { $0.property === property }?.value
+    private func value(of property: AnyProperty, _ json: JSONValue, _ staging: Staging) throws -> Any {
+        var log = RepairLog(context: context, staging: staging)
+        let value = log.reading(property.keys[0]) { property.decode(json, &$0) }
+        if !log.violations.isEmpty { throw ModelError.invalid(log.violations) }
+        if let value, log.repairs.isEmpty { return value }
+        guard json == .null, let initial = initialValue(of: property) else {
+            reject(property, for: ["type"])
+            throw ModelError(.notSettable, "\(property.key) cannot be set to \(json.kindName): pass JSON of its type")
+        }
+        return initial
+    }
+
+    private func initialValue(of property: AnyProperty) -> Any? {
+        PropertyVisitor.slots(of: Self.init()).first { $0.property === property }?.value
     }
 
     /// Sets the dirty bit of a property of any type.

@@ -10,7 +10,7 @@ extension Model {
     /// - Throws: ``ModelError`` for JSON that is not an object, and where `strict` refuses it.
     public convenience init(json: JSONValue, strict: Bool = false) throws {
         self.init()
-        try start(with: json, context: nil)
+        try start(with: json)
         if strict { try refuseRepairs() }
     }
 
@@ -24,15 +24,44 @@ extension Model {
     /// Returns an object of the class that the JSON asks for, outside every context: the way in for class clusters.
     ///
     /// - Throws: ``ModelError`` for JSON that is not an object, or one of a class that is no subclass of this.
-    public static func decoded(from json: JSONValue) throws -> Self { try decoded(from: json, in: nil) }
+    public static func decoded(from json: JSONValue) throws -> Self {
+        let model = try instance(for: json)
+        try model.start(with: json)
+        return model
+    }
 
     /// The places where the JSON did not hold what the properties need.
     public final var repairs: [Repair] { tracking.repairs }
 
-    static func decoded(from json: JSONValue, in context: ModelContext?) throws -> Self {
-        if let context, context.hasID(json, of: Self.self) { return try context.model(Self.self, from: json) }
+    /// Returns the nested object of a property: the live instance where there is one, with its merge staged, or a new one.
+    static func nested(in json: JSONValue, _ log: inout RepairLog) throws -> Self {
+        let id = try json.modelObject()[idKey].flatMap(ModelID.init(json:))
+        guard let context = log.context, let staging = log.staging, let id else {
+            let model = try instance(for: json)
+            try model.start(with: json, context: log.context, staging: log.staging)
+            return model
+        }
+        if let live = staging.model(self, id, in: context) {
+            let model: Self = try live.live(for: json)
+            _ = log.merge(json, into: model)
+            return model
+        }
         let model = try instance(for: json)
-        try model.start(with: json, context: context)
+        model.tracking.context = context
+        staging.add(model, id)
+        try model.start(with: json, context: context, staging: staging)
+        return model
+    }
+
+    /// This live instance, for JSON with its id.
+    ///
+    /// - Throws: ``ModelError`` `wrongClass`.
+    final func live<M: Model>(for json: JSONValue) throws -> M {
+        let concrete = type(of: self).concreteClass(for: try json.modelObject())
+        guard let model = self as? M, type(of: self) == concrete else {
+            throw ModelError(
+                .wrongClass, "\(modelID) is a live \(type(of: self)), and the JSON is of class \(concrete)")
+        }
         return model
     }
 
@@ -47,14 +76,18 @@ extension Model {
     }
 
     /// Reads the values of a new object.
-    final func start(with json: JSONValue, context: ModelContext?) throws {
+    final func start(with json: JSONValue, context: ModelContext? = nil, staging: Staging? = nil) throws {
         let object = try json.modelObject()
         tracking.context = context
-        let reading = PropertyVisitor.read(object, into: self, context: context)
-        tracking.repairs = reading.repairs
-        if !reading.hasNested { tracking.nesting = .absent }
         tracking.source = object
         tracking.serverID = object[Self.idKey].flatMap(ModelID.init(json:))
+        let reading = PropertyVisitor.read(object, into: self, RepairLog(context: context, staging: staging))
+        tracking.repairs = reading.repairs
+        if !reading.hasNested { tracking.nesting = .absent }
+        for array in reading.arrays {
+            guard let staging else { load(array.values, into: array.core, of: array.property); continue }
+            staging.append { self.load(array.values, into: array.core, of: array.property) }
+        }
     }
 
     private func refuseRepairs() throws {

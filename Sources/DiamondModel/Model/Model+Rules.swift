@@ -19,6 +19,19 @@ extension Model {
         if !violations.isEmpty { throw ModelError.invalid(violations) }
     }
 
+    /// Notes the rules that have kept a value out of a property; none when it was set.
+    final func reject(_ property: AnyProperty, for broken: [String]) {
+        tracking.rejections.removeAll { $0.key == property.key }
+        tracking.rejections += broken.map { Violation(key: property.key, rule: $0) }
+    }
+
+    /// The rules of ids that a value breaks: another model must not have it, and a model with an id keeps one.
+    final func brokenIDRules(of property: AnyProperty, _ json: JSONValue) -> [String] {
+        guard property.key == Self.idKey else { return [] }
+        guard let id = ModelID(json: json) else { return isNew ? [] : ["id"] }
+        return isTaken(id) ? ["unique"] : []
+    }
+
     private func brokenRules(of slot: PropertyVisitor.Slot) -> [String] {
         let broken = slot.property.brokenRules(of: slot.value)
         return slot.property.isRequired && isMissing(slot.property) ? ["required"] + broken : broken

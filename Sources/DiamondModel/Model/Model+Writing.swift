@@ -31,15 +31,21 @@ extension Model {
     private func object() -> [String: JSONValue] {
         var object = tracking.source ?? [:]
         for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
-            guard tracking.source == nil || isChanged(slot) || hasOwnSource(slot) else { continue }
+            guard tracking.source == nil || isChanged(slot) || hasOwnState(slot) else { continue }
             slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
         }
         return object
     }
 
-    /// Whether a nested model was read from JSON: by itself it knows what it has become since.
-    private func hasOwnSource(_ slot: PropertyVisitor.Slot) -> Bool {
-        slot.property.nestedModel(in: slot.value)?.tracking.source != nil
+    /// Whether a nested model or collection may have been synced by itself, so that the owner's JSON is not its state.
+    private func hasOwnState(_ slot: PropertyVisitor.Slot) -> Bool {
+        if let model = slot.property.nestedModel(in: slot.value) { return model.tracking.source != nil }
+        guard let collection = slot.property.nestedCollection(in: slot.value) else { return false }
+        if collection.hasContent { return true }
+        guard let source = tracking.source, case .array? = slot.property.writeKey(in: source).value(in: source) else {
+            return false
+        }
+        return true
     }
 
     private func isChanged(_ slot: PropertyVisitor.Slot) -> Bool {

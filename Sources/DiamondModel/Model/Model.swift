@@ -18,7 +18,7 @@ open class Model: Observable {
     /// Creates an object outside every context.
     public required convenience init(from decoder: any Decoder) throws {
         self.init()
-        try start(with: decoder.singleValueContainer().decode(JSONValue.self), context: nil)
+        try start(with: decoder.singleValueContainer().decode(JSONValue.self))
     }
 
     deinit { tracking.context?.forget(tracking.ids, of: type(of: self), being: ObjectIdentifier(self)) }

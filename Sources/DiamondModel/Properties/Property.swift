@@ -124,7 +124,7 @@ extension Property where Value: Model {
         access: Access = .user
     ) {
         let codec = Codec<Value>(
-            logging: { json, repairs in try? Value.decoded(from: json, in: repairs.context) },
+            logging: { json, repairs in try? Value.nested(in: json, &repairs) },
             encode: { $0.json })
         let form = Form(
             areSame: { $0 === $1 }, areEqual: { $0.isEqual(to: $1) }, duplicate: { $0.copy() }, model: { $0 })

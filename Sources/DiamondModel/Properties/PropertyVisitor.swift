@@ -23,6 +23,13 @@ public final class PropertyVisitor {
         let value: Any
     }
 
+    /// The array that a nested collection is to be read from.
+    struct NestedArray {
+        let property: AnyProperty
+        let core: CollectionCore
+        let values: [JSONValue]
+    }
+
     @usableFromInline let purpose: Purpose
     @usableFromInline let object: [String: JSONValue]
     @usableFromInline var log = RepairLog()
@@ -33,6 +40,8 @@ public final class PropertyVisitor {
     private(set) var changes: [PropertyChange] = []
     /// Whether a property holds a model or a collection.
     private var hasNested = false
+    /// The arrays for nested collections.
+    private var arrays: [NestedArray] = []
 
     private init(_ purpose: Purpose, object: [String: JSONValue] = [:], model: Model? = nil) {
         self.purpose = purpose
@@ -86,7 +95,8 @@ public final class PropertyVisitor {
         guard property.access != .transient else { return value }
         let json = property.keyFound(in: object).flatMap { $0.value(in: object) }
         if let core = property.nestedCollection(in: value) {
-            log.readNested(property, json) { core.load($0, log: &$1) }
+            let values = log.elements(of: property, json)
+            if let values { arrays.append(NestedArray(property: property, core: core, values: values)) }
             return value
         }
         return log.read(property, json) ?? value
@@ -101,14 +111,20 @@ extension PropertyVisitor {
         return visitor.slots
     }
 
-    /// Reads a new model's values, and returns what had to be repaired and whether any of them are models.
-    static func read(
-        _ object: [String: JSONValue], into model: Model, context: ModelContext?
-    ) -> (repairs: [Repair], hasNested: Bool) {
+    /// The result of a reading.
+    struct Reading {
+        let repairs: [Repair]
+        let arrays: [NestedArray]
+        /// Whether any properties hold models.
+        let hasNested: Bool
+    }
+
+    /// Reads a new model's values, all but the arrays of nested collections.
+    static func read(_ object: [String: JSONValue], into model: Model, _ log: RepairLog) -> Reading {
         let visitor = PropertyVisitor(.read, object: object)
-        visitor.log.context = context
+        visitor.log = log
         model.visit(visitor)
-        return (visitor.log.repairs, visitor.hasNested)
+        return Reading(repairs: visitor.log.repairs, arrays: visitor.arrays, hasNested: visitor.hasNested)
     }
 
     /// Puts values into a model that nobody observes yet.
@@ -137,24 +153,19 @@ extension RepairLog {
                 log.note(json == .null ? .null : .wrongType, found: json)
                 return nil
             }
+            log.repairViolations(found: json)
             guard property.policy == .reject, let rule = property.brokenRules(of: value).first else { return value }
             log.note(.rule(rule), found: json)
             return nil
         }
     }
 
-    /// Reads the array of a nested collection.
-    mutating func readNested(
-        _ property: AnyProperty, _ json: JSONValue?, _ load: ([JSONValue], inout RepairLog) -> Void
-    ) {
-        _ = reading(property.keys[0]) { (log) -> Void? in
-            switch json {
-            case .array(let values)?: load(values, &log)
-            case nil: log.note(.missing, found: nil)
-            case .null?: log.note(.null, found: .null)
-            default: log.note(.wrongType, found: json)
-            }
-            return ()
+    /// The elements for a nested collection; `nil` where there is no array, which is noted.
+    mutating func elements(of property: AnyProperty, _ json: JSONValue?) -> [JSONValue]? {
+        reading(property.keys[0]) { log in
+            if case .array(let values)? = json { return values }
+            log.note(json == nil ? .missing : json == .null ? .null : .wrongType, found: json)
+            return nil
         }
     }
 }

@@ -37,18 +37,25 @@ extension Repair: CustomStringConvertible {
 
 /// The repairs that were made while a value was read.
 public struct RepairLog {
-    var repairs: [Repair] = []
+    private(set) var repairs: [Repair] = []
+    /// The values that the rules of live nested models reject.
+    private(set) var violations: [Violation] = []
     /// The context that nested models are looked up in.
-    var context: ModelContext?
+    let context: ModelContext?
+    /// The place for effects on other objects; `nil` where there are none to reach.
+    let staging: Staging?
     private var key = ""
     private var place = ""
     /// The number of repairs that are of earlier properties.
     private var start = 0
 
     @usableFromInline
-    init() {}
+    init() { self.init(context: nil, staging: nil) }
 
-    init(context: ModelContext?) { self.context = context }
+    init(context: ModelContext?, staging: Staging?) {
+        self.context = context
+        self.staging = staging
+    }
 
     /// Runs `body` for the value of one property.
     mutating func reading<Value>(_ key: PropertyKey, _ body: (inout RepairLog) -> Value?) -> Value? {
@@ -82,5 +89,16 @@ public struct RepairLog {
     /// Notes a repair at the place that is being read.
     mutating func note(_ reason: Repair.Reason, found json: JSONValue?) {
         repairs.append(Repair(place: place, reason: reason, found: json, key: key))
+    }
+
+    /// Notes what a live nested model rejects.
+    mutating func note(_ violations: [Violation]) {
+        self.violations += violations.map { Violation(key: "\(place).\($0.key)", rule: $0.rule) }
+    }
+
+    /// Notes the violations as repairs: a reading throws for none.
+    mutating func repairViolations(found json: JSONValue) {
+        repairs += violations.map { Repair(place: $0.key, reason: .rule($0.rule), found: json, key: key) }
+        violations = []
     }
 }

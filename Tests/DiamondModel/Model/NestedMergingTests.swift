@@ -1,0 +1,160 @@
+import Diamond
+import DiamondModel
+import Testing
+
+/// Merges that reach nested models, of which some have rules that reject values.
+@Suite struct NestedMergingTests {
+    private let context = ModelContext()
+    private let wallet: Wallet
+
+    init() throws {
+        wallet = try context.model(
+            from: [
+                "id": 1, "name": "A", "limit": 5, "account": ["id": 1, "balance": 5], "accounts": [["id": 7]],
+            ])
+    }
+
+    /// Merges what has to be refused, and checks that nothing is other than before, here and elsewhere.
+    private func expectRefusal(of json: JSONValue, _ keys: [String], beside others: [Account] = []) {
+        let before = ([wallet.json] + others.map(\.json), context.count)
+        var events: [ModelEvent] = []
+        let tokens = ([wallet] + others).map { $0.observe { events.append($0) } }
+        #expect { try wallet.merge(json) } throws: { error in
+            (error as? ModelError)?.violations.map(\.key) == keys
+        }
+        #expect([wallet.json] + others.map(\.json) == before.0)
+        #expect(context.count == before.1)
+        #expect(events.isEmpty && wallet.repairs.map(\.place) == ["spare"])
+        for token in tokens { token.cancel() }
+    }
+
+    @Test func `A value that a nested model rejects refuses the whole merge`() {
+        expectRefusal(of: ["name": "B", "account": ["balance": -1]], ["account.balance"])
+        expectRefusal(of: ["limit": 0, "account": ["id": 1, "balance": -1]], ["limit", "account.balance"])
+    }
+
+    @Test func `A value that a live model elsewhere rejects refuses the merge that puts it in`() throws {
+        let live = try context.model(Account.self, from: ["id": 2, "balance": 9])
+        expectRefusal(of: ["name": "B", "account": ["id": 2, "balance": -1]], ["account.balance"], beside: [live])
+        try wallet.merge(["account": ["id": 2, "balance": 8]])
+        #expect(wallet.account === live && live.balance == 8)
+    }
+
+    @Test func `A merge that is refused has written nothing into others`() throws {
+        let live = try context.model(Account.self, from: ["id": 2, "balance": 9])
+        let element = wallet.accounts[0]
+        expectRefusal(
+            of: [
+                "limit": 0, "account": ["id": 2, "balance": 8], "spare": ["id": 3],
+                "accounts": [["id": 7, "balance": 1]],
+            ], ["limit"], beside: [live, element])
+        expectRefusal(
+            of: ["spare": ["id": 2, "balance": 8], "account": ["balance": -1]], ["account.balance"], beside: [live])
+        #expect(context.existing(Account.self, id: 3) as Account? == nil)
+    }
+
+    @Test func `A reading keeps a live model that rejects a value, and notes a repair`() throws {
+        let live = try context.model(Account.self, from: ["id": 2, "balance": 9, "name": "B"])
+        let other = try context.model(
+            Wallet.self, from: ["id": 2, "account": ["id": 2, "balance": -1, "name": "C"], "limit": 1, "name": ""])
+        #expect(other.account === live)
+        #expect(live.balance == 9 && live.name == "B")
+        #expect(other.repairs.map(\.description).contains("account.balance breaks the rule range"))
+    }
+
+    @Test func `An element that a live model rejects is kept apart, and the rest is merged`() throws {
+        let element = wallet.accounts[0]
+        try wallet.merge(["name": "B", "accounts": [["id": 7, "balance": -1], ["id": 8], 7]])
+        #expect(wallet.name == "B" && element.balance == 0)
+        #expect(wallet.accounts.map(\.modelID) == [8])
+        #expect(wallet.accounts.rejected.map(\.error.code) == [.invalid, .malformed])
+        #expect(wallet.repairs.map(\.place) == ["spare", "accounts[0]", "accounts[2]"])
+        try wallet.merge(["accounts": [["id": 7, "balance": 1]]])
+        #expect(wallet.accounts.rejected.isEmpty && wallet.repairs.map(\.place) == ["spare"])
+    }
+
+    @Test func `A merge with nested ones is one event`() throws {
+        var keys: [[String]] = []
+        let token = wallet.observe { keys.append($0.changes.map(\.key)) }
+        try wallet.merge(["name": "B", "account": ["balance": 6, "name": "C"], "spare": ["id": 3, "name": "D"]])
+        #expect(keys == [["account.name", "account.balance", "spare.name", "name"]])
+        token.cancel()
+    }
+
+    @Test func `A nested default that is given an id is the live instance of it`() throws {
+        let spare = wallet.spare
+        try wallet.merge(["spare": ["id": 3]])
+        #expect(wallet.spare === spare && spare === context.existing(Account.self, id: 3))
+        let other = try context.model(Wallet.self, from: ["id": 2, "account": ["id": 3, "balance": 4]])
+        #expect(other.account === spare && spare.balance == 4)
+        try other.merge(["spare": ["id": 3]])
+        #expect(other.spare === spare)
+    }
+
+    @Test func `Two properties that are given one id hold one model`() throws {
+        let draft = Wallet()
+        try context.register(draft)
+        let account = draft.account
+        try context.register(account)
+        try context.register(draft.spare)
+        try draft.merge(["id": 3, "account": ["id": 4], "spare": ["id": 4, "balance": 2]])
+        #expect(draft.account === account && draft.spare === account)
+        #expect(account.balance == 2 && account.modelID == 4)
+    }
+
+    @Test func `A new model that stands twice in a merge is one instance`() throws {
+        try wallet.merge(["account": ["id": 4, "balance": 1], "spare": ["id": "4", "name": "X"]])
+        #expect(wallet.account === wallet.spare && wallet.account === context.existing(Account.self, id: 4))
+        #expect(wallet.spare.balance == 1 && wallet.spare.name == "X")
+    }
+
+    @Test func `Null is rejected where the default is, and where a value is required`() throws {
+        expectRefusal(of: ["limit": nil], ["limit", "limit"])
+        expectRefusal(of: ["limit": "x", "name": "B"], ["limit", "limit"])
+    }
+}
+
+/// A model with nested models and a collection of them.
+final class Wallet: Model {
+    static let name = Property(\Wallet.name, "name")
+    static let limit = Property(\Wallet.limit, "limit", rules: [.required, .nonZero], policy: .reject)
+    static let account = Property(\Wallet.account, "account")
+    static let spare = Property(\Wallet.spare, "spare")
+    static let accounts = Property(\Wallet.accounts, "accounts")
+
+    private var _name = ""
+    private var _limit = 0
+    private var _account = Account()
+    private var _spare = Account()
+
+    var name: String {
+        get { read(Self.name, from: _name) }
+        set { write(Self.name, from: _name, to: newValue) { _name = $0 } }
+    }
+
+    var limit: Int {
+        get { read(Self.limit, from: _limit) }
+        set { write(Self.limit, from: _limit, to: newValue) { _limit = $0 } }
+    }
+
+    var account: Account {
+        get { read(Self.account, from: _account) }
+        set { write(Self.account, from: _account, to: newValue) { _account = $0 } }
+    }
+
+    var spare: Account {
+        get { read(Self.spare, from: _spare) }
+        set { write(Self.spare, from: _spare, to: newValue) { _spare = $0 } }
+    }
+
+    let accounts = ModelCollection<Account>()
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _name = visitor.visit(Self.name, with: _name)
+        _limit = visitor.visit(Self.limit, with: _limit)
+        _account = visitor.visit(Self.account, with: _account)
+        _spare = visitor.visit(Self.spare, with: _spare)
+        visitor.visit(Self.accounts, with: accounts)
+    }
+}
