@@ -26,11 +26,6 @@ final class CollectionTable: SimulatedTableSource {
         return Cell(id: item.id, version: item.version)
     }
 
-    /// The cells that the collection asks for by now.
-    var expected: [[Cell]] {
-        collection.sections.map { $0.indices.map { Cell(id: collection[$0].id, version: collection[$0].version) } }
-    }
-
     private func reload() {
         rows = collection.sections.map { $0.indices.map { collection[$0] } }
         generation = collection.generation
@@ -42,12 +37,34 @@ final class CollectionTable: SimulatedTableSource {
         if changes.isReset { resets += 1; return reload() }
         guard changes.oldGeneration == generation else { failure = "a change set is missing"; return }
         batches += 1
+        let before = ids
         do {
             try table.performBatchUpdates(Batch(changes), source: self) { rows = updated(by: changes) }
             generation = changes.newGeneration
             if changes.newCounts != counts { failure = "the counts are \(counts), not \(changes.newCounts)" }
+            compare(changes, before, ids)
         } catch {
             failure = "\(error)"
+        }
+    }
+
+    private var ids: [[Int]] { rows.map { $0.map(\.id) } }
+
+    /// Compares a change set with Heckel's difference of the rows before and after it.
+    private func compare(_ changes: ChangeSet<Item>, _ old: [[Int]], _ new: [[Int]]) {
+        let inserted = Set(changes.insertedSections.map(\.index))
+        let kept = zip(
+            old.indices.filter { !changes.deletedSections.contains($0) }, new.indices.filter { !inserted.contains($0) })
+        for (before, after) in kept {
+            let heckel = Heckel(from: old[before], to: new[after])
+            let moves = changes.moves.filter { $0.from.section == before && $0.to.section == after }
+            if heckel.applied(to: old[before]) != new[after] { failure = "Heckel's difference leads elsewhere" }
+            if moves.count > heckel.moves.count {
+                failure = "\(moves.count) moves in section \(after), by Heckel's method \(heckel.moves.count)"
+            }
+        }
+        if generation == collection.generation, new != collection.sections.map({ collection[$0.indices].map(\.id) }) {
+            failure = "the change set does not lead to what the collection shows"
         }
     }
 
