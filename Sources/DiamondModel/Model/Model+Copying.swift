@@ -12,6 +12,7 @@ extension Model {
         PropertyVisitor.fill(
             copy,
             with: slots.map { PropertyVisitor.Slot(property: $0.property, value: $0.property.duplicate($0.value)) })
+        // Collections are constants, and are filled.
         for (old, new) in zip(slots, PropertyVisitor.slots(of: copy)) {
             guard let source = old.property.nestedCollection(in: old.value) else { continue }
             new.property.nestedCollection(in: new.value)?.takeCopies(of: source)

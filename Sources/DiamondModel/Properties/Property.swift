@@ -141,7 +141,7 @@ extension Property {
         let codec = Codec<Value>(logging: { _, _ in nil }, encode: { $0.json })
         let form = Form(
             areSame: { $0 === $1 }, areEqual: { $0.core.hasEqualModels(to: $1.core) },
-            duplicate: { $0.copy(.models) }, collection: { $0.core })
+            duplicate: { $0 }, collection: { $0.core })
         self.init(keyPath, [key] + alternatives, access, codec, [], .keep, form)
     }
 }

@@ -149,8 +149,8 @@ private final class Game {
     }
 
     private func update<Value>(
-        _ item: Item, _ column: WritableKeyPath<NaiveList.Row, Value>, _ property: ReferenceWritableKeyPath<Item, Value>,
-        to value: Value
+        _ item: Item, _ column: WritableKeyPath<NaiveList.Row, Value>,
+        _ property: ReferenceWritableKeyPath<Item, Value>, to value: Value
     ) {
         list.update(item.id) { $0[keyPath: column] = value }
         item[keyPath: property] = value
