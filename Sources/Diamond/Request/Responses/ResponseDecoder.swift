@@ -25,6 +25,14 @@ extension Response {
     }
 }
 
+extension Response {
+    /// The body as a JSON value, read by the charset that `Content-Type` names; `nil` for a body that is empty or a single
+    /// space. For this package's other targets.
+    ///
+    /// - Throws: an error whose description says what is wrong, with line and column.
+    package func json() throws -> JSONValue? { body.isBlank ? nil : try JSONValue(reading: bodyInUTF8) }
+}
+
 extension Data {
     /// Whether it is nothing: as with AFNetworking, a single space is, which Rails once answered where it had no body.
     var isBlank: Bool { isEmpty || elementsEqual([0x20]) }

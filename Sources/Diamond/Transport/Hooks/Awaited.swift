@@ -1,7 +1,7 @@
 import DiamondSQLite
 
 /// A value that a task waits for, and may stop waiting for: told once, by the first of whoever has it and cancellation.
-final class Awaited<Value: Sendable>: Sendable {
+package final class Awaited<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var waiter: CheckedContinuation<Value, Never>?
@@ -9,21 +9,27 @@ final class Awaited<Value: Sendable>: Sendable {
 
     private let state = Guarded(State())
 
+    package init() {}
+
     /// Only the first counts.
-    func tell(_ value: Value) {
-        let waiter = state.withLock { state in
-            guard state.value == nil else { return nil as CheckedContinuation<Value, Never>? }
+    ///
+    /// - Returns: whether this one does.
+    @discardableResult
+    package func tell(_ value: Value) -> Bool {
+        let (isFirst, waiter) = state.withLock { state in
+            guard state.value == nil else { return (false, nil as CheckedContinuation<Value, Never>?) }
             state.value = value
             defer { state.waiter = nil }
-            return state.waiter
+            return (true, state.waiter)
         }
         waiter?.resume(returning: value)
+        return isFirst
     }
 
     /// Waited for once.
     ///
     /// - Parameter whenCanceled: called with the cancellation of the waiting task; what it returns is the value then.
-    func value(whenCanceled: @escaping @Sendable () -> Value) async -> Value {
+    package func value(whenCanceled: @escaping @Sendable () -> Value) async -> Value {
         await withTaskCancellationHandler {
             await withCheckedContinuation(wait)
         } onCancel: {
