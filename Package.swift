@@ -201,7 +201,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DiamondModelTests",
-            dependencies: ["Diamond", "DiamondModel", "DiamondTestSupport"],
+            dependencies: [
+                "Diamond", "DiamondModel", "DiamondTestSupport", "DiamondTesting", "SampleAPI",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Tests/DiamondModel"
         ),
         .testTarget(

@@ -1,6 +1,7 @@
 import Diamond
 import DiamondModel
 import Foundation
+import HTTPTypes
 import Observation
 import Testing
 
@@ -12,6 +13,7 @@ import Testing
         "Sources/DiamondModel/Documentation.docc/Models.md",
         "Sources/DiamondModel/Documentation.docc/Collections.md",
         "Sources/DiamondModel/Documentation.docc/ChangeSets.md",
+        "Sources/DiamondModel/Documentation.docc/Loading.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -112,6 +114,55 @@ import Testing
         cities.remove(draft)
     }
 
+    private func sources(engine: Engine, database: Database) async throws {
+        let context = ModelContext(engine: engine)
+        let cities = ModelCollection<City>(context: context)
+        cities.source = PageSource(
+            engine, Request("cities", parameters: ["country": "DE"]), paging: .page(size: 50),
+            format: PageFormat(items: "items", total: "total"))
+        try await cities.load()
+        print(cities.count, cities.total ?? 0)
+        while cities.hasMore { try await cities.next() }  // no row twice
+        try await cities.refresh()  // what is new, at the top
+        cities.source = PageSource { query in
+            Page(items: try await database.rows(), isLast: true)
+        }
+    }
+
+    private func loading(cities: ModelCollection<City>) async throws {
+        let token = cities.observeLoading([.failed, .finished]) { cities, event in print(cities.count, event) }
+        try await cities.loadIfNeeded()  // what was never loaded, or is outdated
+        cities.loadState.expiry = .seconds(3600)  // outdated after an hour; a day by default
+        try await cities.invalidate(erase: true)  // outdated at once, and erased from the cache
+        cities.cancel()
+        token.cancel()
+        let presenter = LoadPresenter(cities)
+        let shown = presenter.observe { presentation in
+            if case .error(let error) = presentation { print("\(error): try again") }
+        }
+        await presenter.appear()
+        await presenter.retry()
+        shown.cancel()
+    }
+
+    private func images(engine: Engine, city: PicturedCity) async throws {
+        let images = ResourceLoader(engine, capacity: 64 << 20) { data, _ in try Picture(data) }
+        let portrait = RemoteValue(images, default: Picture()) { city.portraitURL }
+        print(portrait.value)  // the default, until it is loaded
+        try await portrait.load()  // once the cell is shown
+    }
+
+    private func saving(cities: ModelCollection<City>) async throws {
+        let city = City()
+        try await cities.create(city)  // POST; leaves the collection again where the server refuses
+        try await city.save { $0.name = "Nara" }  // seen at once, taken back where it fails
+        try await city.save(.wait) { $0.name = "Kyoto" }  // seen once the server has confirmed it
+        try await city.load()  // GET
+        try await city.destroy()  // DELETE; comes back to its exact place where it fails
+        cities.delete(city)  // with the next upload
+        try await cities.sync()  // uploads what is new, changed and deleted, and loads
+    }
+
     private func archives(cities: ModelCollection<City>) throws {
         let large = Filter<City> { $0.population > 1_000_000 }
         let archive = try JSONEncoder().encode(cities)
@@ -179,6 +230,44 @@ final class City: Model {
         _founded = visitor.visit(Self.founded, with: _founded)
         _mayor = visitor.visit(Self.mayor, with: _mayor)
         visitor.visit(Self.districts, with: districts)
+    }
+}
+
+private func readForecast() async throws -> String { "" }
+
+private struct Picture: Sendable {
+    init() {}
+    init(_ data: Data) throws {}
+}
+
+private final class PicturedCity {
+    var portraitURL = ""
+}
+
+private struct Database: Sendable {
+    func rows() async throws -> [JSONValue] { [] }
+}
+
+final class Forecast: Loadable {
+    let loadState = LoadState()
+    private(set) var text = ""
+
+    func loader(for load: Load) -> (@concurrent @Sendable () async throws -> String)? {
+        { try await readForecast() }
+    }
+
+    func take(_ text: String, of load: Load) { self.text = text }
+}
+
+private final class WrappedCity: Model {
+    override func request(for call: ModelCall, body: JSONValue?) throws -> Request {
+        var request = try super.request(for: call, body: body.map { ["city": $0] })
+        request.headers[.accept] = "application/vnd.example+json"
+        return request
+    }
+
+    override class func object(in response: Response) throws -> JSONValue? {
+        try response.decode([String: JSONValue].self)["city"]
     }
 }
 

@@ -16,6 +16,19 @@ public struct Page: Hashable, Sendable {
     public var url = ""
     /// The seconds since the server has made the answer, where that is told (`Age`); 0 else.
     public var age = 0
+    /// The request that has brought the page, and the absolute URL that it was sent to.
+    package var request: (request: Request, url: String)? {
+        get { requestAndURL.map { ($0.request, $0.url) } }
+        set { requestAndURL = newValue.map { RequestAndURL(request: $0.request, url: $0.url) } }
+    }
+    private var requestAndURL: RequestAndURL?
+    /// Whether the items are only those that are newer than others.
+    package var hasOnlyNewer = false
+
+    private struct RequestAndURL: Hashable {
+        let request: Request
+        let url: String
+    }
 
     /// Creates a page that is there already, as of a database.
     public init(items: [JSONValue], total: Int? = nil, next: JSONValue? = nil, isLast: Bool? = nil) {
@@ -27,9 +40,17 @@ public struct Page: Hashable, Sendable {
 
     func resolved(_ reference: String) -> String? { try? RequestURL.resolve(reference, against: url) }
 
+    /// Whether a URL is of the origin that the request was sent to: behind a redirect the answer may be another's.
     func isOfSameOrigin(_ other: String) -> Bool {
-        guard let own = try? RequestURL(parsing: url), let other = try? RequestURL(parsing: other) else { return false }
-        return own.origin == other.origin && other.userInfo == nil
+        guard let own = try? RequestURL(parsing: requestAndURL?.url ?? url) else { return false }
+        return own.isOfSameOrigin(other)
+    }
+}
+
+extension RequestURL {
+    func isOfSameOrigin(_ other: String) -> Bool {
+        guard let other = try? RequestURL(parsing: other) else { return false }
+        return origin == other.origin && other.userInfo == nil
     }
 }
 

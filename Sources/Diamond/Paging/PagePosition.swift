@@ -6,8 +6,8 @@ public enum PagePosition: Hashable, Sendable, Codable {
     case start
     /// Behind a number of items.
     case offset(Int)
-    /// Before the page with a number.
-    case number(Int)
+    /// Before the page with a number, and behind a number of items.
+    case number(Int, after: Int)
     /// At a cursor of the server's.
     case cursor(JSONValue)
     /// Behind the item with an id.
@@ -16,9 +16,6 @@ public enum PagePosition: Hashable, Sendable, Codable {
     case url(String)
     /// Behind the last page.
     case end
-
-    var offset: Int? { if case .offset(let offset) = self { offset } else { nil } }
-    var number: Int? { if case .number(let number) = self { number } else { nil } }
 }
 
 extension PagePosition: CustomStringConvertible {
@@ -27,7 +24,7 @@ extension PagePosition: CustomStringConvertible {
         switch self {
         case .start: "start"
         case .offset(let offset): "offset \(offset)"
-        case .number(let number): "page \(number)"
+        case .number(let number, _): "page \(number)"
         case .cursor: "cursor"
         case .before: "item"
         case .url: "URL"

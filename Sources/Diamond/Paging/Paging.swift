@@ -8,7 +8,7 @@
 /// var position = PagePosition.start
 /// while let request = try paging.request(Request("cities"), at: position) {
 ///     let page = try PageFormat(items: "items", total: "total").page(of: try await engine.send(request))
-///     position = paging.position(after: page, at: position)
+///     position = try paging.position(after: page, at: position)
 /// }
 /// ```
 public struct Paging: Hashable, Sendable {
@@ -46,7 +46,7 @@ public struct Paging: Hashable, Sendable {
 
     /// Pages have numbers: `?page=2&per_page=50`.
     ///
-    /// A page with fewer items than `size` is the last, unless the total says that there are more.
+    /// A page with fewer items than `size` is the last, unless the total says that there are more than have come.
     ///
     /// - Parameters:
     ///   - size: the items of a page.
@@ -107,36 +107,61 @@ public struct Paging: Hashable, Sendable {
 // MARK: Requests
 
 extension Paging {
-    /// Returns the request of the page at a position; `nil` at the end.
+    /// Returns the request of the page at a position; `nil` at the end. It has no cache key of the app's and is not kept for
+    /// later: each page is a request of its own.
     ///
-    /// - Throws: ``PagingError`` `otherOrigin` for a next page at another origin than the last answer's.
+    /// - Throws: ``PagingError``: `otherScheme` for a position of another scheme, `otherOrigin` for the URL of a page at
+    ///   another origin than an absolute URL of the list.
     public func request(_ base: Request, at position: PagePosition) throws(PagingError) -> Request? {
-        var request = base
-        if let limit, let limitParameter { request.parameters[limitParameter] = JSONValue(limit) }
+        var request = page(of: base)
         switch (scheme, position) {
         case (_, .end): return nil
         case (.number(let first, let parameter), .start): request.parameters[parameter] = JSONValue(first)
         case (_, .start): break
         case (.offset(let parameter), .offset(let offset)): request.parameters[parameter] = JSONValue(offset)
-        case (.number(_, let parameter), .number(let number)): request.parameters[parameter] = JSONValue(number)
+        case (.number(_, let parameter), .number(let number, _)): request.parameters[parameter] = JSONValue(number)
         case (.cursor(let parameter), .cursor(let cursor)): request.parameters[parameter] = cursor
         case (.items(let older, _, _), .before(let id)): request.parameters[older] = id
         case (.link, .url(let url)), (.nextURL, .url(let url)):
+            if let own = try? RequestURL(parsing: base.url), !own.isOfSameOrigin(url) { throw .otherOrigin }
             // The URL has the parameters of the page.
             request.url = url
             request.parameters = Parameters()
         default:
-            throw PagingError(.otherScheme, "the position \(position) is not one of this scheme: begin at the start")
+            throw PagingError(
+                .otherScheme, "the position \(position) is not one of this scheme: begin at the start")
         }
         return request
     }
 
-    /// Returns the request of the items that are newer than the first that is there; `nil` where the scheme has none.
-    public func request(_ base: Request, newerThan first: JSONValue) -> Request? {
-        guard case .items(_, let newer?, _) = scheme else { return nil }
+    private func page(of base: Request) -> Request {
         var request = base
+        request.cacheKey = nil
+        request.replay = .never
         if let limit, let limitParameter { request.parameters[limitParameter] = JSONValue(limit) }
+        return request
+    }
+
+    /// Whether a position is one of this scheme.
+    package func fits(_ position: PagePosition) -> Bool {
+        switch (scheme, position) {
+        case (_, .start), (_, .end), (.offset, .offset), (.number, .number), (.cursor, .cursor), (.items, .before),
+            (.link, .url), (.nextURL, .url):
+            true
+        default: false
+        }
+    }
+
+    /// Returns the request of the items that are newer than the first that is there; `nil` where the scheme has none.
+    ///
+    /// - Parameters:
+    ///   - first: the id of the first item that is there.
+    ///   - last: the id of the last of the newer items that have come already, where the server did not send all at once.
+    public func request(_ base: Request, newerThan first: JSONValue, before last: JSONValue? = nil) -> Request? {
+        guard case .items(let older, let newer?, _) = scheme else { return nil }
+        var request = page(of: base)
         request.parameters[newer] = first
+        if let last { request.parameters[older] = last }
         return request
     }
 }
@@ -152,17 +177,19 @@ extension Paging {
         switch scheme {
         case .whole: return .end
         case .offset:
-            let next = (position.offset ?? 0) + page.items.count
+            var next = page.items.count
+            if case .offset(let offset) = position { next += offset }
             return hasMore(behind: page, next) ? .offset(next) : .end
         case .number(let first, _):
-            let number = position.number ?? first
-            let next = (number - first) * (limit ?? page.items.count) + page.items.count
-            return hasMore(behind: page, next) ? .number(number + 1) : .end
+            var (number, next) = (first, page.items.count)
+            if case .number(let present, let items) = position { (number, next) = (present, next + items) }
+            return hasMore(behind: page, next) ? .number(number + 1, after: next) : .end
         case .cursor:
             guard let cursor = page.next, !cursor.isNoCursor, .cursor(cursor) != position else { return .end }
             return .cursor(cursor)
         case .items(_, _, let key):
-            guard let last = page.items.last, let id = key.value(in: last), .before(id) != position else { return .end }
+            let id = page.items.lazy.reversed().compactMap { key.value(in: $0) }.first
+            guard let id, .before(id) != position else { return .end }
             return .before(id)
         case .link(let relation): return try follow(page.links[relation], from: page, at: position)
         case .nextURL:
@@ -181,14 +208,16 @@ extension Paging {
     private func follow(_ url: String?, from page: Page, at position: PagePosition) throws(PagingError) -> PagePosition
     {
         guard let url, .url(url) != position, url != page.url else { return .end }
-        guard page.isOfSameOrigin(url) else {
-            throw PagingError(
-                .otherOrigin,
-                "the next page is at another origin, which would be sent what the request brings: load it by a request of its own"
-            )
-        }
+        guard page.isOfSameOrigin(url) else { throw .otherOrigin }
         return .url(url)
     }
+}
+
+extension PagingError {
+    static let otherOrigin = PagingError(
+        .otherOrigin,
+        "the next page is at another origin, which would be sent what the request brings: load it by a request of its own"
+    )
 }
 
 extension JSONValue {
@@ -196,8 +225,30 @@ extension JSONValue {
 }
 
 extension Paging {
-    /// Whether newer items can be asked for by the id of the first that is there.
-    package var asksForNewer: Bool {
-        if case .items(_, .some, _) = scheme { true } else { false }
+    /// Refuses the URL of a page at another origin than the list's.
+    ///
+    /// - Throws: ``PagingError`` `otherOrigin`.
+    package func checkOrigin(of url: String, _ list: String) throws(PagingError) {
+        guard let own = try? RequestURL(parsing: list), own.isOfSameOrigin(url) else { throw .otherOrigin }
+    }
+
+    /// The member of an item by which newer ones are asked for; `nil` where the scheme cannot.
+    package var newerKey: JSONPlace? {
+        if case .items(_, .some, let key) = scheme { key } else { nil }
+    }
+
+    /// The position for the next page, when objects before it were destroyed: rows that have moved up to it are asked for
+    /// again, and merge.
+    package func position(_ position: PagePosition, withoutItems count: Int) -> PagePosition {
+        guard count > 0 else { return position }
+        switch position {
+        case .offset(let offset): return .offset(max(offset - count, 0))
+        case .number(let number, let items):
+            guard case .number(let first, _) = scheme, number > first else { return position }
+            let size = max(items / (number - first), 1)
+            let pages = min((count - 1) / size + 1, number - first)
+            return .number(number - pages, after: max(items - pages * size, 0))
+        default: return position
+        }
     }
 }

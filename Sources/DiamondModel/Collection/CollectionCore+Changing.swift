@@ -7,6 +7,8 @@ extension CollectionCore {
         case sorted
         /// At an index on show, whatever the sort rules say.
         case index(Int)
+        /// Before an entry in the insertion order, or at its end, on show by the sort rules.
+        case before(Entry?)
     }
 
     // MARK: Putting in
@@ -18,6 +20,7 @@ extension CollectionCore {
         if entry(of: model) != nil { return false }
         if case .index(let index) = position { try check(index, within: visibleCount) }
         try admit([model])
+        pagerIfAny?.deleted.removeAll { $0 === model }
         transaction { insert(revived(model) ?? Entry(model, in: self), at: position, reason) }
         return true
     }
@@ -65,13 +68,36 @@ extension CollectionCore {
     func insert(_ entry: Entry, at position: Position, _ reason: ChangeReason) {
         hasChangedMembers = true
         enter(entry)
-        guard case .index(let index) = position else {
-            order.append(entry)
-            if isVisible(entry.model) { place(entry, reason) } else { touch(entry) }
-            return
+        switch position {
+        case .sorted: order.append(entry)
+        case .before(let next): order.insert(entry, before: next)
+        case .index(let index):
+            order.insert(entry, before: base(at: index))
+            return show(entry, at: index, reason)
         }
-        order.insert(entry, before: base(at: index))
-        show(entry, at: index, reason)
+        if isVisible(entry.model) { place(entry, reason) } else { touch(entry) }
+    }
+
+    /// Puts a model back that has left: into its place in the insertion order, and where a row was put somewhere by hand, at
+    /// its index.
+    func putBack(_ model: Model, before next: Entry?, pinnedAt index: Int?) {
+        transaction {
+            let entry = revived(model) ?? Entry(model, in: self)
+            insert(entry, at: .before(next), .added)
+            guard let index, entry.row != nil else { return }
+            takeAway(entry, .added)
+            show(entry, at: index, .added)
+        }
+    }
+
+    /// Puts a model in the place of one that has the same id by now.
+    func substitute(_ old: Entry, by model: Model) {
+        let next = old.next
+        let isThere = entry(of: model) != nil
+        transaction {
+            remove(old, .replaced)
+            if !isThere { insert(revived(model) ?? Entry(model, in: self), at: .before(next), .replaced) }
+        }
     }
 
     /// The entry on show at an index, which a base position goes before; `nil` at the end.

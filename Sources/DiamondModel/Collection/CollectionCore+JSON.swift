@@ -11,15 +11,54 @@ extension CollectionCore {
         }
     }
 
+    /// Merges as ``upsert(_:)`` does, and adds the others before all that is there.
+    func upsertAtTop(_ values: [JSONValue]) {
+        transaction {
+            forgetRejections(of: values)
+            var arrived: [Model] = []
+            read(values) { arrived.append($0) }
+            // Observers of the merges may have changed the order.
+            let first = order.first
+            for model in arrived { _ = try? add(model, at: .before(first), .added) }
+        }
+    }
+
     /// Makes the content that of an array: merges, adds, removes what it does not have, and takes over its order.
     func replaceAll(with values: [JSONValue]) {
         transaction {
             rejected = []
             var models: [Model] = []
             read(values) { models.append($0) }
-            list(models)
-            hasChangedMembers = false
+            let unsaved = unsavedModels(beside: models)
+            list(models + unsaved)
+            hasChangedMembers = !unsaved.isEmpty
         }
+    }
+
+    /// Merges an answer into the models that are there. None comes and none leaves: members that a user has changed are kept
+    /// until they are saved.
+    func mergeMembers(with values: [JSONValue]) {
+        transaction {
+            read(values.filter { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }) { _ in }
+        }
+    }
+
+    /// The models that an answer does not have, and that have to stay: those with something to save, and those that newer
+    /// answers are of.
+    private func unsavedModels(beside models: [Model]) -> [Model] {
+        guard let time = context?.answerTime else { return [] }
+        let answered = Set(models.map(ObjectIdentifier.init))
+        return order.map(\.model).filter { model in
+            !answered.contains(ObjectIdentifier(model))
+                && (model.isNew || model.isDirty || model.hasAnswer(since: time))
+        }
+    }
+
+    /// Whether an element of an answer is gone: destroyed since the call, or deleted here.
+    private func isGone(_ id: ModelID) -> Bool {
+        guard let context, let time = context.answerTime else { return false }
+        return context.order.isDestroyed(ModelKey(type, id), since: time)
+            || pagerIfAny?.deleted.contains { $0.modelID == id } ?? false
     }
 
     /// Makes the content that of a list, with its order; or throws and changes nothing.
@@ -69,7 +108,7 @@ extension CollectionCore {
                 guard seen.insert(id).inserted else {
                     throw ModelError(.duplicateID, "the id \(id) stands twice in the array: send each object once")
                 }
-                try take(model(id, json))
+                if !isGone(id) { try take(model(id, json)) }
             } catch {
                 let error = error as? ModelError ?? ModelError(.malformed, "\(error)")
                 rejected.append(Rejection(index: index, json: json, error: error))

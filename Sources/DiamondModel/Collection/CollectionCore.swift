@@ -1,4 +1,5 @@
 import Diamond
+import Foundation
 import Observation
 
 /// A collection without the class of its models, which keeps its work out of generic code.
@@ -30,8 +31,14 @@ final class CollectionCore {
     var observedDepth = 1
     /// Whether models came, went or moved since the last sync.
     var hasChangedMembers = false {
-        didSet { if hasChangedMembers { hasOtherMembers = true } }
+        didSet {
+            guard hasChangedMembers else { return }
+            hasOtherMembers = true
+            memberChanges += 1
+        }
     }
+    /// The number of times that members were changed.
+    private(set) var memberChanges = 0
     /// Whether models came, went or moved in this transaction.
     private var hasOtherMembers = false
 
@@ -52,6 +59,8 @@ final class CollectionCore {
     private var isDelivering = false
     var willObserve: () -> Void = {}
     var didObserve: () -> Void = {}
+    /// The state of loading, once it is asked for.
+    private(set) var pagerIfAny: Pager?
     private weak var owner: Model?
     private var ownerProperty: AnyProperty?
 
@@ -66,6 +75,13 @@ final class CollectionCore {
 // MARK: Reading
 
 extension CollectionCore {
+    var pager: Pager {
+        if let pagerIfAny { return pagerIfAny }
+        let pager = Pager(now: { [weak self] in self?.context?.now() ?? Date() })
+        pagerIfAny = pager
+        return pager
+    }
+
     /// The number of models on show.
     var visibleCount: Int { sections.count == 1 ? sections[0].rows.count : offsets[sections.count] }
 

@@ -1,10 +1,15 @@
 import Diamond
+import Foundation
 
 extension ModelCollection: Codable {
     private enum CodingKeys: String, CodingKey {
         case models
         case filters
         case sortKeys
+        case position
+        case total
+        case loadedAt
+        case isInvalid
     }
 
     /// Creates a collection outside every context. ``savedFilters`` and ``savedSortKeys`` name what was active.
@@ -14,14 +19,25 @@ extension ModelCollection: Codable {
         core.replaceAll(with: try container.decode([JSONValue].self, forKey: .models))
         savedFilters = try container.decode([String].self, forKey: .filters)
         savedSortKeys = try container.decode([String].self, forKey: .sortKeys)
+        guard let position = try container.decodeIfPresent(PagePosition.self, forKey: .position) else { return }
+        core.pager.begin(at: position, total: try container.decodeIfPresent(Int.self, forKey: .total))
+        core.pager.state.noteLoad(
+            at: try container.decodeIfPresent(Date.self, forKey: .loadedAt),
+            isInvalid: try container.decodeIfPresent(Bool.self, forKey: .isInvalid) ?? false)
     }
 
-    /// Writes the models, also those that are filtered out, and the names of filters and sort keys.
+    /// Writes the models, also those that are filtered out, the names of filters and sort keys, and the position in the
+    /// source.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(json, forKey: .models)
         try container.encode(filters.keys.sorted(), forKey: .filters)
         try container.encode(sortKeys.map(\.name), forKey: .sortKeys)
+        guard let pager = core.pagerIfAny, pager.state.loadedAt != nil else { return }
+        try container.encode(pager.position, forKey: .position)
+        try container.encodeIfPresent(pager.total, forKey: .total)
+        try container.encodeIfPresent(pager.state.loadedAt, forKey: .loadedAt)
+        try container.encode(pager.state.isInvalid, forKey: .isInvalid)
     }
 
     /// Puts the filters and sort keys in place that were active when the collection was encoded. Code is not in an

@@ -6,11 +6,6 @@ public import Foundation
 /// A context belongs to one isolation domain, the main actor's or an actor's, and its models with it. It keeps no model
 /// alive. Plain decoding makes copies outside of it.
 public final class ModelContext {
-    private struct Key: Hashable {
-        let type: ObjectIdentifier
-        let id: ModelID
-    }
-
     /// A new id of a model.
     public struct IDChange {
         public let model: Model
@@ -19,10 +14,27 @@ public final class ModelContext {
     }
 
     // A model takes itself out before it ends.
-    private var models: [Key: Unmanaged<Model>] = [:]
+    private var models: [ModelKey: Unmanaged<Model>] = [:]
     private let observers = Observers<IDChange>()
 
-    public init() {}
+    /// The engine that loads and saves the models; `nil` for models that stay in memory.
+    public let engine: Engine?
+    /// The clock that ages are taken from.
+    let now: () -> Date
+    /// The order of loads and saves.
+    let order = SyncOrder()
+    /// The time of the answer that is being taken in; `nil` outside of that.
+    private(set) var answerTime: Int?
+
+    /// Creates an empty context.
+    ///
+    /// - Parameters:
+    ///   - engine: loads and saves the models; `nil` for models that stay in memory.
+    ///   - now: the clock that ages are taken from.
+    public init(engine: Engine? = nil, now: @escaping () -> Date = { Date() }) {
+        self.engine = engine
+        self.now = now
+    }
 
     deinit {}
 
@@ -45,7 +57,7 @@ public final class ModelContext {
         }
         let model = try type.instance(for: json)
         // Before its values are read, among which it may stand again.
-        models[Key(type: ObjectIdentifier(type.identityClass), id: id)] = .passUnretained(model)
+        models[ModelKey(type, id)] = .passUnretained(model)
         let staging = Staging()
         try model.start(with: json, context: self, staging: staging)
         staging.commit()
@@ -88,15 +100,23 @@ public final class ModelContext {
     /// Calls `receive` whenever a model gets another id, until the token is dropped.
     public func observeIDs(_ receive: @escaping (IDChange) -> Void) -> ObserverToken { observers.add(receive) }
 
+    /// Takes in the answer to a call: merges keep what a user has set and not saved, and what is newer than the answer.
+    ///
+    /// - Parameter time: the time of the answer in the order of loads and saves.
+    func takingAnswer<Result>(of time: Int, _ body: () throws -> Result) rethrows -> Result {
+        let outer = answerTime
+        answerTime = time
+        defer { answerTime = outer }
+        return try body()
+    }
+
     // MARK: Kept by the models
 
     private subscript(type: Model.Type, id: ModelID) -> Model? {
-        models[Key(type: ObjectIdentifier(type), id: id)]?.takeUnretainedValue()
+        models[ModelKey(type, id)]?.takeUnretainedValue()
     }
 
-    private func key(of model: Model, _ id: ModelID) -> Key {
-        Key(type: ObjectIdentifier(type(of: model).identityClass), id: id)
-    }
+    private func key(of model: Model, _ id: ModelID) -> ModelKey { ModelKey(type(of: model), id) }
 
     /// Takes in a model of no context whose id no other has.
     func adopt(_ model: Model) {
@@ -115,9 +135,15 @@ public final class ModelContext {
         observers.notify(IDChange(model: model, old: old, new: new))
     }
 
+    /// Lets another model take the place of a live instance, which becomes a copy.
+    func replace(_ old: Model) {
+        forget(old.tracking.ids, of: type(of: old), being: ObjectIdentifier(old))
+        old.tracking.context = nil
+    }
+
     func forget(_ ids: [ModelID], of type: Model.Type, being identity: ObjectIdentifier) {
         for id in ids {
-            let key = Key(type: ObjectIdentifier(type.identityClass), id: id)
+            let key = ModelKey(type, id)
             guard let model = models[key], UInt(bitPattern: model.toOpaque()) == UInt(bitPattern: identity)
             else { continue }
             models[key] = nil

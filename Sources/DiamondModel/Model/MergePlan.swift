@@ -17,20 +17,25 @@ struct MergePlan {
     private let paths: [[String]]
     /// The writes of nested models and collections.
     private var nested: [() -> Void] = []
+    /// The time of the answer that the JSON is of; `nil` for JSON that the app merges, which overwrites everything.
+    private let answerTime: Int?
 
     /// Plans the merge of an object into a model.
     ///
     /// - Parameter context: that of the model's owner, which a new model is of with its id.
-    init(_ object: [String: JSONValue], into model: Model, _ staging: Staging, context: ModelContext? = nil) {
+    init(_ json: [String: JSONValue], into model: Model, _ staging: Staging, context: ModelContext? = nil) {
         self.model = model
         self.context = model.context ?? context
         let current = PropertyVisitor.slots(of: model)
         paths = current.flatMap { $0.property.keys.map(\.names) }
-        newID = object[type(of: model).idKey].flatMap(ModelID.init(json:))
-        self.object = newID == nil && !model.isNew ? object.filter { $0.key != type(of: model).idKey } : object
+        newID = json[type(of: model).idKey].flatMap(ModelID.init(json:))
+        answerTime = self.context?.answerTime
+        var object = newID == nil && !model.isNew ? json.filter { $0.key != type(of: model).idKey } : json
+        if let answerTime { model.tracking.removeNewer(than: answerTime, from: &object, current.map(\.property)) }
+        self.object = object
         if let newID { staging.claim(newID, for: model, in: self.context) }
         nested = staging.collect { plan(current, staging) }.writes
-        noteMissingID(in: object)
+        noteMissingID(in: json)
     }
 
     private mutating func plan(_ current: [PropertyVisitor.Slot], _ staging: Staging) {
@@ -94,9 +99,12 @@ struct MergePlan {
             model.tracking.repairs.removeAll { repair in isRepaired(repair.key) }
             model.tracking.repairs += repairs
             for write in nested { write() }
+            let edits = answerTime == nil ? [] : model.edits(of: keys)
             model.tracking.dirty.removeAll { keys.contains($0.property.key) }
             model.tracking.source = (model.tracking.source ?? [:]).merged(with: object, along: paths)
             for change in PropertyVisitor.assign(slots, to: model) { model.note(change) }
+            model.put(back: edits)
+            if let answerTime { model.noteAnswer(answerTime, keys) }
         }
     }
 

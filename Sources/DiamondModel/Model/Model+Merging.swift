@@ -28,6 +28,7 @@ extension Model {
     /// Reads an array into a nested collection, and notes the elements that it rejects as repairs.
     final func load(_ values: [JSONValue], into core: CollectionCore, of property: AnyProperty) {
         if core.context == nil { core.context = context }
+        if core.hasChangedMembers, context?.answerTime != nil { return core.mergeMembers(with: values) }
         core.replaceAll(with: values)
         tracking.repairs += core.rejected.map { rejection in
             Repair(

@@ -4,8 +4,9 @@ public import Foundation
 extension Model {
     /// The object as JSON.
     ///
-    /// Members that no property knows, and properties that nobody has set since they were read, are written as they were
-    /// read. A property that had to be repaired so never overwrites what the server has.
+    /// Members that no property knows, and properties that were not set since they were read, are written as they were read,
+    /// so that a repaired property never overwrites what the server has. The JSON of an object that was never read or saved
+    /// leaves out what the server owns.
     public final var json: JSONValue {
         // A model that holds itself, directly or not, is written as its id inside itself.
         guard !tracking.isVisiting else { return tracking.serverID?.json ?? .null }
@@ -28,10 +29,20 @@ extension Model {
         return .object(object)
     }
 
+    /// The JSON that a new object is made of: the properties that a user may set.
+    final var creationJSON: JSONValue {
+        var object: [String: JSONValue] = [:]
+        for slot in PropertyVisitor.slots(of: self) where slot.property.access == .user {
+            slot.property.writeKey(in: nil).put(slot.property.encode(slot.value), into: &object)
+        }
+        return .object(object)
+    }
+
     private func object() -> [String: JSONValue] {
         var object = tracking.source ?? [:]
         for slot in PropertyVisitor.slots(of: self) where slot.property.access != .transient {
-            guard tracking.source == nil || isChanged(slot) || hasOwnState(slot) else { continue }
+            let isNew = tracking.source == nil && slot.property.access == .user
+            guard isNew || isChanged(slot) || hasOwnState(slot) else { continue }
             slot.property.writeKey(in: tracking.source).put(slot.property.encode(slot.value), into: &object)
         }
         return object
@@ -48,7 +59,7 @@ extension Model {
         return true
     }
 
-    private func isChanged(_ slot: PropertyVisitor.Slot) -> Bool {
+    final func isChanged(_ slot: PropertyVisitor.Slot) -> Bool {
         if slot.property.access == .transient { return false }
         if let collection = slot.property.nestedCollection(in: slot.value) { return collection.isDirty }
         if slot.property.nestedModel(in: slot.value)?.isDirty == true { return true }

@@ -37,6 +37,28 @@ open class Model: Observable {
 
     /// The number of levels of nested models whose changes the model tells as its own, with their path.
     open class var observedDepth: Int { 1 }
+
+    /// The request of the list of these objects, such as `Request("cities")`, without a page's parameters; `nil`, the
+    /// default, uses that of a collection that holds the object.
+    open class var resource: Request? { nil }
+
+    /// Returns the request of a call.
+    ///
+    /// The default is POST to the list for a new object, and GET, PATCH, PUT and DELETE of the list's URL with the id as its
+    /// last segment, with headers and policies of ``resource``.
+    ///
+    /// - Parameters:
+    ///   - call: the call.
+    ///   - body: the JSON to send; `nil` for a call that sends none.
+    /// - Throws: ``ModelError`` `noResource` where there is no URL.
+    open func request(for call: ModelCall, body: JSONValue?) throws -> Request {
+        try standardRequest(for: call, body: body)
+    }
+
+    /// Returns the object in a response to a call; `nil` where it holds none. The default is the whole body.
+    ///
+    /// - Throws: an error for a body that cannot be read. The call has failed then.
+    open class func object(in response: Response) throws -> JSONValue? { try response.bodyAsJSON() }
 }
 
 // MARK: Identity

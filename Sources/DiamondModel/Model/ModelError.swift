@@ -25,6 +25,12 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let outOfRange = Code(name: "outOfRange")
         /// The model is not in the collection.
         public static let notAMember = Code(name: "notAMember")
+        /// The model has no engine to be loaded or saved by.
+        public static let noEngine = Code(name: "noEngine")
+        /// The model has no URL to be loaded from or saved to.
+        public static let noResource = Code(name: "noResource")
+        /// The server has answered for another object.
+        public static let otherObject = Code(name: "otherObject")
     }
 
     public let code: Code

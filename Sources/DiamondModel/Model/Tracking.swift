@@ -22,6 +22,11 @@ struct Tracking {
     var children: [ChildLink] = []
     @usableFromInline var observers: Observers<ModelEvent>?
 
+    /// The times of the answers that properties are of, by key, as long as older ones may come; `nil` for none.
+    var answerTimes: [String: Int]?
+    /// The state of loading and saving, once it is asked for.
+    var syncing: ModelSyncing?
+
     @usableFromInline var transactionDepth = 0
     var pending: [PropertyChange] = []
     /// Whether a change is on its way through this model, which ends cycles.

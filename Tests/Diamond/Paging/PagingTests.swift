@@ -33,12 +33,19 @@ import Testing
         Step("an empty page, whatever the total says", .offset(limit: 3), Page(items: [], total: 9), .end),
         Step("the server says that it is the last", .offset(limit: 3), Page(items: items(3), isLast: true), .end),
         Step("the server says that there is more", .offset(limit: 3), Page(items: items(2), isLast: false), .offset(2)),
-        Step("a numbered page", .page(size: 3), Page(items: items(3)), .number(2)),
-        Step("numbers from 0", .page(size: 3, first: 0), Page(items: items(3)), .number(1)),
-        Step("a short numbered page", .page(size: 3), Page(items: items(1)), .end, at: .number(4)),
+        Step("a numbered page", .page(size: 3), Page(items: items(3)), .number(2, after: 3)),
+        Step("numbers from 0", .page(size: 3, first: 0), Page(items: items(3)), .number(1, after: 3)),
+        Step("a short numbered page", .page(size: 3), Page(items: items(1)), .end, at: .number(4, after: 9)),
         Step(
             "a numbered page that reaches the total", .page(size: 3), Page(items: items(3), total: 6), .end,
-            at: .number(2)),
+            at: .number(2, after: 3)),
+        Step(
+            "a page of a server with a lower limit than was asked for", .page(size: 100),
+            Page(items: items(30), total: 90),
+            .number(3, after: 60), at: .number(2, after: 30)),
+        Step(
+            "its last page", .page(size: 100), Page(items: items(30), total: 90), .end, at: .number(3, after: 60)),
+        Step("a last item without its id", .items(), Page(items: items(2) + [["no": 1]]), .before(2)),
         Step("a cursor", .cursor(), Page(items: items(3), next: "b"), .cursor("b")),
         Step("a cursor that is a number", .cursor(), Page(items: items(3), next: 7), .cursor(7)),
         Step("no cursor", .cursor(), Page(items: items(3)), .end, at: .cursor("b")),
@@ -114,7 +121,7 @@ import Testing
         (.offset(limit: 50), .start, "a?q=1&limit=50"),
         (.offset(limit: 50), .offset(50), "a?q=1&limit=50&offset=50"),
         (.page(size: 20), .start, "a?q=1&per_page=20&page=1"),
-        (.page(size: 20, parameter: "p", sizeParameter: nil), .number(3), "a?q=1&p=3"),
+        (.page(size: 20, parameter: "p", sizeParameter: nil), .number(3, after: 40), "a?q=1&p=3"),
         (.cursor(limit: 5), .cursor("x"), "a?q=1&limit=5&cursor=x"),
         (.items(limit: 5), .before(12), "a?q=1&limit=5&max_id=12"),
         (.link(), .url("https://api.example.com/a?page=2"), "https://api.example.com/a?page=2"),
@@ -142,7 +149,8 @@ import Testing
     }
 
     @Test(arguments: [
-        PagePosition.start, .offset(3), .number(2), .cursor("b"), .before(7), .url("https://a.example/"), .end,
+        PagePosition.start, .offset(3), .number(2, after: 5), .cursor("b"), .before(7), .url("https://a.example/"),
+        .end,
     ]) func `A position survives JSON`(_ position: PagePosition) throws {
         #expect(try JSONDecoder().decode(PagePosition.self, from: JSONEncoder().encode(position)) == position)
     }

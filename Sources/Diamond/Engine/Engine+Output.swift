@@ -1,0 +1,54 @@
+import HTTPTypes
+
+extension Engine {
+    /// Sends a request and returns its response, for this package's other targets.
+    ///
+    /// - Throws: ``ConnectionError``; `badStatus` for a status other than 2xx.
+    package func successfulResponse(to request: Request) async throws(ConnectionError) -> Response {
+        let response = try await send(request)
+        guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
+        return response
+    }
+
+    /// Sends a request and returns what is made of its response, for this package's other targets. A response that nothing
+    /// can be made of is not stored, and what was stored before stays.
+    ///
+    /// - Throws: ``ConnectionError``; `badStatus` for a status other than 2xx. What `accept` throws.
+    package func output<Output: Sendable>(
+        of request: Request, _ accept: @escaping @Sendable (Response) throws -> Output
+    ) async throws -> Output {
+        let acceptance = Acceptance { response throws(ConnectionError) in
+            guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
+            do { return Accepted(output: try accept(response)) } catch {
+                throw ConnectionError(undecodable: response, as: Output.self, Refusal(reason: error))
+            }
+        }
+        do {
+            let response = try await response(to: request, acceptance, placed(request, acceptance))
+            return try (acceptance.value as? Accepted<Output>)?.output ?? accept(response)
+        } catch let error as ConnectionError {
+            throw (error.cause as? Refusal)?.reason ?? error
+        }
+    }
+}
+
+// Around it, because the output may be an optional.
+private struct Accepted<Output: Sendable>: Sendable {
+    let output: Output
+}
+
+/// An error of the one who asks, apart from those of the engine.
+private struct Refusal: Error {
+    let reason: any Error
+}
+
+extension Engine {
+    /// The absolute URL of a request, for this package's other targets.
+    ///
+    /// - Throws: ``ConnectionError`` `badRequest` for one that leads away from the base URL.
+    package func url(of request: Request) throws(ConnectionError) -> String {
+        do throws(MalformedURL) { return try pipeline.environment.resolvedURL(of: request) } catch {
+            throw ConnectionError(RequestError(error))
+        }
+    }
+}

@@ -1,0 +1,129 @@
+public import Diamond
+
+/// A collection is loaded from its ``source``; one without a source is static.
+extension ModelCollection: Loadable {
+    /// The source that the collection is loaded from; `nil`, the default, for none.
+    ///
+    /// A collection without a context gets one, with its models. In the place of another source, the new one is begun at its
+    /// start; what is there stays until then.
+    public var source: PageSource? {
+        get { core.source }
+        set {
+            core.pager.setSource(newValue)
+            guard newValue != nil, core.context == nil else { return }
+            let context = ModelContext(engine: newValue?.engine)
+            core.context = context
+            for model in core.allModels where model.context == nil { try? context.register(model) }
+        }
+    }
+
+    /// The state of loading.
+    public var loadState: LoadState { core.pager.state }
+
+    public var loadContext: ModelContext? { core.context }
+
+    /// Whether there is a row on show.
+    public var hasContent: Bool { !isEmpty }
+
+    /// The position of the page that comes next. Part of the collection's Codable form.
+    public var position: PagePosition { core.pager.position }
+
+    /// The number of items of the whole list, where the server tells it; `nil` where it does not.
+    public var total: Int? { core.pager.total }
+
+    /// Whether there may be more to load.
+    public var hasMore: Bool { source != nil && isLoaded && position != .end }
+
+    /// Loads the next page, which is added at the end; without one there is nothing to do.
+    ///
+    /// Rows that are there already are merged, not doubled. A call while the list is loaded waits for that load. A failure
+    /// leaves the position where it was.
+    ///
+    /// - Throws: as ``load(policy:more:)``.
+    public nonisolated(nonsending) func next() async throws { try await load(more: true) }
+
+    /// Loads what is new, and adds it at the top; what is there stays, and so does the position.
+    ///
+    /// Of a list of one page, and where what is new does not reach to what is there, that is ``load(policy:more:)``: rows
+    /// would be missing between the two.
+    ///
+    /// - Throws: as ``load(policy:more:)``.
+    public nonisolated(nonsending) func refresh() async throws {
+        try await load(Load(policy: .revalidate, scope: .refresh))
+    }
+
+    /// Whether a row is so near to the end that it is time to load more: for ``next()``, when a row is about to be shown.
+    ///
+    /// `false` while something is loaded, and after a load that failed, which is to be repeated by the user.
+    ///
+    /// - Parameters:
+    ///   - index: the index of the row.
+    ///   - distance: the number of rows behind it from which it is time.
+    public func needsMore(showing index: Int, distance: Int = 10) -> Bool {
+        hasMore && !isLoading && loadState.error == nil && index >= count - distance
+    }
+
+    // MARK: The steps of a load
+
+    public func loader(for load: Load) throws -> (@concurrent @Sendable () async throws -> Page)? {
+        guard let source, load.scope != .more || position != .end else { return nil }
+        let query = PageQuery(
+            position: load.scope == .more ? core.pager.nextPosition(source) : .start, policy: load.policy,
+            newerThan: load.scope == .refresh ? core.pager.newerThan(core) : nil)
+        return { try await source.page(query) }
+    }
+
+    public func take(_ page: Page, of load: Load) throws { try core.take(page, of: load) }
+
+    public func age(of page: Page) -> Duration? { page.hasOnlyNewer ? nil : .seconds(page.age) }
+
+    public func resetSource() { core.pager.reset() }
+
+    public func observeContent(_ receive: @escaping () -> Void) -> ObserverToken? {
+        core.didObservers.add { _ in receive() }
+    }
+
+    public func invalidator(isErasure: Bool) throws -> (@concurrent @Sendable () async throws -> Void)? {
+        guard let engine = source?.engine else { return nil }
+        let requests = core.pager.requests
+        return { try await engine.invalidate(requests, isErasure: isErasure) }
+    }
+}
+
+extension CollectionCore {
+    var source: PageSource? { pagerIfAny?.source }
+
+    /// Takes in a page.
+    func take(_ page: Page, of load: Load) throws {
+        guard let source else { return }
+        switch load.scope {
+        case .beginning: try begin(with: page, source)
+        case .refresh:
+            guard reaches(page, source) else { return try begin(with: page, source) }
+            upsertAtTop(page.items)
+        case .more:
+            let position = pager.nextPosition(source)
+            let next = try source.paging.position(after: page, at: position)
+            upsert(page.items)
+            pager.moveOn(to: next, from: position, total: page.total)
+        }
+        pager.note(page)
+    }
+
+    private func begin(with page: Page, _ source: PageSource) throws {
+        let next = try source.paging.position(after: page, at: .start)
+        replaceAll(with: page.items)
+        pager.begin(at: next, total: page.total)
+        pager.note(page)
+    }
+
+    /// Whether no rows are missing between new ones and those that are there.
+    private func reaches(_ page: Page, _ source: PageSource) -> Bool {
+        if source.paging == .whole || order.first == nil { return false }
+        if page.hasOnlyNewer { return page.isLast != false }
+        return page.items.contains { json in
+            (try? json.modelObject()[type.idKey]).flatMap { $0.flatMap(ModelID.init(json:)) }
+                .map { entries[$0] != nil } ?? false
+        }
+    }
+}

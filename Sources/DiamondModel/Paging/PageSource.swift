@@ -1,0 +1,118 @@
+public import Diamond
+
+/// A page that is asked for.
+public struct PageQuery: Hashable, Sendable {
+    /// The position of the page.
+    public let position: PagePosition
+    /// The use of the cache; `nil` leaves it to the source.
+    public let policy: CachePolicy?
+    /// The id of the first item that is there, where newer ones are asked for.
+    public let newerThan: JSONValue?
+    /// The id of the last of the newer items that have come already.
+    public private(set) var newerBefore: JSONValue?
+
+    init(position: PagePosition, policy: CachePolicy?, newerThan: JSONValue?) {
+        self.position = position
+        self.policy = policy
+        self.newerThan = newerThan
+    }
+
+    func before(_ last: JSONValue) -> PageQuery {
+        var query = self
+        query.newerBefore = last
+        return query
+    }
+}
+
+/// The source of a collection's pages: requests to an API, a database, a computation.
+///
+/// ```swift
+/// cities.source = PageSource(engine, Request("cities"), paging: .page(size: 50), format: PageFormat(items: "items"))
+/// ```
+public struct PageSource: Sendable {
+    /// The scheme by which the pages follow one another.
+    public let paging: Paging
+    /// The request of the list; `nil` for pages that no request brings.
+    public let request: Request?
+    let engine: Engine?
+    private let load: @concurrent @Sendable (PageQuery) async throws -> Page
+
+    /// Creates a source of requests.
+    ///
+    /// - Parameters:
+    ///   - engine: sends the requests.
+    ///   - request: the request of the list, to which the scheme adds the parameters of a page. Its URL is that of the list
+    ///     for the calls of its objects, too.
+    ///   - paging: the scheme of the pages; one page by default.
+    ///   - format: the places of items, total and next page in an answer.
+    ///   - prepare: changes the request of a page before it is sent.
+    ///   - page: reads an answer, in place of the format. Runs outside the collection's isolation domain.
+    public init(
+        _ engine: Engine, _ request: Request, paging: Paging = .whole, format: PageFormat = PageFormat(),
+        prepare: @escaping @Sendable (inout Request, PageQuery) -> Void = { _, _ in },
+        page: (@Sendable (Response) throws -> Page)? = nil
+    ) {
+        self.engine = engine
+        self.request = request
+        self.paging = paging
+        let list = request
+        load = { query in
+            guard var request = try Self.request(for: query, request, paging) else {
+                return Page(items: [], isLast: true)
+            }
+            if let policy = query.policy { request.cache = policy }
+            prepare(&request, query)
+            let url = try engine.url(of: request)
+            if case .url(let position) = query.position, query.newerThan == nil {
+                // From an archive, too: it would be sent what the request brings.
+                try paging.checkOrigin(of: position, engine.url(of: list))
+            }
+            var result = try await engine.output(of: request) { response in
+                try page?(response) ?? format.page(of: response)
+            }
+            if result.url.isEmpty { result.url = url }
+            result.request = (request, url)
+            return result
+        }
+    }
+
+    /// Creates a source that is not an API.
+    ///
+    /// - Parameters:
+    ///   - paging: the scheme of the pages; one page by default.
+    ///   - load: returns the page at a position. Runs outside the collection's isolation domain.
+    public init(paging: Paging = .whole, _ load: @escaping @concurrent @Sendable (PageQuery) async throws -> Page) {
+        self.paging = paging
+        self.load = load
+        request = nil
+        engine = nil
+    }
+
+    /// Returns the page that is asked for. Newer items are asked for until there are none, because a server may send fewer at
+    /// once than there are.
+    func page(_ query: PageQuery) async throws -> Page {
+        var page = try await load(query)
+        guard query.newerThan != nil, let key = paging.newerKey else { return page }
+        page.hasOnlyNewer = true
+        var last = page.items.last.flatMap { key.value(in: $0) }
+        var rounds = 0
+        while let before = last {
+            rounds += 1
+            let next = try await load(query.before(before))
+            last = next.items.last.flatMap { key.value(in: $0) }
+            // Some servers know only one of the two bounds.
+            guard last != before, rounds < Self.mostRounds else { break }
+            page.items += next.items
+        }
+        // What did not end may have left something out.
+        if rounds == Self.mostRounds { page.isLast = false }
+        return page
+    }
+
+    private static let mostRounds = 20
+
+    static func request(for query: PageQuery, _ base: Request, _ paging: Paging) throws -> Request? {
+        if let first = query.newerThan { return paging.request(base, newerThan: first, before: query.newerBefore) }
+        return try paging.request(base, at: query.position)
+    }
+}

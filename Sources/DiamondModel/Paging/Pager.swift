@@ -1,0 +1,78 @@
+import Diamond
+import Foundation
+
+/// The state of a collection's loading: the source, and the position in it.
+final class Pager {
+    private(set) var source: PageSource?
+    private(set) var position = PagePosition.start
+    /// The number of items of the whole list, where the server tells it.
+    private(set) var total: Int?
+    /// The positions that were loaded, which a server must not lead back to.
+    private var visited: Set<PagePosition> = []
+    /// The number of objects that were destroyed since the position was taken.
+    private var destroyed = 0
+    /// The requests that have brought pages, of which a cache may have the answers.
+    private(set) var requests: [Request] = []
+    private static let mostRequests = 1_000
+    /// The models that were deleted here and may still be on the server.
+    var deleted: [Model] = []
+    private(set) lazy var state = LoadState(hasSource: { [weak self] in self?.source != nil }, now: now)
+    private let now: () -> Date
+
+    init(now: @escaping () -> Date) { self.now = now }
+
+    /// Takes another source, and begins it at its start. The first one goes on at the position of an archive, where that is
+    /// one of its scheme.
+    func setSource(_ source: PageSource?) {
+        let isOther = self.source != nil
+        self.source = source
+        if isOther {
+            state.reset()
+            reset()
+            requests = []
+            total = nil
+        } else if let source, !source.paging.fits(position) {
+            reset()
+        }
+    }
+
+    func reset() { begin(at: .start, total: total) }
+
+    /// Takes the position behind the first page.
+    func begin(at position: PagePosition, total: Int?) {
+        visited = [.start]
+        destroyed = 0
+        self.position = position
+        self.total = total
+    }
+
+    /// Takes the position behind a page.
+    func moveOn(to next: PagePosition, from position: PagePosition, total: Int?) {
+        visited.insert(position)
+        destroyed = 0
+        self.position = visited.contains(next) ? .end : next
+        if let total { self.total = total }
+    }
+
+    /// The position to ask for: rows move up when others before them are destroyed.
+    func nextPosition(_ source: PageSource) -> PagePosition {
+        source.paging.position(position, withoutItems: destroyed)
+    }
+
+    func noteDestroyed() { destroyed += 1 }
+
+    func note(_ page: Page) {
+        if let total = page.total { self.total = total }
+        guard let request = page.request?.request, requests.count < Self.mostRequests, !requests.contains(request)
+        else { return }
+        requests.append(request)
+    }
+
+    /// The id of the first item that is there, where newer ones are asked for by it.
+    func newerThan(_ core: CollectionCore) -> JSONValue? {
+        guard let key = source?.paging.newerKey, let first = core.order.first(where: { !$0.model.isNew }) else {
+            return nil
+        }
+        return key.value(in: first.model.json)
+    }
+}

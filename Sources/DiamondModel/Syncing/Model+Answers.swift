@@ -1,0 +1,44 @@
+import Diamond
+
+extension Tracking {
+    /// Removes the members from an answer that a newer answer has brought.
+    func removeNewer(than time: Int, from object: inout [String: JSONValue], _ properties: [AnyProperty]) {
+        guard let answerTimes else { return }
+        for property in properties where answerTimes[property.key].map({ $0 > time }) ?? false {
+            for key in property.keys { key.put(nil, into: &object) }
+        }
+    }
+}
+
+extension Model {
+    /// Notes which answer properties are of, as long as others may come.
+    final func noteAnswer(_ time: Int, _ keys: Set<String>) {
+        guard let context, context.order.hasOthers(than: time) else {
+            tracking.answerTimes = nil
+            return
+        }
+        var times = tracking.answerTimes ?? [:]
+        for key in keys { times[key] = time }
+        tracking.answerTimes = times
+    }
+
+    /// Whether the object has values of an answer that is newer than a time.
+    final func hasAnswer(since time: Int) -> Bool { tracking.answerTimes?.values.contains { $0 > time } ?? false }
+
+    /// The properties that a user has set and not saved, with their values.
+    final func edits(of keys: Set<String>) -> [PropertyVisitor.Slot] {
+        let dirty = tracking.dirty.map(\.property).filter { keys.contains($0.key) && $0.key != Self.idKey }
+        if dirty.isEmpty { return [] }
+        return PropertyVisitor.slots(of: self).filter { slot in dirty.contains { $0 === slot.property } }
+    }
+
+    /// Gives properties the values again that a user has set. Those that the server has by now are no edits any more.
+    final func put(back edits: [PropertyVisitor.Slot]) {
+        for change in PropertyVisitor.assign(edits, to: self) {
+            note(change)
+            tracking.repairs.removeAll { $0.key == change.property.key }
+            guard let original = change.property.original(change.old) else { continue }
+            tracking.dirty.append(DirtyProperty(property: change.property, original: original))
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Diamond
+import HTTPTypes
+
+extension Model {
+    /// Deletes the object: on the server, and from every collection.
+    ///
+    /// A new object leaves its collections, and nothing is sent. A server that does not know the object (404, 410) has
+    /// confirmed it. A call that fails leaves all as it was, each collection with the object in its place.
+    ///
+    /// - Parameter mode: when the collections lose the object.
+    /// - Throws: `ConnectionError` of the call, ``ModelError`` `noEngine`, `noResource`, `CancellationError`.
+    public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
+        // A collection may have the URL.
+        syncing.server = server
+        var places = links.compactMap { link in (link as? Entry).flatMap(CollectionPlace.init) }
+        if mode == .optimistic {
+            leaveCollections()
+            for index in places.indices { places[index].noteLeft() }
+        }
+        let order = context?.order
+        let time = order?.begin() ?? 0
+        defer { order?.end(time) }
+        do {
+            let turns = syncing.turns
+            try await turns.take()
+            defer { turns.give() }
+            guard let id = serverID else { return leaveCollections() }
+            let engine = try requiredEngine()
+            try await Self.delete(try request(for: .destroy, body: nil), engine)
+            order?.noteDestroyed(ModelKey(type(of: self), id))
+        } catch {
+            if mode == .optimistic { for place in places.reversed() { place.restore(self) } }
+            throw error
+        }
+        leaveCollections()
+        for place in places { place.core.pagerIfAny?.noteDestroyed() }
+    }
+
+    private static func delete(_ request: Request, _ engine: Engine) async throws {
+        do {
+            _ = try await engine.successfulResponse(to: request)
+        } catch {
+            guard error.code == .badStatus, let status = error.response?.status, [404, 410].contains(status.code)
+            else { throw error }
+        }
+    }
+}

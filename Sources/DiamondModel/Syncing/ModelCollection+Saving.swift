@@ -1,0 +1,101 @@
+import Diamond
+
+extension ModelCollection {
+    /// Makes an object on the server, and adds it.
+    ///
+    /// - Parameters:
+    ///   - model: a new object.
+    ///   - mode: whether it is in the collection at once, and leaves it where the server does not make it, or enters it when
+    ///     the server has.
+    /// - Throws: as ``add(_:)``, and as a save of the object.
+    public nonisolated(nonsending) func create(_ model: Object, _ mode: SaveMode = .optimistic) async throws {
+        model.syncing.server = server
+        let isAdded: Bool
+        if mode == .optimistic {
+            isAdded = try add(model)
+        } else {
+            if let context { try context.register(model) }
+            isAdded = false
+        }
+        do {
+            try await model.save()
+        } catch {
+            // One that has an id by now is made, whatever was wrong behind that.
+            if isAdded, model.isNew { remove(model) }
+            throw error
+        }
+        // It may have left meanwhile.
+        if core.entry(of: model) == nil { try add(model) }
+    }
+
+    /// Removes an object from every collection, and from the server with the next ``upload()`` or ``sync()``.
+    ///
+    /// Adding it again takes that back. No load brings it back before.
+    public func delete(_ model: Object) {
+        model.syncing.server = server ?? model.server
+        model.leaveCollections()
+        if !core.pager.deleted.contains(where: { $0 === model }) { core.pager.deleted.append(model) }
+    }
+
+    /// The objects that were deleted here and may still be on the server.
+    public var deleted: [Object] { (core.pagerIfAny?.deleted ?? []).map { unsafeDowncast($0, to: Object.self) } }
+
+    /// Sends what the server does not have: deletes what was deleted here, and saves new and changed objects in their order.
+    ///
+    /// One call follows the other. What fails does not keep the rest from being sent, and is sent by the next upload.
+    ///
+    /// - Throws: ``UploadError`` with what has failed, `CancellationError`.
+    public nonisolated(nonsending) func upload() async throws {
+        let memberChanges = core.memberChanges
+        var failures: [UploadError.Failure] = []
+        for model in deleted {
+            do {
+                try await model.destroy()
+                core.pager.deleted.removeAll { $0 === model }
+            } catch {
+                try Task.checkCancellation()
+                failures.append(UploadError.Failure(id: model.modelID, error: error))
+            }
+        }
+        for model in allModels where model.isNew || model.isDirty {
+            do {
+                try await model.save()
+            } catch {
+                try Task.checkCancellation()
+                failures.append(UploadError.Failure(id: model.modelID, error: error))
+            }
+        }
+        if !failures.isEmpty { throw UploadError(failures: failures) }
+        if core.memberChanges == memberChanges { core.hasChangedMembers = false }
+    }
+
+    /// Sends what the server does not have, and loads the list again.
+    ///
+    /// - Throws: as ``upload()``, without loading, and as ``load(policy:more:)``.
+    public nonisolated(nonsending) func sync() async throws {
+        try await upload()
+        try await load(policy: .revalidate)
+    }
+
+    private var server: ModelServer? {
+        guard let request = Object.resource ?? source?.request else { return nil }
+        return ModelServer(context?.engine ?? source?.engine, request)
+    }
+}
+
+/// The calls of an upload that have failed.
+public struct UploadError: Error, CustomStringConvertible {
+    /// A call that has failed.
+    public struct Failure: Sendable {
+        public let id: ModelID
+        public let error: any Error
+    }
+
+    public let failures: [Failure]
+
+    public var description: String {
+        let first = failures.first.map { "\($0.id): \($0.error)" } ?? ""
+        return
+            "\(failures.count) objects could not be sent; the first, \(first). Correct what is wrong, and upload again"
+    }
+}

@@ -1,0 +1,69 @@
+import Diamond
+import Foundation
+
+/// The server of an object: the engine that sends its calls, and the request of its list.
+struct ModelServer {
+    var engine: Engine?
+    /// Without the parameters of a page, which are no part of an object's URL.
+    var list: Request
+
+    init(_ engine: Engine?, _ list: Request) {
+        self.engine = engine
+        self.list = list
+        self.list.parameters = Parameters()
+        // Each object has an identity of its own.
+        self.list.cacheKey = nil
+        // The model is saved when the call returns, or it is not.
+        self.list.replay = .never
+    }
+}
+
+/// The state of a model's loads and saves.
+final class ModelSyncing {
+    /// The turns of the model's saves.
+    let turns = Turns()
+    let loadState: LoadState
+    /// The server of an object that is in no collection that has one: it is about to enter, or was deleted.
+    var server: ModelServer?
+
+    init(_ loadState: LoadState) { self.loadState = loadState }
+}
+
+extension Model {
+    final var syncing: ModelSyncing {
+        if let syncing = tracking.syncing { return syncing }
+        let state = LoadState(
+            hasSource: { [weak self] in self?.canLoad ?? false }, now: { [weak self] in self?.context?.now() ?? Date() }
+        )
+        let syncing = ModelSyncing(state)
+        tracking.syncing = syncing
+        return syncing
+    }
+
+    /// The server of the object: the class's, or that of a collection that holds it.
+    final var server: ModelServer? {
+        let sources = links.lazy.compactMap { ($0 as? Entry)?.owner?.source }
+        let source = sources.first { $0.request != nil }
+        let engine = context?.engine ?? source?.engine ?? tracking.syncing?.server?.engine
+        guard let list = Self.resource ?? source?.request else {
+            guard var server = tracking.syncing?.server else { return nil }
+            server.engine = engine
+            return server
+        }
+        return ModelServer(engine, list)
+    }
+
+    /// Returns the engine that sends the calls of the object.
+    final func requiredEngine() throws -> Engine {
+        if let engine = context?.engine ?? server?.engine { return engine }
+        throw ModelError(
+            .noEngine,
+            "\(type(of: self)) has no engine: register it in a ModelContext(engine:), or add it to a collection")
+    }
+}
+
+extension ModelError {
+    static func otherObject(_ answered: ModelID, for id: ModelID) -> ModelError {
+        ModelError(.otherObject, "the server answered for \(answered), not for \(id): nothing was taken over")
+    }
+}

@@ -1,0 +1,208 @@
+import Diamond
+import Foundation
+import HTTPTypes
+
+/// A save whose request is made and not yet answered.
+struct PendingSave {
+    /// A value that is sent.
+    private struct Value {
+        let property: AnyProperty
+        let value: Any
+        let json: JSONValue
+        /// The value of the object when the request was made, which differs where the change waits.
+        let current: Any
+    }
+
+    private let engine: Engine
+    private let request: Request
+    private let values: [Value]
+    private let isNew: Bool
+    /// The order of loads and saves, and the time of this one.
+    private let order: SyncOrder
+    private let time: Int
+
+    /// Makes the request of a save.
+    ///
+    /// - Parameters:
+    ///   - subject: the object with the changes: the model itself, or a copy where the changes wait.
+    ///   - method: the call; `nil` for the one that the object needs.
+    /// - Returns: `nil` when there is nothing to save.
+    init?(of subject: Model, for model: Model, as method: SaveMethod) throws {
+        isNew = model.isNew
+        guard isNew || subject.isDirty || method != .automatic else { return nil }
+        try subject.validate()
+        let call = method.call(isNew: isNew)
+        engine = try model.requiredEngine()
+        request = try model.request(for: call, body: subject.body(of: call))
+        let slots = zip(PropertyVisitor.slots(of: subject), PropertyVisitor.slots(of: model))
+        values = slots.compactMap { sent, own in
+            let isSent = call == .update ? subject.isChanged(sent) : sent.property.access == .user
+            guard isSent else { return nil }
+            return Value(
+                property: sent.property, value: sent.value, json: sent.property.encode(sent.value), current: own.value)
+        }
+        order = model.context?.order ?? SyncOrder()
+        time = order.begin()
+    }
+
+    /// Ends the call in the order of loads and saves.
+    func end() { order.end(time) }
+
+    func send() async throws -> Response { try await engine.successfulResponse(to: request) }
+
+    /// Takes over what the server has confirmed, and what it has answered.
+    ///
+    /// - Parameter confirm: called as soon as it is certain that the server has confirmed the save.
+    /// - Throws: an error of the answer; what was confirmed stays.
+    func finish(_ response: Response, on model: Model, confirm: () -> Void) throws {
+        let (object, id) = try answer(in: response, model)
+        confirm()
+        if let id { replaceTwin(of: model, id) }
+        let context = model.context
+        let keys = Set(values.map(\.property.key))
+        model.transact(source: .server) {
+            if let id { model.takeServerID(id) }
+            model.acknowledge(keys)
+            for value in values { acknowledge(value, on: model) }
+        }
+        defer {
+            model.noteAnswer(order.next(), keys)
+            if isNew { model.syncing.loadState.noteLoad(at: model.syncing.loadState.now()) }
+        }
+        guard let object else { return }
+        guard let context else { return try model.merge(.object(object)) }
+        try context.takingAnswer(of: time) { try model.merge(.object(object)) }
+    }
+
+    /// Returns the object that the server has answered, and its id.
+    private func answer(in response: Response, _ model: Model) throws -> ([String: JSONValue]?, ModelID?) {
+        let located = idInLocation(of: response)
+        let json: JSONValue?
+        do { json = try type(of: model).object(in: response) } catch {
+            // The object is made, whatever stands in the body.
+            guard response.status == .created, located != nil else { throw error }
+            json = nil
+        }
+        // Some servers confirm with another value: an empty array, a text.
+        guard case .object(var object)? = json else {
+            return (located.map { [type(of: model).idKey: $0.number] }, try known(located))
+        }
+        try model.checkIsMeant(by: .object(object))
+        let key = type(of: model).idKey
+        let id = object[key].flatMap(ModelID.init(json:)) ?? located
+        if let id, object[key] == nil { object[key] = id.number }
+        return (object, try known(id))
+    }
+
+    private func known(_ id: ModelID?) throws -> ModelID? {
+        if isNew, id == nil {
+            throw ModelError(
+                .missingID, "the server has made the object and tells no id: load the list before you save it again")
+        }
+        return id
+    }
+
+    /// The id at the end of the URL of a new object (RFC 9110 section 15.3.2).
+    private func idInLocation(of response: Response) -> ModelID? {
+        guard isNew, let location = response.headers[.location] else { return nil }
+        let path = location.prefix { $0 != "?" && $0 != "#" }
+        guard let last = path.split(separator: "/").last, let text = last.removingPercentEncoding else { return nil }
+        return ModelID(json: .string(text))
+    }
+
+    /// Lets the saved object take the place of another instance with its id, which a load has brought before the answer.
+    private func replaceTwin(of model: Model, _ id: ModelID) {
+        guard id != model.serverID, let context = model.context,
+            let twin = context.existing(type(of: model), id: id), twin !== model
+        else { return }
+        context.replace(twin)
+        for case let entry as Entry in twin.links { entry.owner?.substitute(entry, by: model) }
+    }
+
+    // MARK: Confirmed values
+
+    private func acknowledge(_ sent: Value, on model: Model) {
+        var source = model.tracking.source ?? [:]
+        sent.property.writeKey(in: source).put(sent.json, into: &source)
+        model.tracking.source = source
+        guard let slot = PropertyVisitor.slots(of: model).first(where: { $0.property === sent.property }) else {
+            return
+        }
+        if slot.property.isNested { return acknowledgeNested(slot, sent, on: model) }
+        let wasDirty = model.isDirty(sent.property)
+        model.tracking.dirty.removeAll { $0.property === sent.property }
+        model.tracking.repairs.removeAll { $0.key == sent.property.key }
+        if slot.property.areSame(slot.value, sent.value) { return }
+        if wasDirty, !slot.property.areSame(slot.value, sent.current),
+            let original = sent.property.original(sent.value)
+        {
+            // It was set while the save was under way.
+            model.tracking.dirty.append(DirtyProperty(property: sent.property, original: original))
+        } else {
+            let arriving = PropertyVisitor.Slot(property: sent.property, value: sent.value)
+            for change in PropertyVisitor.assign([arriving], to: model) { model.note(change) }
+        }
+    }
+
+    private func acknowledgeNested(_ slot: PropertyVisitor.Slot, _ sent: Value, on model: Model) {
+        let isUnchanged = slot.property.encode(slot.value) == sent.json
+        if isUnchanged { model.tracking.dirty.removeAll { $0.property === sent.property } }
+        if let child = slot.property.nestedModel(in: slot.value) {
+            if isUnchanged { return child.markSynced() }
+            guard let copy = slot.property.nestedModel(in: sent.value), copy !== child else { return }
+            child.takeChanges(of: copy)
+        } else if let core = slot.property.nestedCollection(in: slot.value) {
+            if isUnchanged { return core.markSynced() }
+            guard let copy = slot.property.nestedCollection(in: sent.value), copy !== core else { return }
+            core.takeChanges(of: copy)
+        }
+    }
+}
+
+extension ModelID {
+    /// The id as JSON, a number where it is one.
+    fileprivate var number: JSONValue { Int64(description).map(JSONValue.integer) ?? json }
+}
+
+extension Model {
+    fileprivate final func body(of call: ModelCall) -> JSONValue {
+        switch call {
+        case .create: creationJSON
+        case .update: changedJSON
+        default: json
+        }
+    }
+
+    /// Lets the answer to a save speak for the properties that it has sent.
+    fileprivate final func acknowledge(_ keys: Set<String>) {
+        for key in keys { tracking.answerTimes?[key] = nil }
+    }
+
+    /// Sets what a copy has that was changed and is confirmed by now, but not what was set here meanwhile.
+    fileprivate final func takeChanges(of copy: Model) {
+        let changed = PropertyVisitor.slots(of: copy).filter { slot in
+            copy.isDirty(slot.property) && !isDirty(slot.property) && !slot.property.isNested
+        }
+        transact(source: .server) {
+            for change in PropertyVisitor.assign(changed, to: self) { note(change) }
+            var source = tracking.source ?? [:]
+            for slot in changed {
+                slot.property.writeKey(in: source).put(slot.property.encode(slot.value), into: &source)
+            }
+            tracking.source = source
+        }
+    }
+}
+
+extension CollectionCore {
+    /// Takes over the members of a copy, which the server has confirmed.
+    fileprivate func takeChanges(of copy: CollectionCore) {
+        let members = copy.allModels.map { model -> Model in
+            guard let own = entries[model.modelID]?.model else { return model }
+            own.takeChanges(of: model)
+            return own
+        }
+        guard (try? setModels(members)) != nil else { return }
+        markSynced()
+    }
+}

@@ -1,0 +1,93 @@
+import Diamond
+
+/// The values of an object, its nested objects included, and what is dirty among them, to go back to.
+final class SaveState {
+    let slots: [PropertyVisitor.Slot]
+    let dirty: ContiguousArray<DirtyProperty>
+    let repairs: [Repair]
+    let rejections: [Violation]
+    let serverID: ModelID?
+    /// The states of nested models and of the members of nested collections.
+    private var nested: [(model: Model, state: SaveState)] = []
+    /// The members of nested collections.
+    private var collections: [(core: CollectionCore, members: [Model], hasChangedMembers: Bool)] = []
+
+    init(of model: Model) {
+        slots = PropertyVisitor.slots(of: model)
+        dirty = model.tracking.dirty
+        repairs = model.tracking.repairs
+        rejections = model.tracking.rejections
+        serverID = model.serverID
+        // A model that holds itself is in the state already.
+        guard !model.tracking.isVisiting else { return }
+        model.tracking.isVisiting = true
+        defer { model.tracking.isVisiting = false }
+        for slot in slots where slot.property.isNested { addNested(slot) }
+    }
+
+    private func addNested(_ slot: PropertyVisitor.Slot) {
+        if let child = slot.property.nestedModel(in: slot.value) { nested.append((child, SaveState(of: child))) }
+        guard let core = slot.property.nestedCollection(in: slot.value) else { return }
+        let members = core.allModels
+        collections.append((core, members, core.hasChangedMembers))
+        for member in members { nested.append((member, SaveState(of: member))) }
+    }
+
+    /// Takes a change back: gives a model the values from before it, where they were not set since.
+    ///
+    /// - Parameter after: the state behind the change.
+    func restore(_ model: Model, where after: SaveState) {
+        model.transact(source: .rollback) {
+            restoreValues(model, after)
+            if model.serverID == after.serverID, serverID != after.serverID { model.takeServerID(serverID) }
+        }
+        for (model, state) in nested {
+            guard let changed = after.nested.first(where: { $0.model === model })?.state else { continue }
+            state.restore(model, where: changed)
+        }
+        for (core, members, hasChangedMembers) in collections {
+            guard let changed = after.collections.first(where: { $0.core === core }) else { continue }
+            if members.elementsEqual(changed.members, by: ===) { continue }
+            guard core.allModels.elementsEqual(changed.members, by: ===) else { continue }
+            try? core.setModels(members)
+            core.hasChangedMembers = hasChangedMembers
+        }
+    }
+
+    private func restoreValues(_ model: Model, _ after: SaveState) {
+        let current = PropertyVisitor.slots(of: model)
+        var back: [PropertyVisitor.Slot] = []
+        for (index, slot) in slots.enumerated() {
+            let property = slot.property
+            let isChanged =
+                !property.areSame(slot.value, after.slots[index].value) || entry(property) != after.entry(property)
+            guard isChanged, property.areSame(current[index].value, after.slots[index].value) else { continue }
+            // What a load has brought meanwhile is newer than the value from before.
+            let present = model.tracking.dirty.first { $0.property === property }
+            if entry(property) == nil {
+                guard let present else { continue }
+                back.append(PropertyVisitor.Slot(property: property, value: present.original.anyValue))
+                model.tracking.dirty.removeAll { $0.property === property }
+            } else {
+                back.append(slot)
+                let isSame = present.map { property.areSame($0.original.anyValue, slot.value) } ?? false
+                if isSame { model.tracking.dirty.removeAll { $0.property === property } }
+            }
+            model.tracking.repairs += repairs.filter { repair in
+                repair.key == property.key && !model.tracking.repairs.contains(repair)
+            }
+        }
+        for change in PropertyVisitor.assign(back, to: model) { model.note(change) }
+        if model.tracking.rejections == after.rejections { model.tracking.rejections = rejections }
+    }
+
+    /// The identity of the property's dirty entry; `nil` for a property that is not dirty.
+    private func entry(_ property: AnyProperty) -> ObjectIdentifier? {
+        dirty.first { $0.property === property }.map { ObjectIdentifier($0.original) }
+    }
+
+    /// The rules that the change has broken, and whose values its setters have refused.
+    func newRejections(since before: SaveState) -> [Violation] {
+        rejections.filter { !before.rejections.contains($0) }
+    }
+}

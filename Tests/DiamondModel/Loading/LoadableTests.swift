@@ -1,0 +1,424 @@
+import Diamond
+import DiamondModel
+import DiamondSQLite
+import DiamondTestSupport
+import Foundation
+import Testing
+
+/// An object that is loaded without any request.
+@MainActor
+private final class Weather: @MainActor Loadable {
+    let loadState: LoadState
+    private(set) var text = ""
+    private(set) var erasures: [Bool] = []
+    var isRefusing = false
+    let source: Source
+
+    init(_ source: Source, now: @escaping () -> Date = { Date() }) {
+        self.source = source
+        loadState = LoadState(now: now)
+    }
+
+    func loader(for load: Load) -> (@concurrent @Sendable () async throws -> String)? {
+        if load.scope == .more, text.count > 20 { return nil }
+        return { [source] in try await source.load(load) }
+    }
+
+    func take(_ text: String, of load: Load) throws {
+        if isRefusing { throw Refusal() }
+        self.text = load.scope == .more ? self.text + text : text
+    }
+
+    func age(of text: String) -> Duration? { .seconds(100) }
+
+    func invalidator(isErasure: Bool) -> (@concurrent @Sendable () async throws -> Void)? {
+        erasures.append(isErasure)
+        return nil
+    }
+}
+
+private struct Refusal: Error {}
+
+/// Answers whose time the test chooses.
+private final class Source: Sendable {
+    private struct State {
+        var loads: [Load] = []
+        var canceled = 0
+        var ended = 0
+        var answers: [Awaiting] = []
+    }
+
+    private struct Awaiting {
+        let gate = Gate()
+        var result: Result<String, any Error> = .success("")
+    }
+
+    private let state = Guarded(State())
+
+    func load(_ load: Load) async throws -> String {
+        let index = state.withLock { state in
+            state.loads.append(load)
+            state.answers.append(Awaiting())
+            return state.loads.count - 1
+        }
+        let gate = state.withLock { $0.answers[index].gate }
+        await withTaskCancellationHandler {
+            await gate.wait()
+        } onCancel: {
+            state.withLock { $0.canceled += 1 }
+            gate.open()
+        }
+        defer { state.withLock { $0.ended += 1 } }
+        return try state.withLock { try $0.answers[index].result.get() }
+    }
+
+    func hasEnded(_ count: Int) -> Bool { state.withLock { $0.ended >= count } }
+
+    func answer(_ index: Int, _ result: Result<String, any Error>) {
+        let gate = state.withLock { state in
+            state.answers[index].result = result
+            return state.answers[index].gate
+        }
+        gate.open()
+    }
+
+    var loads: [Load] { state.withLock { $0.loads } }
+    var canceled: Int { state.withLock { $0.canceled } }
+
+    func hasBegun(_ count: Int) async { await untilTrue { loads.count >= count } }
+}
+
+@MainActor
+@Suite(.timeLimit(.minutes(1))) struct LoadableTests {
+    private let source = Source()
+    private let forecast: Weather
+    private var now = Date(timeIntervalSince1970: 1_000_000)
+
+    init() {
+        let date = now
+        forecast = Weather(source) { date }
+    }
+
+    /// Begins a load, and returns once its work has begun.
+    private func begin(_ load: Load = Load(), after count: Int = 0) async -> Task<Void, any Error> {
+        let task = Task { try await forecast.load(load) }
+        await source.hasBegun(count + 1)
+        return task
+    }
+
+    @Test func `An object that was never loaded is neither loaded nor outdated`() {
+        #expect(!forecast.isLoaded && !forecast.isOutdated && !forecast.isLoading)
+        #expect(LoadState(hasSource: { false }).isLoaded)
+    }
+
+    @Test func `A load brings the data, and tells when it has begun and ended`() async throws {
+        var events: [LoadEvent.Kind] = []
+        let token = forecast.observeLoading { object, event in
+            #expect(object === forecast)
+            events.append(event.kind)
+        }
+        let task = await begin()
+        #expect(forecast.isLoading && !forecast.isLoaded && !forecast.isLoadingMore)
+        source.answer(0, .success("rain"))
+        try await task.value
+        #expect(forecast.text == "rain")
+        #expect(forecast.isLoaded && !forecast.isLoading)
+        #expect(forecast.loadState.loadedAt == now.addingTimeInterval(-100))
+        #expect(events == [.started, .finished])
+        token.cancel()
+    }
+
+    @Test func `Loads that are alike are one`() async throws {
+        let first = await begin()
+        let second = Task { try await forecast.load() }
+        await untilTrue { true }
+        source.answer(0, .success("rain"))
+        try await first.value
+        try await second.value
+        #expect(source.loads.count == 1)
+    }
+
+    @Test func `A load with another policy takes the place of the one that is under way, for its callers too`()
+        async throws
+    {
+        let first = await begin()
+        let second = await begin(Load(policy: .reload), after: 1)
+        source.answer(1, .success("sun"))
+        try await first.value
+        try await second.value
+        #expect(forecast.text == "sun")
+        #expect(source.canceled == 1)
+    }
+
+    @Test func `A load of more joins the load from the beginning`() async throws {
+        let first = await begin()
+        source.answer(0, .success("rain"))
+        try await first.value
+        let second = await begin(Load(policy: .reload), after: 1)
+        let more = Task { try await forecast.load(more: true) }
+        source.answer(1, .success("sun"))
+        try await second.value
+        try await more.value
+        #expect(source.loads.count == 2)
+        #expect(forecast.text == "sun")
+    }
+
+    @Test func `More of what was never loaded is the beginning`() async throws {
+        let task = Task { try await forecast.load(more: true) }
+        await source.hasBegun(1)
+        source.answer(0, .success("rain"))
+        try await task.value
+        #expect(source.loads == [Load()])
+    }
+
+    @Test func `More leaves the age as it is, and is nothing where there is no more`() async throws {
+        let first = await begin()
+        source.answer(0, .success("rain"))
+        try await first.value
+        let loadedAt = forecast.loadState.loadedAt
+        let more = await begin(Load(scope: .more), after: 1)
+        #expect(forecast.isLoadingMore)
+        source.answer(1, .success(", and rain, and then some"))
+        try await more.value
+        #expect(forecast.loadState.loadedAt == loadedAt)
+        try await forecast.load(more: true)
+        #expect(source.loads.count == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func `A load that fails, by its source or by what it brings, leaves the data and clears the flags`(
+        _ isRefused: Bool
+    ) async throws {
+        let first = await begin()
+        source.answer(0, .success("rain"))
+        try await first.value
+        var failures = 0
+        let token = forecast.observeLoading([.failed]) { _, _ in failures += 1 }
+        forecast.isRefusing = isRefused
+        let second = await begin(after: 1)
+        let joined = Task { try await forecast.load() }
+        await Task.yield()
+        source.answer(1, isRefused ? .success("sun") : .failure(Refusal()))
+        await #expect(throws: Refusal.self) { try await second.value }
+        await #expect(throws: Refusal.self) { try await joined.value }
+        #expect(forecast.text == "rain")
+        #expect(forecast.isLoaded && !forecast.isLoading && !forecast.isLoadingMore)
+        #expect(forecast.loadState.error is Refusal)
+        #expect(failures == 1)
+        token.cancel()
+    }
+
+    @Test func `A caller that is canceled ends at once, and the load goes on for the others`() async throws {
+        let first = await begin()
+        let second = Task { try await forecast.load() }
+        await Task.yield()
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(forecast.isLoading)
+        source.answer(0, .success("rain"))
+        try await second.value
+        #expect(forecast.text == "rain")
+    }
+
+    @Test func `The load ends with the last of its callers`() async throws {
+        var events: [LoadEvent.Kind] = []
+        let token = forecast.observeLoading { events.append($1.kind) }
+        let task = await begin()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(!forecast.isLoading && !forecast.isLoaded)
+        #expect(source.canceled == 1)
+        #expect(events == [.started, .canceled])
+        let again = await begin(after: 1)
+        source.answer(1, .success("sun"))
+        try await again.value
+        #expect(forecast.text == "sun")
+        token.cancel()
+    }
+
+    @Test func `Canceling ends the load for all, and what comes late is not taken in`() async throws {
+        let task = await begin()
+        forecast.cancel()
+        #expect(!forecast.isLoading)
+        await #expect(throws: CancellationError.self) { try await task.value }
+        source.answer(0, .success("late"))
+        await Task.yield()
+        #expect(forecast.text.isEmpty)
+    }
+
+    @Test func `Invalidating makes data outdated, and loading makes it current`() async throws {
+        let task = await begin()
+        source.answer(0, .success("rain"))
+        try await task.value
+        #expect(!forecast.isOutdated)
+        try await forecast.invalidate(erase: true)
+        #expect(forecast.isOutdated && forecast.isLoaded)
+        #expect(forecast.erasures == [true])
+        let again = Task { try await forecast.loadIfNeeded() }
+        await source.hasBegun(2)
+        #expect(source.loads[1].policy == .revalidate)
+        source.answer(1, .success("sun"))
+        try await again.value
+        #expect(!forecast.isOutdated)
+    }
+
+    @Test func `Data is outdated beyond its expiry, and never without one`() async throws {
+        let task = await begin()
+        source.answer(0, .success("rain"))
+        try await task.value
+        forecast.loadState.expiry = .seconds(100)
+        #expect(!forecast.isOutdated)
+        forecast.loadState.expiry = .seconds(99)
+        #expect(forecast.isOutdated)
+        forecast.loadState.expiry = nil
+        #expect(!forecast.isOutdated)
+    }
+
+    @Test func `An error ends the automatic reload of outdated data`() async throws {
+        let task = await begin()
+        source.answer(0, .success("rain"))
+        try await task.value
+        try await forecast.invalidate()
+        let failing = Task { try await forecast.loadIfNeeded() }
+        await source.hasBegun(2)
+        source.answer(1, .failure(Refusal()))
+        await #expect(throws: Refusal.self) { try await failing.value }
+        try await forecast.loadIfNeeded()
+        #expect(source.loads.count == 2)
+    }
+
+    @Test func `Resetting ends what is under way, and takes the object for a new one`() async throws {
+        var events: [LoadEvent.Kind] = []
+        let token = forecast.observeLoading([.reset, .canceled]) { events.append($1.kind) }
+        let task = await begin()
+        forecast.reset()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(!forecast.isLoaded && !forecast.isLoading)
+        #expect(events == [.canceled, .reset])
+        token.cancel()
+    }
+
+    @Test func `An observer that is dropped while an event is told does not hear it`() async throws {
+        var heard = 0
+        var second: ObserverToken?
+        let first = forecast.loadState.observe { _ in second = nil }
+        second = forecast.loadState.observe { _ in heard += 1 }
+        #expect(second != nil)
+        let task = await begin()
+        source.answer(0, .success("rain"))
+        try await task.value
+        #expect(heard == 0)
+        first.cancel()
+    }
+
+    @Test func `A caller that is canceled when the data is there leaves no load behind`() async throws {
+        let task = await begin()
+        source.answer(0, .success("rain"))
+        // The main actor is busy until the data has come.
+        while !source.hasEnded(1) {}
+        task.cancel()
+        _ = await task.result
+        #expect(!forecast.isLoading)
+        let again = await begin(after: 1)
+        source.answer(1, .success("sun"))
+        try await again.value
+        #expect(forecast.text == "sun")
+    }
+
+    @Test func `A load that is canceled for all when the data is there brings nothing`() async throws {
+        let task = await begin()
+        source.answer(0, .success("rain"))
+        while !source.hasEnded(1) {}
+        forecast.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(forecast.text.isEmpty && !forecast.isLoading && !forecast.isLoaded)
+    }
+
+    @Test func `Data that is marked while it is loaded is outdated`() async throws {
+        let task = await begin()
+        try await forecast.invalidate()
+        source.answer(0, .success("rain"))
+        try await task.value
+        #expect(forecast.isLoaded && forecast.isOutdated)
+    }
+
+    @Test func `A canceled task begins no load`() async throws {
+        let first = await begin()
+        let second = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await forecast.load(policy: .reload)
+        }
+        await #expect(throws: CancellationError.self) { try await second.value }
+        source.answer(0, .success("rain"))
+        try await first.value
+        #expect(forecast.text == "rain" && source.loads.count == 1)
+    }
+
+    // MARK: The presenter
+
+    @Test func `A presenter shows loading, content, an error, and nothing of a model that was replaced`() async throws {
+        let presenter = LoadPresenter(forecast)
+        var shown: [String] = []
+        let token = presenter.observe { shown.append($0.name) }
+        #expect(presenter.presentation.name == "nothing")
+        let task = Task { await presenter.appear() }
+        await source.hasBegun(1)
+        #expect(presenter.presentation.name == "loading")
+        source.answer(0, .failure(Refusal()))
+        await task.value
+        #expect(presenter.presentation.name == "error")
+        let retry = Task { await presenter.retry() }
+        await source.hasBegun(2)
+        source.answer(1, .success("rain"))
+        await retry.value
+        #expect(presenter.presentation.name == "content" && !presenter.isRefreshing)
+        #expect(shown == ["nothing", "loading", "error", "loading", "content"])
+        let late = await begin(Load(policy: .reload), after: 2)
+        #expect(presenter.isRefreshing)
+        presenter.model = nil
+        shown = []
+        source.answer(2, .success("sun"))
+        try await late.value
+        #expect(shown.isEmpty)
+        token.cancel()
+    }
+
+    @Test func `A presenter off screen tells nothing, and once when it is back`() async throws {
+        let presenter = LoadPresenter(forecast)
+        var shown: [String] = []
+        let token = presenter.observe { shown.append($0.name) }
+        let task = await begin()
+        source.answer(0, .success("rain"))
+        try await task.value
+        #expect(shown.isEmpty)
+        await presenter.appear()
+        #expect(shown == ["content"])
+        presenter.disappear()
+        let again = await begin(Load(policy: .reload), after: 1)
+        source.answer(1, .success("sun"))
+        try await again.value
+        #expect(shown == ["content"])
+        token.cancel()
+    }
+
+    @Test func `No connection is shown as being offline`() async throws {
+        let presenter = LoadPresenter(forecast)
+        let task = await begin()
+        source.answer(0, .failure(ConnectionError(.cannotConnect, "no network")))
+        await #expect(throws: ConnectionError.self) { try await task.value }
+        #expect(presenter.presentation.name == "offline")
+    }
+}
+
+extension Presentation {
+    fileprivate var name: String {
+        switch self {
+        case .nothing: "nothing"
+        case .loading: "loading"
+        case .content: "content"
+        case .empty: "empty"
+        case .error: "error"
+        case .offline: "offline"
+        }
+    }
+}

@@ -1,0 +1,400 @@
+import Diamond
+import DiamondModel
+import DiamondTestSupport
+import Foundation
+import HTTPTypes
+import Testing
+
+@MainActor
+@Suite(.timeLimit(.minutes(1))) struct ModelSavingTests {
+    /// Models do not keep their contexts.
+    private final class Contexts {
+        var all: [ModelContext] = []
+    }
+
+    private let contexts = Contexts()
+
+    private func note(_ api: StubAPI, _ json: JSONValue? = ["id": 7, "text": "milk", "stars": 1]) throws -> Note {
+        let context = ModelContext(engine: api.engine)
+        contexts.all.append(context)
+        if let json { return try context.model(from: json) }
+        let note = Note()
+        try context.register(note)
+        return note
+    }
+
+    @Test func `A new object is made by POST of what a user may set, and gets the server's id`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(201, ["id": 7, "text": "milk", "stars": 0, "by": "me"]) }
+        let note = try note(api, nil)
+        try await note.save { $0.text = "milk" }
+        #expect(api.calls == [StubAPI.Call("POST", "notes", ["text": "milk", "stars": 0])])
+        #expect(note.serverID == 7 && note.id == 7 && !note.isDirty)
+        #expect(note.json["by"] == "me")
+        #expect(note.context?.existing(Note.self, id: 7) === note)
+    }
+
+    @Test(arguments: [(SaveMode.optimistic, true), (.optimistic, false), (.wait, true), (.wait, false)])
+    func `Changes are sent by PATCH, and confirmed by an answer with or without a body`(
+        _ mode: SaveMode, _ hasBody: Bool
+    ) async throws {
+        let api = StubAPI { _ in
+            hasBody ? StubAPI.Answer(200, ["id": 7, "text": "MILK", "stars": 1]) : StubAPI.Answer(204)
+        }
+        let note = try note(api)
+        try await note.save(mode) { $0.text = "bread" }
+        #expect(api.calls == [StubAPI.Call("PATCH", "notes/7", ["text": "bread"])])
+        #expect(note.text == (hasBody ? "MILK" : "bread"))
+        #expect(!note.isDirty)
+        #expect(note.json["text"] == .string(note.text))
+    }
+
+    @Test func `The whole object is written by PUT, unknown members included`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let note = try note(api, ["id": 7, "text": "milk", "stars": 1, "by": "me"])
+        try await note.save(as: .replace) { $0.stars = 2 }
+        #expect(api.calls == [StubAPI.Call("PUT", "notes/7", ["id": 7, "text": "milk", "stars": 2, "by": "me"])])
+    }
+
+    @Test func `An object without changes sends nothing`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        try await note(api).save()
+        #expect(api.calls.isEmpty)
+    }
+
+    @Test func `Values that break a rule are not sent, and an optimistic change is taken back`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let note = try note(api)
+        let error = await #expect(throws: ModelError.self) { try await note.save { $0.text = "" } }
+        #expect(error?.code == .invalid)
+        #expect(api.calls.isEmpty && note.text == "milk" && !note.isDirty)
+    }
+
+    @Test(arguments: [SaveMode.optimistic, .wait])
+    func `A save that fails leaves the object as it was, with what was dirty before`(_ mode: SaveMode) async throws {
+        let api = StubAPI { _ in StubAPI.Answer(500) }
+        let note = try note(api)
+        note.stars = 5
+        var seen: [String] = []
+        let token = note.observe { event in seen.append("\(event.source) \(note.text) \(note.stars)") }
+        let error = await #expect(throws: ConnectionError.self) {
+            try await note.save(mode) {
+                $0.text = "bread"
+                $0.stars = 9
+            }
+        }
+        #expect(error?.code == .badStatus)
+        #expect(note.text == "milk" && note.stars == 5)
+        #expect(note.dirtyProperties.map(\.key) == ["stars"])
+        #expect(note.changedJSON == ["stars": 5])
+        note.rollback()
+        #expect(note.stars == 1)
+        #expect(seen.dropLast() == (mode == .wait ? [] : ["user bread 9", "rollback milk 5"]))
+        token.cancel()
+    }
+
+    @Test func `A change that waits is not seen before the server has confirmed it`() async throws {
+        let gate = Gate()
+        let api = StubAPI { _ in
+            await gate.wait()
+            return StubAPI.Answer(204)
+        }
+        let note = try note(api)
+        let save = Task { try await note.save(.wait) { $0.text = "bread" } }
+        await untilTrue { api.calls.count == 1 }
+        #expect(note.text == "milk" && !note.isDirty)
+        gate.open()
+        try await save.value
+        #expect(note.text == "bread" && !note.isDirty)
+    }
+
+    @Test(arguments: [SaveMode.optimistic, .wait], [204, 200])
+    func `What is set while a save is under way stays, and is what the next save sends`(
+        _ mode: SaveMode, _ status: Int
+    ) async throws {
+        let gate = Gate()
+        let api = StubAPI { call in
+            await gate.wait()
+            return StubAPI.Answer(status, status == 204 ? nil : ["id": 7, "text": "BREAD", "stars": 1])
+        }
+        let note = try note(api)
+        let save = Task { try await note.save(mode) { $0.text = "bread" } }
+        await untilTrue { api.calls.count == 1 }
+        note.text = "cheese"
+        gate.open()
+        try await save.value
+        #expect(note.text == "cheese")
+        #expect(note.changedJSON == ["text": "cheese"])
+        try await note.save()
+        #expect(api.calls.last == StubAPI.Call("PATCH", "notes/7", ["text": "cheese"]))
+    }
+
+    @Test func `An optimistic change that somebody has set anew is not taken back`() async throws {
+        let gate = Gate()
+        let api = StubAPI { _ in
+            await gate.wait()
+            return StubAPI.Answer(500)
+        }
+        let note = try note(api)
+        let save = Task {
+            try await note.save {
+                $0.text = "bread"
+                $0.stars = 2
+            }
+        }
+        await untilTrue { api.calls.count == 1 }
+        note.text = "cheese"
+        gate.open()
+        await #expect(throws: ConnectionError.self) { try await save.value }
+        #expect(note.text == "cheese" && note.stars == 1)
+        #expect(note.dirtyProperties.map(\.key) == ["text"])
+    }
+
+    @Test func `Two saves of a new object make it once`() async throws {
+        let gate = Gate()
+        let api = StubAPI { call in
+            await gate.wait()
+            return StubAPI.Answer(call.method == "POST" ? 201 : 200, ["id": 7, "text": "milk", "stars": 0])
+        }
+        let note = try note(api, nil)
+        note.text = "milk"
+        let first = Task { try await note.save() }
+        let second = Task { try await note.save() }
+        await untilTrue { api.calls.count == 1 }
+        gate.open()
+        try await first.value
+        try await second.value
+        #expect(api.calls.map(\.method) == ["POST"])
+    }
+
+    @Test func `A save that is canceled while it waits for another leaves its turn to the next`() async throws {
+        let gate = Gate()
+        let api = StubAPI { _ in
+            await gate.wait()
+            return StubAPI.Answer(204)
+        }
+        let note = try note(api)
+        let first = Task { try await note.save { $0.stars = 2 } }
+        await untilTrue { api.calls.count == 1 }
+        let second = Task { try await note.save { $0.stars = 3 } }
+        let third = Task { try await note.save { $0.stars = 4 } }
+        await Task.yield()
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        gate.open()
+        try await first.value
+        try await third.value
+        #expect(api.calls.map(\.body) == [["stars": 2], ["stars": 4]])
+        #expect(note.stars == 4 && !note.isDirty)
+    }
+
+    @Test func `An answer to an older request does not overwrite what a save has brought`() async throws {
+        let gate = Gate()
+        let api = StubAPI { call in
+            guard call.method == "GET" else { return StubAPI.Answer(200, ["id": 7, "text": "new", "stars": 1]) }
+            await gate.wait()
+            return StubAPI.Answer(200, ["id": 7, "text": "old", "stars": 1])
+        }
+        let note = try note(api)
+        let load = Task { try await note.load() }
+        await untilTrue { api.calls.count == 1 }
+        try await note.save { $0.text = "new" }
+        gate.open()
+        try await load.value
+        #expect(note.text == "new")
+    }
+
+    @Test func `A load keeps what a user has set and not saved, and a rollback leads to what it brought`() async throws
+    {
+        let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "theirs", "stars": 3]) }
+        let note = try note(api)
+        note.text = "mine"
+        var events: [[String]] = []
+        let token = note.observe { events.append($0.changes.map(\.key)) }
+        try await note.load()
+        #expect(note.text == "mine" && note.stars == 3)
+        #expect(note.changedJSON == ["text": "mine"])
+        #expect(events == [["stars"]])
+        note.rollback()
+        #expect(note.text == "theirs")
+        token.cancel()
+    }
+
+    @Test func `An edit that the server has by now is no edit any more`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "mine", "stars": 1]) }
+        let note = try note(api)
+        note.text = "mine"
+        try await note.load()
+        #expect(!note.isDirty)
+    }
+
+    // MARK: Answers of other shapes
+
+    @Test func `A server that makes an object and names only its URL is understood`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(201, headers: [.location: "/notes/a%20b?x=1"]) }
+        let note = try note(api, nil)
+        try await note.save { $0.text = "milk" }
+        #expect(note.serverID == "a b")
+        #expect(!note.isDirty)
+    }
+
+    @Test func `A server that makes an object and names no id is an error that says what to do`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(201) }
+        let note = try note(api, nil)
+        note.text = "milk"
+        let error = await #expect(throws: ModelError.self) { try await note.save() }
+        #expect(error?.code == .missingID)
+        #expect(note.isNew && note.text == "milk")
+    }
+
+    @Test(arguments: [JSONValue.array([]), "done", 7, true])
+    func `An answer that is no object confirms what was sent`(_ body: JSONValue) async throws {
+        let api = StubAPI { _ in StubAPI.Answer(200, body) }
+        let note = try note(api)
+        try await note.save { $0.text = "bread" }
+        #expect(note.text == "bread" && !note.isDirty)
+    }
+
+    @Test(arguments: ["PATCH", "GET"])
+    func `An answer for another object is refused, and nothing of it taken over`(_ method: String) async throws {
+        let api = StubAPI { _ in StubAPI.Answer(200, ["id": 8, "text": "theirs", "stars": 9]) }
+        let note = try note(api)
+        let error = await #expect(throws: ModelError.self) {
+            if method == "GET" { try await note.load() } else { try await note.save { $0.text = "bread" } }
+        }
+        #expect(error?.code == .otherObject)
+        #expect(note.text == "milk" && note.serverID == 7 && note.stars == 1)
+    }
+
+    @Test func `A saved object takes the place of another instance with its id, so that it is not made twice`()
+        async throws
+    {
+        let api = StubAPI { _ in StubAPI.Answer(201, ["id": 7, "text": "milk", "stars": 0]) }
+        let context = ModelContext(engine: api.engine)
+        let twin: Note = try context.model(from: ["id": 7, "text": "old", "stars": 0])
+        let note = Note()
+        let notes = try ModelCollection([context.model(Note.self, from: ["id": 6, "text": "x"]), twin, note])
+        try await note.save { $0.text = "milk" }
+        #expect(notes.map(\.id) == [6, 7] && notes[id: 7] === note)
+        #expect(context.existing(Note.self, id: 7) === note && twin.context == nil)
+        try await notes.upload()
+        #expect(api.calls.count == 1)
+    }
+
+    @Test func `A body that is no JSON is an error, and the change is taken back`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(text: "<html>") }
+        let note = try note(api)
+        let error = await #expect(throws: ModelError.self) { try await note.save { $0.text = "bread" } }
+        #expect(error?.code == .malformed)
+        #expect(note.text == "milk" && !note.isDirty)
+    }
+
+    // MARK: URLs
+
+    @Test(arguments: [
+        ("7", "notes/7"), ("a b", "notes/a%20b"), ("a/b", "notes/a%2Fb"), ("é?", "notes/%C3%A9%3F"), ("#", "notes/%23"),
+    ]) func `An id is one segment of the URL`(_ id: String, _ path: String) async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let note = try note(api, ["id": .string(id), "text": "milk"])
+        try await note.save { $0.text = "bread" }
+        #expect(api.calls.map(\.path) == [path])
+    }
+
+    @Test(arguments: [".", ".."]) func `An id that would lead elsewhere is refused`(_ id: String) async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let note = try note(api, ["id": .string(id), "text": "milk"])
+        await #expect(throws: ModelError.self) { try await note.save { $0.text = "bread" } }
+        #expect(api.calls.isEmpty)
+    }
+
+    @Test func `A model without engine or URL says what it needs`() async throws {
+        let note = Note()
+        let noEngine = await #expect(throws: ModelError.self) { try await note.save { $0.text = "milk" } }
+        #expect(noEngine?.code == .noEngine)
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let person = Person()
+        let context = ModelContext(engine: api.engine)
+        try context.register(person)
+        let noResource = await #expect(throws: ModelError.self) { try await person.save { $0.name = "A" } }
+        #expect(noResource?.code == .noResource)
+        withExtendedLifetime(context) {}
+    }
+
+    // MARK: Loading
+
+    @Test func `A model without a server is static, and loading it does nothing`() async throws {
+        let note = Note()
+        #expect(note.isLoaded)
+        try await note.load()
+        #expect(note.loadState.loadedAt == nil)
+    }
+
+    @Test func `A model is loaded from its own URL`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(200, ["id": 7, "text": "new", "stars": 3], headers: [.age: "60"]) }
+        let note = try note(api)
+        #expect(!note.isLoaded)
+        try await note.load(policy: .reload)
+        #expect(api.calls == [StubAPI.Call("GET", "notes/7")])
+        #expect(note.text == "new" && note.isLoaded && !note.isOutdated)
+        #expect(note.loadState.loadedAt.map { $0 < Date().addingTimeInterval(-59) } == true)
+    }
+
+    // MARK: Destroying
+
+    @Test func `Destroying deletes on the server, and leaves every collection`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let note = try note(api)
+        let notes = try ModelCollection([note])
+        try await note.destroy()
+        #expect(api.calls == [StubAPI.Call("DELETE", "notes/7")])
+        #expect(notes.isEmpty)
+    }
+
+    @Test func `Destroying a new object sends nothing`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(204) }
+        let note = try note(api, nil)
+        let notes = try ModelCollection([note])
+        try await note.destroy()
+        #expect(api.calls.isEmpty && notes.isEmpty)
+    }
+
+    @Test(arguments: [404, 410]) func `A server that does not know the object has confirmed it`(_ status: Int)
+        async throws
+    {
+        let api = StubAPI { _ in StubAPI.Answer(status) }
+        let note = try note(api)
+        let notes = try ModelCollection([note])
+        try await note.destroy(.wait)
+        #expect(notes.isEmpty)
+    }
+
+    @Test(arguments: [SaveMode.optimistic, .wait], [false, true])
+    func `A failed destruction leaves every collection as it was, each row in its place`(
+        _ mode: SaveMode, _ isSorted: Bool
+    ) async throws {
+        let gate = Gate()
+        let api = StubAPI { _ in
+            await gate.wait()
+            return StubAPI.Answer(500)
+        }
+        let context = ModelContext(engine: api.engine)
+        let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
+        for (index, list) in lists.enumerated() {
+            if isSorted { list.sortKeys = [.by(\.stars, .reverse, named: "stars")] }
+            let ids = index == 0 ? [5, 7, 9] : [7, 9, 5]
+            try list.set(.array(ids.map { ["id": JSONValue($0), "text": "x", "stars": JSONValue($0 / 6)] }))
+        }
+        // By hand, out of the sort order.
+        if isSorted { try lists[1].move(from: try #require(lists[1].firstIndex { $0.id == 7 }), to: 2) }
+        let before = lists.map { ($0.map(\.id), $0.allModels.map(\.id)) }
+        let note = try #require(lists[0][id: 7])
+        let destruction = Task { try await note.destroy(mode) }
+        await untilTrue { api.calls.count == 1 }
+        #expect(lists.map(\.count) == (mode == .wait ? [3, 3] : [2, 2]))
+        gate.open()
+        await #expect(throws: ConnectionError.self) { try await destruction.value }
+        for (list, before) in zip(lists, before) {
+            #expect(list.map(\.id) == before.0)
+            #expect(list.allModels.map(\.id) == before.1)
+        }
+    }
+}
