@@ -9,7 +9,7 @@ struct BatchPlan: Equatable {
         var new: RowPath?
         /// Whether the row's content has changed.
         var isUpdated = false
-        /// Whether the row has kept its place among the rows that nobody touched.
+        /// Whether the row has kept its place among the untouched rows.
         var isInPlace = false
     }
 

@@ -20,18 +20,18 @@ public enum ChangeReason: Hashable, Sendable {
     case updated
 }
 
-/// The origin of a change, such as the table whose gesture caused it, to be recognized in the change set.
+/// A token for the origin of a change, such as the table whose gesture caused it.
 public final class ChangeOrigin {
     public init() {}
 }
 
 /// The changes of a collection in one transaction, legal as one batch of a table or collection view.
 ///
-/// Apply all of it inside `performBatchUpdates`, where the data source begins to answer with the new counts, and then
-/// configure the updated rows again, at their new places. Deletions, and moves in their `from`, count before the batch;
-/// insertions, and moves in their `to`, after it.
+/// Apply all operations inside `performBatchUpdates`, where the data source begins to answer with the new counts. Then
+/// configure the updated rows again, at their new places. Deletions and the `from` of moves are places before the batch;
+/// insertions and the `to` of moves are places after it.
 public struct ChangeSet<Object: Model> {
-    /// A row that came or went.
+    /// A row that was inserted or deleted.
     public struct Row {
         public let path: RowPath
         public let model: Object
@@ -55,7 +55,7 @@ public struct ChangeSet<Object: Model> {
         public let model: Object
     }
 
-    /// A section that came.
+    /// A section that was inserted.
     public struct Section {
         public let index: Int
         public let key: String
@@ -105,7 +105,7 @@ public struct ChangeSet<Object: Model> {
         core.plan.updates.map { Update(old: $0.old, new: $0.new, model: model($0.new)) }
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there is no operation and no reset.
     public var isEmpty: Bool { !isReset && core.plan.isEmpty }
 
     private func model(_ path: RowPath) -> Object { cast(core.after[path]?.model) }

@@ -1,7 +1,7 @@
 /// The fewest moves that bring the rows of one section into their new order.
 ///
-/// Rows that nobody touched keep their order, and are counted in blocks between the touched ones: what stays in place is
-/// a heaviest increasing subsequence of touched rows and blocks. That takes O(k log k) for k touched rows.
+/// Untouched rows keep their order, and are counted in blocks between the touched ones. A heaviest increasing subsequence
+/// of touched rows and blocks stays in place. That takes O(k log k) for k touched rows.
 struct MoveMinimizer {
     struct Move: Hashable {
         let from: Int

@@ -33,7 +33,7 @@ extension CollectionCore {
         }
     }
 
-    /// Checks whether models may come in, and takes them into the context: all or none.
+    /// Checks whether models may enter the collection, and registers them with the context: all or none.
     ///
     /// - Parameter gone: the entries that leave in exchange.
     func admit(_ models: [Model], for gone: [Entry] = []) throws {
@@ -188,7 +188,7 @@ extension CollectionCore {
     func check(_ index: Int, within last: Int) throws {
         guard index >= 0, index <= last else {
             throw ModelError(
-                .outOfRange, "the index \(index) is not within 0...\(last): there are \(visibleCount) rows")
+                .outOfRange, "there is no place \(index): the collection shows \(visibleCount) rows")
         }
     }
 

@@ -1,9 +1,9 @@
 import Diamond
 
 extension CollectionCore {
-    /// Takes in the elements of an array: merges those that are there, adds the others at the end.
+    /// Merges the elements of an array into the models with their ids, and adds the others at the end.
     ///
-    /// Elements that cannot be taken in are kept in `rejected`, in place of earlier ones for the same objects.
+    /// Elements that fail are kept in `rejected`, in place of earlier ones for the same objects.
     func upsert(_ values: [JSONValue]) {
         transaction {
             forgetRejections(of: values)
@@ -23,7 +23,7 @@ extension CollectionCore {
         }
     }
 
-    /// Makes the content that of an array: merges, adds, removes what it does not have, and takes over its order.
+    /// Replaces the content by that of an array: merges by id, adds, removes the other models, and takes over the order.
     func replaceAll(with values: [JSONValue]) {
         transaction {
             rejected = []
@@ -61,14 +61,14 @@ extension CollectionCore {
             || pagerIfAny?.deleted.contains { $0.modelID == id } ?? false
     }
 
-    /// Makes the content that of a list, with its order; or throws and changes nothing.
+    /// Replaces the content by that of a list, or throws and changes nothing.
     func setModels(_ models: [Model]) throws {
         let kept = Set(models.map(ObjectIdentifier.init))
         try admit(models, for: order.filter { !kept.contains(ObjectIdentifier($0.model)) })
         list(models)
     }
 
-    /// Makes the content that of a list of models that may come in.
+    /// Replaces the content by a list of models that were admitted.
     private func list(_ models: [Model]) {
         transaction {
             let kept = Set(models.map(ObjectIdentifier.init))
@@ -99,7 +99,7 @@ extension CollectionCore {
         }
     }
 
-    /// Reads the elements of an array, and takes each in. An element that this fails for is rejected.
+    /// Reads the elements of an array, and calls `take` for each. An element that fails is rejected.
     private func read(_ values: [JSONValue], take: (Model) throws -> Void) {
         var seen: Set<ModelID> = []
         for (index, json) in values.enumerated() {
@@ -116,7 +116,7 @@ extension CollectionCore {
         }
     }
 
-    /// Drops the rejections of elements with the ids that an array speaks of, and of elements without an id that it has.
+    /// Drops the rejections of elements that an array has too, by id, or as a whole where there is none.
     private func forgetRejections(of values: [JSONValue]) {
         if rejected.isEmpty { return }
         let ids = Set(values.compactMap { try? id(of: $0) })
@@ -128,7 +128,7 @@ extension CollectionCore {
 
     private func id(of json: JSONValue) throws -> ModelID {
         guard let id = try json.modelObject()[type.idKey].flatMap(ModelID.init(json:)) else {
-            throw ModelError(.missingID, "the object has no id at \"\(type.idKey)\": it is kept apart, not shown")
+            throw ModelError(.missingID, "the object has no id at \"\(type.idKey)\": it is kept in `rejected`")
         }
         return id
     }

@@ -30,7 +30,7 @@ extension CollectionCore {
         touch(entry)
         entry.reason = reason
         entry.row = section.rows.insert(entry, at: index)
-        // What was there before, and went and came again, may have changed meanwhile.
+        // A row that left and came back in one transaction may have changed meanwhile.
         if entry.oldRow != nil, reason != .moved, reason != .exchanged { entry.isUpdated = true }
         sectionsDidChange()
     }
@@ -60,7 +60,7 @@ extension CollectionCore {
         case (nil, true): place(entry, .unfiltered)
         case (_?, false): takeAway(entry, .filtered)
         case (nil, false):
-            // It may come back in this transaction, to where it was.
+            // The row may come back in this transaction, at its old place.
             if entry.oldRow != nil {
                 touch(entry)
                 entry.isUpdated = true

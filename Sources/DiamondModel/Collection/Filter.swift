@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A condition that models have to meet to be on show.
+/// A condition for being on show.
 public struct Filter<Object: Model> {
     let isPassed: (Object) -> Bool
 

@@ -9,7 +9,7 @@ extension ModelCollection {
     @discardableResult
     public func add(_ model: Object) throws -> Bool { try core.add(model, at: .sorted, .added) }
 
-    /// Adds a model at the end of what is on show, whatever the sort keys say, until they decide again.
+    /// Adds a model behind the last row, out of the sort order, until the next sort.
     ///
     /// - Throws: ``ModelError`` as ``add(_:)`` does.
     @discardableResult
@@ -17,7 +17,7 @@ extension ModelCollection {
         try core.add(model, at: .index(core.visibleCount), .inserted)
     }
 
-    /// Inserts a model at an index of what is on show, or as near to it as its section allows.
+    /// Inserts a model at the index of a row, or as near to it as its section allows.
     ///
     /// With sort keys the row stays there until the next ``sort()``, or until a property changes that a sort key reads.
     ///
@@ -84,7 +84,7 @@ extension ModelCollection {
         unsafeDowncast(try core.replace(at: index, with: model), to: Object.self)
     }
 
-    /// Makes the content that of a list, and the insertion order too. Models that are there stay.
+    /// Replaces the content and the insertion order by those of a list. Models that are in both stay.
     ///
     /// - Throws: ``ModelError`` as ``add(_:)`` does; nothing is changed then.
     public func set(_ models: [Object]) throws { try core.setModels(models) }
@@ -93,26 +93,30 @@ extension ModelCollection {
 // MARK: JSON
 
 extension ModelCollection {
-    /// The elements of JSON arrays that could not be taken in, with their reasons. They are written back with the models.
+    /// The elements of JSON arrays that are no models, with the reasons. They are written back with the models.
     public var rejected: [Rejection] { core.rejected }
 
     /// The models as a JSON array in the order in which they were put in, with the rejected elements among them.
     public var json: JSONValue { core.json }
 
-    /// Takes in a JSON array: merges into the models that are there, and adds the others.
+    /// Merges the elements of a JSON array into the models with their ids, and adds the others.
     ///
     /// - Throws: ``ModelError`` `malformed` for JSON that is no array. Bad elements go to ``rejected``.
     public func upsert(_ json: JSONValue) throws { core.upsert(try json.modelArray()) }
 
-    /// Takes in a JSON text, as a value.
+    /// Merges and adds the elements of a JSON text.
+    ///
+    /// - Throws: ``ModelError`` `malformed`. Bad elements go to ``rejected``.
     public func upsert(_ text: Data) throws { try upsert(JSONValue(modelText: text)) }
 
-    /// Makes the content that of a JSON array: merges, adds, removes what the array does not have, takes over its order.
+    /// Replaces the content by that of a JSON array: merges by id, adds, removes the other models, and takes over the order.
     ///
     /// - Throws: ``ModelError`` `malformed` for JSON that is no array; nothing is changed then.
     public func set(_ json: JSONValue) throws { core.replaceAll(with: try json.modelArray()) }
 
-    /// Makes the content that of a JSON text, as of a value.
+    /// Replaces the content by that of a JSON text.
+    ///
+    /// - Throws: ``ModelError`` `malformed`; nothing is changed then.
     public func set(_ text: Data) throws { try set(JSONValue(modelText: text)) }
 }
 

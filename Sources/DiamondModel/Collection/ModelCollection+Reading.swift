@@ -22,7 +22,7 @@ extension ModelCollection: RandomAccessCollection {
         return core.visibleModels.map(cast)
     }
 
-    /// All models in the order in which they were put in, also those that the filters keep from being shown.
+    /// All models in the insertion order, filtered ones included.
     public var allModels: [Object] {
         track()
         return core.allModels.map(cast)
@@ -86,14 +86,13 @@ extension ModelCollection {
         }
     }
 
-    /// The titles for the index beside a table, each once.
+    /// The titles for a table's section index, each once.
     public var sectionIndexTitles: [String] {
         var seen: Set<String> = []
         return sections.map(\.indexTitle).filter { seen.insert($0).inserted }
     }
 
-    /// Returns the section that an index title leads to: the first with the title, or else the last that stands before
-    /// it.
+    /// Returns the section for an index title: the first with the title, or else the last before it.
     public func section(forIndexTitle title: String) -> Int {
         let sections = sections
         if let index = sections.firstIndex(where: { $0.indexTitle == title }) { return index }

@@ -1,12 +1,12 @@
 import Diamond
 public import Observation
 
-/// An ordered set of models of one class, by id, that tells exactly what has changed.
+/// An ordered set of models of one class, by id, that tells its exact changes.
 ///
-/// What passes the ``filters`` is on show, in the order of ``sortKeys`` or else as it was put in, and divided by
-/// ``sectionRule``. Indexes and paths count what is on show; the rest stays in the collection.
+/// The models that pass the ``filters`` are on show: its rows. They stand in the order of ``sortKeys`` or else of their
+/// insertion, in the sections of ``sectionRule``. Indexes and paths count rows. The other models stay in the collection.
 ///
-/// A collection is not Sendable, and of the isolation domain of its models.
+/// A collection is not Sendable. It belongs to the isolation domain of its models.
 public final class ModelCollection<Object: Model>: Observable {
     let core: CollectionCore
     private let registrar = ObservationRegistrar()
@@ -44,7 +44,7 @@ public final class ModelCollection<Object: Model>: Observable {
 
     // MARK: Rules
 
-    /// The filters by their names. What is on show passes all of them.
+    /// The filters by their names. A row passes all of them.
     public var filters: [String: Filter<Object>] = [:] {
         didSet {
             core.filters = filters.values.map { filter in
@@ -54,7 +54,7 @@ public final class ModelCollection<Object: Model>: Observable {
         }
     }
 
-    /// The criteria of the order, the most important first. Without any the order is the one in which models were put in.
+    /// The criteria of the order, the most important first. Without any it is the insertion order.
     public var sortKeys: [SortKey<Object>] = [] {
         didSet {
             core.sorts = sortKeys.map(\.rule)

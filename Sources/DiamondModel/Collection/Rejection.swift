@@ -1,6 +1,6 @@
 public import Diamond
 
-/// An element of a JSON array that a collection could not take in, kept so that nothing is lost.
+/// An element of a JSON array that is no model of the collection, kept so that nothing is lost.
 public struct Rejection: Hashable, Sendable {
     /// The index in the array.
     public let index: Int

@@ -6,9 +6,9 @@ public struct SectionRule<Object: Model> {
     public var precedes: (String, String) -> Bool = { $0 < $1 }
     /// Returns the title of a section.
     public var title: (String) -> String = { $0 }
-    /// Returns the title of a section in the index beside a table.
+    /// Returns the title of a section in a table's section index.
     public var indexTitle: (String) -> String = { $0 }
-    /// The keys of sections that are there without rows, too.
+    /// The keys of sections that are shown even without rows.
     public var kept: [String] = []
     /// Whether a section stays when its last row leaves.
     public var keepsEmpty = false

@@ -1,9 +1,9 @@
 public import Diamond
 public import Foundation
 
-/// The map that has one live instance for each class and id.
+/// A map with one live instance for each class and id.
 ///
-/// A context belongs to one isolation domain, the main actor's or an actor's, and its models with it. It keeps no model
+/// A context and its models belong to one isolation domain, the main actor's or an actor's. A context keeps no model
 /// alive. Plain decoding makes copies outside of it.
 public final class ModelContext {
     /// A new id of a model.
@@ -79,7 +79,7 @@ public final class ModelContext {
     /// The live instance with an id of its class.
     public subscript<M: Model>(id: TypedID<M>) -> M? { existing(M.self, id: id.value) }
 
-    /// Takes in a model that is of no context yet: a new object, or a copy.
+    /// Adds a model that is of no context yet: a new object, or a copy.
     ///
     /// - Throws: ``ModelError``: `duplicateID` when another live instance has its id, `otherContext`.
     public func register(_ model: Model) throws {
@@ -128,7 +128,7 @@ public final class ModelContext {
     /// Makes a model of this context the live instance of its id.
     func enter(_ model: Model) { models[key(of: model, model.modelID)] = .passUnretained(model) }
 
-    // The local id goes on leading to the model: somebody may have kept it.
+    // The local id still leads to the model: the app may have stored it.
     func rekey(_ model: Model, from old: ModelID, to new: ModelID) {
         if !old.isLocal { models[key(of: model, old)] = nil }
         models[key(of: model, new)] = .passUnretained(model)

@@ -32,7 +32,7 @@ public struct ModelID: Sendable {
         }
     }
 
-    /// Creates the id that JSON holds; `nil` for what is neither text nor a whole number, and for empty text.
+    /// Creates an id of JSON; `nil` for empty text, and for JSON that is neither text nor a whole number.
     public init?(json: JSONValue) {
         switch json {
         case .integer(let number): self.init(number)

@@ -22,7 +22,7 @@ public struct ParentReference<Parent: Model>: ModelValue {
         self.init(id: id)
     }
 
-    /// The parent's id, as it is by now.
+    /// The parent's present id.
     public var id: ModelID? { parent?.modelID ?? storedID }
 
     /// The id, or `null` where the server has given none yet.

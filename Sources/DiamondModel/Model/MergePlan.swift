@@ -9,9 +9,9 @@ struct MergePlan {
     private let newID: ModelID?
     private var slots: [PropertyVisitor.Slot] = []
     private var repairs: [Repair] = []
-    /// The values that rules reject, those of nested models included.
+    /// The values that rules reject, also in nested models.
     private(set) var violations: [Violation] = []
-    /// The keys of the properties that the JSON speaks of.
+    /// The keys of the properties with a member in the JSON.
     private var keys: Set<String> = []
     /// The paths of all keys of the class.
     private let paths: [[String]]
@@ -121,7 +121,7 @@ extension AnyProperty {
 }
 
 extension RepairLog {
-    /// Plans the merge of an object into a model; what its rules reject is noted instead.
+    /// Stages the merge of an object into a model, or notes the values that its rules reject.
     ///
     /// - Returns: `false` for JSON that is no object.
     mutating func merge(_ json: JSONValue, into model: Model) -> Bool {
@@ -137,7 +137,7 @@ extension RepairLog {
 }
 
 extension Model {
-    /// Whether the JSON speaks of this nested object, and not of another one in its place.
+    /// Whether the JSON is of this nested object, and not of another one in its place.
     fileprivate func isMeant(by json: JSONValue, _ log: RepairLog) -> Bool {
         guard case .object(let object) = json, type(of: self).concreteClass(for: object) == type(of: self) else {
             return false

@@ -78,7 +78,7 @@ extension Model {
         }
     }
 
-    /// Notes that somebody has set a property that had been repaired, though to the value that it has.
+    /// Marks a repaired property as set, where it was set to the value that it has.
     @usableFromInline
     final func confirm<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) {
         guard !tracking.repairs.isEmpty, tracking.repairs.contains(where: { $0.key == property.key }) else { return }
@@ -90,7 +90,7 @@ extension Model {
 // MARK: Transactions
 
 extension Model {
-    /// Runs `body`, and tells observers and owners of all its changes in one event.
+    /// Runs `body`, and tells observers and owners all its changes in one event.
     public final func transaction<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -172,7 +172,7 @@ extension Model {
 // MARK: Dirty properties
 
 extension Model {
-    /// Whether something was set since the last sync, in nested models and collections too.
+    /// Whether a property was set since the last sync, also one of nested models and collections.
     public final var isDirty: Bool {
         if !tracking.dirty.isEmpty { return true }
         guard !tracking.isVisiting, !tracking.children.isEmpty || hasNestedCollections else { return false }
@@ -196,9 +196,9 @@ extension Model {
         tracking.dirty.contains { $0.property === property }
     }
 
-    /// Gives the properties that were set since the last sync their old values; all of them, or those named.
+    /// Gives properties that were set since the last sync their old values: all of them, or the named ones.
     ///
-    /// An id that another model has by now stays dirty, and ``rejections`` names it.
+    /// An id that another model has taken since stays dirty, and ``rejections`` names it.
     public final func rollback(_ properties: AnyProperty...) {
         let back = tracking.dirty.filter { entry in
             (properties.isEmpty || properties.contains { $0 === entry.property }) && isReversible(entry.property)
@@ -216,7 +216,7 @@ extension Model {
     /// The server's id at the last sync.
     private var syncedID: ModelID? { tracking.source?[Self.idKey].flatMap(ModelID.init(json:)) }
 
-    /// Whether the property goes back to its old value: not an id that another model has by now.
+    /// Whether the property can have its old value again: not an id that another model has taken since.
     private func isReversible(_ property: AnyProperty) -> Bool {
         guard property.key == Self.idKey, let id = syncedID, isTaken(id) else { return true }
         reject(property, for: ["unique"])

@@ -60,11 +60,11 @@ extension Model {
         _ key: String, _ json: JSONValue, _ staging: Staging
     ) throws -> PropertyVisitor.Slot {
         guard let slot = slot(key), slot.isSettable else {
-            throw ModelError(.notSettable, "\(key) is no property that a user may set: merge what the server says")
+            throw ModelError(.notSettable, "\(key) is no property that a user may set: merge the server's JSON")
         }
         if key == Self.idKey, json == .null, !isNew {
             reject(slot.property, for: ["id"])
-            throw ModelError(.notSettable, "the id \(modelID) cannot be taken away: copy the model to have one without")
+            throw ModelError(.notSettable, "the id \(modelID) cannot be taken away: set another, or make a new model")
         }
         let value = try value(of: slot.property, json, staging)
         let encoded = slot.property.encode(value)

@@ -4,11 +4,11 @@ public import Foundation
 extension Model {
     /// Takes over what the server says: sets the properties whose keys are present, and clears their dirty bits.
     ///
-    /// `null` and values of another type become the default. Nested models and collections merge in turn; a nested object
-    /// with another id becomes another model.
+    /// `null` and values of another type become the default, but an id stays. Nested models and collections merge in turn.
+    /// A nested object with another id is another model.
     ///
-    /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects, and for an id that
-    ///   another live model has. Nothing is written then.
+    /// - Throws: ``ModelError`` for JSON that is not an object, for a value that a rule rejects, also one of a nested
+    ///   model's, and for an id that another live model has. Nothing is written then.
     public final func merge(_ json: JSONValue) throws { try merge(json.modelObject()) }
 
     /// Takes over what the server says in a JSON text.

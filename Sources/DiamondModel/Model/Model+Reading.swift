@@ -4,8 +4,8 @@ public import Foundation
 extension Model {
     /// Creates an object of JSON, outside every context.
     ///
-    /// Missing members, `null` and values of another type become defaults, which ``repairs`` names; with `strict` they
-    /// are refused.
+    /// A missing member, `null` or a value of another type leaves the default, and ``repairs`` names it. With `strict` it
+    /// is refused.
     ///
     /// - Throws: ``ModelError`` for JSON that is not an object, and where `strict` refuses it.
     public convenience init(json: JSONValue, strict: Bool = false) throws {
@@ -23,7 +23,7 @@ extension Model {
 
     /// Returns an object of the class that the JSON asks for, outside every context: the way in for class clusters.
     ///
-    /// - Throws: ``ModelError`` for JSON that is not an object, or one of a class that is no subclass of this.
+    /// - Throws: ``ModelError`` for JSON that is not an object, or whose class is no subclass of this.
     public static func decoded(from json: JSONValue) throws -> Self {
         let model = try instance(for: json)
         try model.start(with: json)

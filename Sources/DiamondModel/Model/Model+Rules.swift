@@ -8,7 +8,7 @@ extension Model {
         }
     }
 
-    /// The values that setters have refused, until the property accepts another.
+    /// The rules by which setters and keyed writes have refused values, until the property accepts another.
     public final var rejections: [Violation] { tracking.rejections }
 
     /// Checks the rules of all properties, before a save.
@@ -37,7 +37,7 @@ extension Model {
         return slot.property.isRequired && isMissing(slot.property) ? ["required"] + broken : broken
     }
 
-    /// Whether neither the JSON held a value nor somebody has set one.
+    /// Whether the JSON held no value and none was set.
     private func isMissing(_ property: AnyProperty) -> Bool {
         if isDirty(property) { return false }
         return tracking.source == nil || tracking.repairs.contains { $0.key == property.key }

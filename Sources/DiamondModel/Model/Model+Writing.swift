@@ -4,9 +4,8 @@ public import Foundation
 extension Model {
     /// The object as JSON.
     ///
-    /// Members that no property knows, and properties that were not set since they were read, are written as they were read,
-    /// so that a repaired property never overwrites what the server has. The JSON of an object that was never read or saved
-    /// leaves out what the server owns.
+    /// Members that no property knows, and properties that were not set since they were read, are written as they were
+    /// read. The default of a repaired property so never overwrites the server's value.
     public final var json: JSONValue {
         // A model that holds itself, directly or not, is written as its id inside itself.
         guard !tracking.isVisiting else { return tracking.serverID?.json ?? .null }
@@ -20,7 +19,7 @@ extension Model {
     /// - Throws: ``ModelError`` for a number that is not finite.
     public final func jsonText() throws -> Data { try json.modelText() }
 
-    /// The properties that were set since the last sync, and nothing else, for a PATCH.
+    /// The properties that were set since the last sync as JSON, the body of a PATCH.
     public final var changedJSON: JSONValue {
         var object: [String: JSONValue] = [:]
         for slot in PropertyVisitor.slots(of: self) where isChanged(slot) {
@@ -66,7 +65,7 @@ extension Model {
         return isDirty(slot.property)
     }
 
-    /// Takes the present values for those that the server has.
+    /// Marks the present values as the server's.
     public final func markSynced() {
         guard !tracking.isVisiting, case .object(let object) = json else { return }
         tracking.isVisiting = true
@@ -81,7 +80,7 @@ extension Model {
 }
 
 extension AnyProperty {
-    /// The key that the value is written at: the one that it was read from, or else the first.
+    /// The key to write: the one that the value was read from, or else the first.
     func writeKey(in source: [String: JSONValue]?) -> PropertyKey { source.flatMap(keyFound) ?? keys[0] }
 }
 

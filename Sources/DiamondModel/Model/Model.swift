@@ -1,10 +1,10 @@
 public import Diamond
 public import Observation
 
-/// An object that holds JSON in typed properties, notices every change, and has a default for all it holds.
+/// An object that holds JSON in typed properties, each with a default, and notices every change.
 ///
-/// A model is not Sendable: it lives on the main actor, in another actor, or wherever it was made, and stays there.
-/// Between isolation domains travel its ``json`` or its ``modelID``.
+/// A model is not Sendable: it stays in the isolation domain that made it, the main actor's or another's. Pass its
+/// ``json`` or its ``modelID`` between domains.
 ///
 /// A subclass declares each property three times: a ``Property`` constant, storage with the default, and an accessor. It
 /// lists them in ``visit(_:)``.
@@ -26,7 +26,7 @@ open class Model: Observable {
     /// Shows every property to a visitor. An override calls `super` first, then has a line for each of its properties.
     open func visit(_ visitor: PropertyVisitor) {}
 
-    /// The name of the JSON member with the id; to be overridden in the class that declares its property, or above it.
+    /// The name of the JSON member with the id. Override it in the class that declares the id's property, or above it.
     open class var idKey: String { "id" }
 
     /// Returns the class for an object: a class cluster looks into its JSON and names a subclass.

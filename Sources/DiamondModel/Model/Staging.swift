@@ -1,6 +1,6 @@
 import Diamond
 
-/// The effects of a reading or merge that reach beyond its own object, held back until all of it has been checked.
+/// The effects of a reading or merge on other objects, held back until every object has been checked.
 final class Staging {
     private struct Claim: Hashable {
         let context: ObjectIdentifier
@@ -26,7 +26,7 @@ final class Staging {
         claims[claim(type(of: model).identityClass, id, in: context)] = model
     }
 
-    /// Notes a new model that is to become the live instance of its id.
+    /// Notes a new model, which `commit` makes the live instance of its id.
     func add(_ model: Model, _ id: ModelID) {
         claim(id, for: model, in: model.context)
         newModels.append(model)

@@ -1,12 +1,12 @@
 import Diamond
 
-/// The state of one model beside its values.
+/// The state of one model, without its values.
 @usableFromInline
 struct Tracking {
     /// The JSON as the server has it, unknown members included; `nil` for an object that was never in sync.
     var source: [String: JSONValue]?
     @usableFromInline var repairs: [Repair] = []
-    /// The properties that were set since the last sync, with the values they had then.
+    /// The properties that were set since the last sync, with their values at that time.
     @usableFromInline var dirty: ContiguousArray<DirtyProperty> = []
     @usableFromInline var rejections: [Violation] = []
 
@@ -16,7 +16,7 @@ struct Tracking {
 
     /// The links to collections and models that own this one; each removes itself.
     @usableFromInline var links: [Unmanaged<OwnerLink>] = []
-    /// What is known of nested models, which are linked as soon as somebody may hear of them.
+    /// The state of the links to nested models, which are made when the first observer or owner needs them.
     var nesting = Nesting.unknown
     /// The links to nested models, by property.
     var children: [ChildLink] = []
@@ -31,7 +31,7 @@ struct Tracking {
     var pending: [PropertyChange] = []
     /// Whether a change is on its way through this model, which ends cycles.
     var isForwarding = false
-    /// Whether the model and what it holds are being read: a model that holds itself is not read again inside itself.
+    /// Whether the model and its nested models are being read, which ends cycles.
     var isVisiting = false
 
     var ids: [ModelID] { [serverID, localID].compactMap { $0 } }
@@ -77,7 +77,7 @@ struct DirtyProperty {
     }
 }
 
-/// A way from a model to one that owns it: a collection's entry, or the property of another model.
+/// A link from a model to its owner: a collection's entry, or the property of another model.
 @usableFromInline
 class OwnerLink {
     let model: Model
@@ -102,11 +102,11 @@ class OwnerLink {
     /// Whether the owner holds another model of an id.
     func holdsOther(of id: ModelID) -> Bool { false }
 
-    /// Takes the model out of what owns it, where that is possible.
+    /// Removes the model from its owner, where that is possible.
     func leave() {}
 }
 
-/// A way from a nested model or collection to the model that holds it in a property.
+/// A link from a nested model to the model that holds it in a property.
 final class ChildLink: OwnerLink {
     /// The owner, which drops its links when it ends. An observer may end it while the link still has to receive an event.
     private weak var parent: Model?

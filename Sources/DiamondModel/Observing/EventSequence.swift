@@ -1,6 +1,6 @@
 /// The events of a model or collection as an asynchronous sequence, for one consumer in the isolation domain of the model.
 ///
-/// Events wait for the consumer, none is lost. The sequence ends with the model, or when the consumer's task is canceled.
+/// Events wait for the consumer; none is lost. The sequence ends with the model or collection, or with the consumer's task.
 public struct EventSequence<Element>: AsyncSequence {
     private let buffer: Buffer
 

@@ -10,7 +10,7 @@ public enum ChangeSource: Sendable {
 
 /// A change of one property.
 public struct PropertyChange {
-    /// The properties from the observed model to the one that changed; more than one where a nested model changed.
+    /// The properties on the path from the observed model to the change; more than one for a change of a nested model.
     public let path: [AnyProperty]
     public let old: Any
     public internal(set) var new: Any
@@ -41,7 +41,7 @@ public struct PropertyChange {
 /// The changes of a model in one transaction.
 public struct ModelEvent {
     public let model: Model
-    /// One change a property, from the value before the transaction to the one after it.
+    /// One change for each property, from its value before the transaction to its value after it.
     public let changes: [PropertyChange]
     public let source: ChangeSource
 

@@ -6,14 +6,14 @@ public final class ObserverToken {
 
     deinit { end?() }
 
-    /// Ends the observation. An observer that is canceled while an event is told does not hear it any more.
+    /// Ends the observation. An observer that is canceled while others receive an event does not receive it.
     public func cancel() {
         end?()
         end = nil
     }
 }
 
-/// Those who hear of events, in the order of their arrival.
+/// The observers of events, in the order in which they were added.
 @usableFromInline
 final class Observers<Event> {
     private final class Observer {
@@ -42,7 +42,7 @@ final class Observers<Event> {
         }
     }
 
-    /// Tells all who observe now. Who is added meanwhile does not hear of it, nor who is removed meanwhile.
+    /// Tells the present observers. One that is added or removed meanwhile does not receive the event.
     func notify(_ event: Event) {
         for observer in observers where observer.isActive { observer.receive(event) }
     }

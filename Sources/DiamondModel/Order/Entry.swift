@@ -1,7 +1,6 @@
 /// A model's membership in a collection.
 final class Entry: OwnerLink {
-    /// The collection, which drops its entries when it ends. An observer may end it while the entry still has to receive an
-    /// event, so that it is `nil` then.
+    /// The collection; `nil` when an observer has dropped it while the entry still receives an event.
     private weak var core: CollectionCore?
 
     // In the insertion order.
@@ -13,7 +12,7 @@ final class Entry: OwnerLink {
     var row: RowList.Row?
     /// The place at the last commit.
     var oldRow: RowList.Row?
-    /// Whether the row was put where it is by hand, and is out of the sort order.
+    /// Whether the row was placed by index, out of the sort order.
     var isPinned = false
     /// Whether the model is in the collection; not after its removal, until the commit.
     var isMember = true

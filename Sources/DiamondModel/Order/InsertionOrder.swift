@@ -1,4 +1,4 @@
-/// The order in which a collection's models were put into it: a linked list of entries that carry labels to compare.
+/// A collection's insertion order: a linked list of entries with labels to compare.
 ///
 /// Insertion between two labels without room spreads the labels around them (Bender and others, "Two simplified
 /// algorithms for maintaining order in a list", 2002).

@@ -1,7 +1,7 @@
-/// The rows of one section in their order, which tells the positions that rows have now and had at the last commit.
+/// The rows of one section in their order, with their positions now and at the last commit.
 ///
-/// Rows lie in chunks. Two trees over the chunks count the rows that were there at the last commit, and those that are
-/// there now: a removed row stays until the commit, so that both of its positions can be told in logarithmic time.
+/// Rows lie in chunks. One tree over the chunks counts the rows at the last commit, another the present rows. A removed
+/// row stays in its chunk until the commit, so that both positions are found in logarithmic time.
 final class RowList {
     /// A place of an entry.
     final class Row {
@@ -194,16 +194,16 @@ final class RowList {
         }
         chunks.insert(half, at: chunk.position + 1)
         touch(half)
-        countAnew()
+        recount()
     }
 
-    private func countAnew() {
+    private func recount() {
         for (position, chunk) in chunks.enumerated() { chunk.position = position }
         oldCounts = Fenwick(chunks.map(\.oldCount))
         newCounts = Fenwick(chunks.map(\.newCount))
     }
 
-    /// Takes the rows of now for those of the last commit.
+    /// Makes the present rows those of the last commit.
     func commit() {
         guard !touched.isEmpty else { return }
         var isSparse = false
@@ -222,7 +222,7 @@ final class RowList {
     private func dropEmptyChunks() {
         chunks.removeAll { $0.rows.isEmpty }
         if chunks.isEmpty { chunks = [Chunk()] }
-        countAnew()
+        recount()
     }
 
     /// Replaces all rows, as of the last commit and of now.
@@ -240,6 +240,6 @@ final class RowList {
         }
         touched = []
         count = entries.count
-        countAnew()
+        recount()
     }
 }

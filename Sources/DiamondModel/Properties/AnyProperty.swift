@@ -4,7 +4,7 @@ import Diamond
 ///
 /// Immutable, which makes it safe to share.
 public class AnyProperty: @unchecked Sendable {
-    /// Whether a property is in the JSON, and who may set it.
+    /// The side that may set a property, and whether the property is in the JSON.
     public enum Access: Sendable {
         /// In the JSON; the app may set it.
         case user
@@ -14,7 +14,7 @@ public class AnyProperty: @unchecked Sendable {
         case transient
     }
 
-    /// The key that is written, then those that are read as well.
+    /// The key that is written, then the alternatives that are read.
     public let keys: [PropertyKey]
     public let access: Access
     /// The handling of values that break a rule.
@@ -24,7 +24,7 @@ public class AnyProperty: @unchecked Sendable {
     /// The text of the key that is written.
     public let key: String
 
-    /// The member's name when one key of one name is all there is: the usual case, read without a loop.
+    /// The member's name where the property has one key of one name: the usual case, read without a loop.
     @usableFromInline let onlyName: String?
     @usableFromInline let isPlain: Bool
     /// Whether a change needs no check: the property has no rules, no models, and not the id.
@@ -47,7 +47,7 @@ public class AnyProperty: @unchecked Sendable {
         isQuiet = isPlain && key != idKey
     }
 
-    /// The first key with a value that is not `null`, or else the first that is there at all.
+    /// The first key with a value that is not `null`, or else the first whose member exists.
     func keyFound(in object: [String: JSONValue]) -> PropertyKey? {
         var null: PropertyKey?
         for key in keys {

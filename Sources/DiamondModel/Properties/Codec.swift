@@ -75,7 +75,7 @@ extension Codec where Value == URL {
 }
 
 extension Codec where Value: Hashable & Sendable {
-    /// JSON values that stand for values: `.map(["y": true, "n": false])`.
+    /// JSON values and the values that they mean: `.map(["y": true, "n": false])`.
     ///
     /// - Parameter values: each value once; of two JSON values for one value, either may be written.
     public static func map(_ values: [JSONValue: Value]) -> Codec {

@@ -8,7 +8,7 @@ public protocol ModelValue: Equatable, SendableMetatype {
     /// Creates the value of a JSON value; `nil` when it is of another type.
     init?(json: JSONValue)
 
-    /// Creates the value of a JSON value, and notes what had to be left out of it.
+    /// Creates the value of a JSON value, and notes the parts that it leaves out.
     init?(json: JSONValue, repairs: inout RepairLog)
 
     /// The value as JSON.
@@ -120,7 +120,7 @@ extension Array: ModelValue where Element: ModelValue {
         self.init(json: json, repairs: &repairs)
     }
 
-    /// Creates the array without the elements that are of another type, and notes those.
+    /// Creates the array without the elements of another type, which it notes.
     public init?(json: JSONValue, repairs: inout RepairLog) {
         guard case .array(let values) = json else { return nil }
         self = []
@@ -139,7 +139,7 @@ extension Dictionary: ModelValue where Key == String, Value: ModelValue {
         self.init(json: json, repairs: &repairs)
     }
 
-    /// Creates the dictionary without the members that are of another type, and notes those.
+    /// Creates the dictionary without the members of another type, which it notes.
     public init?(json: JSONValue, repairs: inout RepairLog) {
         guard case .object(let members) = json else { return nil }
         self = [:]

@@ -1,7 +1,7 @@
 import Diamond
 import Observation
 
-/// The declaration of a model's property: its key in JSON, its codec, its rules and who may set it.
+/// The declaration of a model's property: its key in JSON, its codec, its rules and its access.
 ///
 /// A static constant of the model class. The property's default is the value that a new model has.
 ///
@@ -93,8 +93,8 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
 extension Property where Value: Equatable & SendableMetatype {
     /// Declares a property whose values a codec converts: a date, a URL, a mapped value.
     ///
-    /// `key` is written, and read first; the alternatives are read when it has no value. `policy` says what becomes of
-    /// a value that breaks a rule.
+    /// `key` is written, and read first; the alternatives are read when it has no value. `policy` is the
+    /// handling of values that break a rule.
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
         codec: Codec<Value>, access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
@@ -106,8 +106,8 @@ extension Property where Value: Equatable & SendableMetatype {
 extension Property where Value: ModelValue {
     /// Declares a property whose values convert themselves.
     ///
-    /// `key` is written, and read first; the alternatives are read when it has no value. `policy` says what becomes of
-    /// a value that breaks a rule.
+    /// `key` is written, and read first; the alternatives are read when it has no value. `policy` is the
+    /// handling of values that break a rule.
     @inlinable
     public convenience init(
         _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,

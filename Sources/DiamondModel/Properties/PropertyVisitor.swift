@@ -1,6 +1,6 @@
 public import Diamond
 
-/// The visitor that a model shows its properties to: it reads, writes, copies and compares them.
+/// A reader or writer of all properties of a model.
 ///
 /// A model class overrides ``Model/visit(_:)`` with one line a property.
 public final class PropertyVisitor {
@@ -13,7 +13,7 @@ public final class PropertyVisitor {
         case collect
         /// Puts values, and tells the model's observers.
         case assign
-        /// Puts values into a model that nobody observes yet.
+        /// Puts values into a model that has no observers yet.
         case fill
     }
 
@@ -64,7 +64,7 @@ public final class PropertyVisitor {
         return restart(property, value)
     }
 
-    // A plain value that was read without its key in the log would note repairs without a place: it is read again.
+    // The fast path does not tell the log its key, so that repairs would have no place: the value is read again.
     @usableFromInline
     func restart<Owner: Model, Value>(_ property: Property<Owner, Value>, _ value: Value) -> Value {
         log.rewind()
@@ -127,14 +127,14 @@ extension PropertyVisitor {
         return Reading(repairs: visitor.log.repairs, arrays: visitor.arrays, hasNested: visitor.hasNested)
     }
 
-    /// Puts values into a model that nobody observes yet.
+    /// Puts values into a model that has no observers yet.
     static func fill(_ model: Model, with slots: [Slot]) {
         let visitor = PropertyVisitor(.fill)
         for slot in slots { visitor.values[ObjectIdentifier(slot.property)] = slot.value }
         model.visit(visitor)
     }
 
-    /// Puts values into a model, and returns those that are other than before.
+    /// Puts values into a model, and returns the changes.
     static func assign(_ slots: [Slot], to model: Model) -> [PropertyChange] {
         let visitor = PropertyVisitor(.assign, model: model)
         for slot in slots { visitor.values[ObjectIdentifier(slot.property)] = slot.value }

@@ -16,6 +16,7 @@ public struct Repair: Hashable, Sendable {
 
     /// The property's key, with the place inside an array or object behind it: `tags[3]`.
     public let place: String
+    /// The reason, of those above.
     public let reason: Reason
     /// The JSON that was found; `nil` when there was none.
     public let found: JSONValue?
@@ -35,14 +36,14 @@ extension Repair: CustomStringConvertible {
     }
 }
 
-/// The repairs that were made while a value was read.
+/// The repairs of a reading.
 public struct RepairLog {
     private(set) var repairs: [Repair] = []
     /// The values that the rules of live nested models reject.
     private(set) var violations: [Violation] = []
     /// The context that nested models are looked up in.
     let context: ModelContext?
-    /// The place for effects on other objects; `nil` where there are none to reach.
+    /// The staged effects on other objects; `nil` outside a context.
     let staging: Staging?
     private var key = ""
     private var place = ""
@@ -83,7 +84,7 @@ public struct RepairLog {
     /// Whether nothing was noted since the last property began.
     @usableFromInline var isClean: Bool { repairs.count == start }
 
-    /// Drops what was noted of the property that is being read.
+    /// Drops the repairs of the property that is being read.
     mutating func rewind() { repairs.removeLast(repairs.count - start) }
 
     /// Notes a repair at the place that is being read.
@@ -91,7 +92,7 @@ public struct RepairLog {
         repairs.append(Repair(place: place, reason: reason, found: json, key: key))
     }
 
-    /// Notes what a live nested model rejects.
+    /// Notes values that a live nested model rejects.
     mutating func note(_ violations: [Violation]) {
         self.violations += violations.map { Violation(key: "\(place).\($0.key)", rule: $0.rule) }
     }

@@ -1,5 +1,6 @@
 /// A condition that a property's value has to meet.
 public struct Rule<Value>: Sendable {
+    /// The name in violations and repairs.
     public let name: String
     let isMet: @Sendable (Value) -> Bool
     /// Whether the rule judges what the JSON held instead of the value.
@@ -18,7 +19,7 @@ public struct Rule<Value>: Sendable {
         judgesJSON = true
     }
 
-    /// The JSON must have held a value of the right type, or somebody must have set one.
+    /// The JSON must have held a value of the right type, or a value must have been set.
     public static var required: Rule { Rule(judgingJSON: "required") }
 }
 
@@ -56,6 +57,7 @@ public enum RulePolicy: Sendable {
 public struct Violation: Hashable, Sendable, CustomStringConvertible {
     /// The property's key.
     public let key: String
+    /// The rule's name.
     public let rule: String
 
     public var description: String { "\(key) breaks the rule \(rule)" }
