@@ -23,10 +23,13 @@ extension Model {
     /// - Throws: ``ModelError`` when the property is not a user's to set.
     public final func remove(_ key: String) throws { try replace([key: .null]) }
 
-    /// Gives all properties that a user may set their defaults, but for the id.
+    /// Gives all properties that a user may set their defaults, but for the id. ``rejections`` names those whose rules
+    /// reject their defaults.
     public final func removeAll() {
-        let keys = PropertyVisitor.slots(of: self).filter(\.isSettable).map(\.property.key).filter { $0 != Self.idKey }
-        _ = try? replace(Dictionary(keys.map { ($0, JSONValue.null) }) { first, _ in first })
+        let keys = PropertyVisitor.slots(of: self).filter(\.isSettable).map(\.property.key)
+        transact(source: .user) {
+            for key in keys where key != Self.idKey { self[key] = nil }
+        }
     }
 
     /// Sets several properties by their keys, in one transaction; `null` sets the default.

@@ -98,6 +98,16 @@ import Testing
         #expect(account.balance == 1 && account.rejections.isEmpty)
     }
 
+    @Test func `A default that a rule rejects keeps one property from being removed, and no other`() throws {
+        let wallet = try Wallet(json: ["name": "A", "limit": 5])
+        var events = 0
+        let token = wallet.observe { _ in events += 1 }
+        wallet.removeAll()
+        #expect(wallet.name == "" && wallet.limit == 5 && events == 1)
+        #expect(wallet.rejections.map(\.description) == ["limit breaks the rule nonZero"])
+        token.cancel()
+    }
+
     @Test func `An array with elements of another type is refused by key`() throws {
         let place = Place()
         place["tags"] = ["a", 1]
