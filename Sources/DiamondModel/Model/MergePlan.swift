@@ -34,7 +34,7 @@ struct MergePlan {
         if let answerTime { model.tracking.removeNewer(than: answerTime, from: &object, current.map(\.property)) }
         self.object = object
         if let newID { staging.claim(newID, for: model, in: self.context) }
-        nested = staging.collect { plan(current, staging) }.writes
+        nested = staging.collect { plan(current, staging) }
         noteMissingID(in: json)
     }
 
@@ -66,7 +66,7 @@ struct MergePlan {
             return nil
         }
         repairs += log.repairs
-        violations += log.violations
+        violations += staging.takeViolations()
         let new = value ?? Self.defaultValue(at: index, of: model)
         violations += property.rejections(of: new, isMissing: value == nil)
         slots.append(PropertyVisitor.Slot(property: property, value: new))

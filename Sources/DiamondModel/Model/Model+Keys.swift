@@ -83,7 +83,8 @@ extension Model {
     private func value(of property: AnyProperty, _ json: JSONValue, _ staging: Staging) throws -> Any {
         var log = RepairLog(context: context, staging: staging)
         let value = log.reading(property.keys[0]) { property.decode(json, &$0) }
-        if !log.violations.isEmpty { throw ModelError.invalid(log.violations) }
+        let violations = staging.takeViolations()
+        if !violations.isEmpty { throw ModelError.invalid(violations) }
         if let value, log.repairs.isEmpty { return value }
         guard json == .null, let initial = initialValue(of: property) else {
             reject(property, for: ["type"])

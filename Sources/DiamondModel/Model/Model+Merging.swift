@@ -21,8 +21,8 @@ extension Model {
         let staging = Staging()
         let plan = MergePlan(object, into: self, staging)
         if !plan.violations.isEmpty { throw ModelError.invalid(plan.violations) }
-        staging.append { plan.apply() }
         staging.commit()
+        plan.apply()
     }
 
     /// Reads an array into a nested collection, and notes the elements that it rejects as repairs.

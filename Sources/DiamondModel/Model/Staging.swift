@@ -11,6 +11,8 @@ final class Staging {
     private var claims: [Claim: Model] = [:]
     private var newModels: [Model] = []
     private var writes: [() -> Void] = []
+    /// The values that the rules of live nested models reject.
+    private var violations: [Violation] = []
 
     // MARK: Ids
 
@@ -40,12 +42,13 @@ final class Staging {
 
     func append(_ write: @escaping () -> Void) { writes.append(write) }
 
-    /// Runs `body`, and returns its result with the writes that it has appended.
-    func collect<Result>(_ body: () -> Result) -> (result: Result, writes: [() -> Void]) {
+    /// Runs `body`, and takes out the writes that it has appended.
+    func collect(_ body: () -> Void) -> [() -> Void] {
         let start = writes.count
-        let result = body()
+        body()
+        if writes.count == start { return [] }
         defer { writes.removeSubrange(start...) }
-        return (result, Array(writes[start...]))
+        return Array(writes[start...])
     }
 
     /// Runs `body`, and drops what it has staged when it returns `false`.
@@ -59,5 +62,16 @@ final class Staging {
         // Observers of the writes may ask for the new models.
         for model in newModels { model.context?.enter(model) }
         for write in writes { write() }
+    }
+
+    // MARK: Violations
+
+    func note(_ violations: [Violation]) { self.violations += violations }
+
+    /// Returns the violations since the last call.
+    func takeViolations() -> [Violation] {
+        if violations.isEmpty { return [] }
+        defer { violations = [] }
+        return violations
     }
 }

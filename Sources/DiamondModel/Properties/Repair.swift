@@ -39,8 +39,6 @@ extension Repair: CustomStringConvertible {
 /// The repairs of a reading.
 public struct RepairLog {
     private(set) var repairs: [Repair] = []
-    /// The values that the rules of live nested models reject.
-    private(set) var violations: [Violation] = []
     /// The context that nested models are looked up in.
     let context: ModelContext?
     /// The staged effects on other objects; `nil` outside a context.
@@ -93,13 +91,15 @@ public struct RepairLog {
     }
 
     /// Notes values that a live nested model rejects.
-    mutating func note(_ violations: [Violation]) {
-        self.violations += violations.map { Violation(key: "\(place).\($0.key)", rule: $0.rule) }
+    func note(_ violations: [Violation]) {
+        staging?.note(violations.map { Violation(key: "\(place).\($0.key)", rule: $0.rule) })
     }
 
-    /// Notes the violations as repairs: a reading throws for none.
+    /// Notes the values that live nested models have rejected as repairs: a reading throws for none.
     mutating func repairViolations(found json: JSONValue) {
-        repairs += violations.map { Repair(place: $0.key, reason: .rule($0.rule), found: json, key: key) }
-        violations = []
+        guard let staging else { return }
+        repairs += staging.takeViolations().map { violation in
+            Repair(place: violation.key, reason: .rule(violation.rule), found: json, key: key)
+        }
     }
 }
