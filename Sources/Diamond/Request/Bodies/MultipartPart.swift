@@ -17,6 +17,14 @@ public struct MultipartPart: Hashable, Sendable {
             default: false
             }
         }
+
+        /// Hashes equal contents alike: a file by its absolute URL.
+        public func hash(into hasher: inout Hasher) {
+            switch self {
+            case .bytes(let data): hasher.combine(data)
+            case .file(let url): hasher.combine(url.absoluteString)
+            }
+        }
     }
 
     /// The form field's name.

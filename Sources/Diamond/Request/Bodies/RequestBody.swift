@@ -35,6 +35,22 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
+    /// Hashes equal bodies alike: a file by its absolute URL.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .json(let value): hasher.combine(value)
+        case .jsonText(let json): hasher.combine(json)
+        case .form(let parameters): hasher.combine(parameters)
+        case .bytes(let data, let type):
+            hasher.combine(data)
+            hasher.combine(type)
+        case .file(let url, let type):
+            hasher.combine(url.absoluteString)
+            hasher.combine(type)
+        case .multipart(let parts): hasher.combine(parts)
+        }
+    }
+
     /// A body of JSON text, which is sent byte for byte. Text that two readers could read differently (a name twice, a
     /// number that no double holds) becomes ``bytes(_:contentType:)``, and identifies the request by its bytes.
     ///
