@@ -2,10 +2,16 @@ public import Foundation
 
 /// A cookie in a ``CookieJar`` (RFC 6265).
 public struct Cookie: Hashable, Sendable {
-    /// Empty for one that a server has sent without `=`.
-    public var name: String
-    /// Secret: no description shows it.
-    public var value: String
+    /// Empty for one that a server has sent without `=`. Sent as UTF-8 once an app has set it.
+    public var name: String {
+        get { sentName.text }
+        set { sentName = CookieText(newValue) }
+    }
+    /// Secret: no description shows it. Sent as UTF-8 once an app has set it.
+    public var value: String {
+        get { sentValue.text }
+        set { sentValue = CookieText(newValue) }
+    }
     /// The host that it is for, in lower case, without a dot before it.
     public var domain: String
     /// Whether it is for that host alone, and not for those below it.
@@ -18,8 +24,9 @@ public struct Cookie: Hashable, Sendable {
     public var isSecure: Bool
     /// Whether scripts of a page may not read it. Kept, and nothing else: there are no scripts here.
     public var isHTTPOnly: Bool
-    /// Whether name and value were no UTF-8: their characters are bytes.
-    var isBytes = false
+    /// The name as it is sent.
+    private(set) var sentName: CookieText
+    private var sentValue: CookieText
 
     /// A cookie as an app has kept it. Unless it says otherwise it is for all paths of one host, over `https` only, and
     /// ends with the jar.
@@ -33,8 +40,23 @@ public struct Cookie: Hashable, Sendable {
         isSecure: Bool = true,
         isHTTPOnly: Bool = true
     ) {
-        self.name = name
-        self.value = value
+        self.init(
+            CookieText(name), CookieText(value), domain: domain, isHostOnly: isHostOnly, path: path, expires: expires,
+            isSecure: isSecure, isHTTPOnly: isHTTPOnly)
+    }
+
+    init(
+        _ name: CookieText,
+        _ value: CookieText,
+        domain: String,
+        isHostOnly: Bool,
+        path: String,
+        expires: Date?,
+        isSecure: Bool,
+        isHTTPOnly: Bool
+    ) {
+        sentName = name
+        sentValue = value
         self.domain = domain.lowercased()
         self.isHostOnly = isHostOnly
         self.path = path
@@ -45,32 +67,28 @@ public struct Cookie: Hashable, Sendable {
 
     /// What of a cookie there is one of.
     struct Place: Hashable {
-        let name: String
+        let name: CookieText
         let domain: String
         let isHostOnly: Bool
         let path: String
-        let isBytes: Bool
 
         static func == (one: Place, other: Place) -> Bool {
-            one.name.isExactly(other.name) && one.domain.isExactly(other.domain) && one.isHostOnly == other.isHostOnly
-                && one.path.isExactly(other.path) && one.isBytes == other.isBytes
+            one.name == other.name && one.domain.isExactly(other.domain) && one.isHostOnly == other.isHostOnly
+                && one.path.isExactly(other.path)
         }
     }
 
     /// Texts compare by their bytes.
     public static func == (one: Cookie, other: Cookie) -> Bool {
-        one.place == other.place && one.value.isExactly(other.value) && one.expires == other.expires
+        one.place == other.place && one.sentValue == other.sentValue && one.expires == other.expires
             && one.isSecure == other.isSecure && one.isHTTPOnly == other.isHTTPOnly
     }
 
-    var place: Place { Place(name: name, domain: domain, isHostOnly: isHostOnly, path: path, isBytes: isBytes) }
+    var place: Place { Place(name: sentName, domain: domain, isHostOnly: isHostOnly, path: path) }
 
-    /// `name=value`, or the value alone.
-    var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
-
-    /// The pair as it came.
-    var bytes: [UInt8] {
-        isBytes ? pair.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(pair.utf8)
+    /// `name=value`, or the value alone, as it is sent.
+    var pair: [UInt8] {
+        name.isEmpty ? sentValue.bytes : sentName.bytes + [UInt8(ascii: "=")] + sentValue.bytes
     }
 
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }

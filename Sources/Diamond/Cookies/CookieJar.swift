@@ -76,7 +76,7 @@ public final class CookieJar: Sendable {
         guard let origin = CookieOrigin(url) else { return nil }
         let cookies = state.withLock { $0.shelves[identity.exact]?.cookies(for: origin, at: now) ?? [] }
         guard !cookies.isEmpty else { return nil }
-        return HTTPField(name: .cookie, lenientValue: Array(cookies.map(\.bytes).joined(separator: "; ".utf8)))
+        return HTTPField(name: .cookie, lenientValue: Array(cookies.map(\.pair).joined(separator: "; ".utf8)))
     }
 
     /// Takes what a server sets.

@@ -59,7 +59,7 @@ struct CookieShelf: Sendable {
         let labels = CookieOrigin("https://\(cookie.domain)/")?.domains ?? []
         let others = kept.filter { labels.contains($0.key) || $0.key.hasSuffix("." + cookie.domain) }
         return others.values.joined().contains {
-            $0.cookie.isSecure && $0.cookie.name.isExactly(cookie.name) && !$0.cookie.isExpired(at: now)
+            $0.cookie.isSecure && $0.cookie.sentName == cookie.sentName && !$0.cookie.isExpired(at: now)
                 && CookieOrigin.isPath(cookie.path, below: $0.cookie.path)
         }
     }

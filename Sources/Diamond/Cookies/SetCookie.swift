@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// A `Set-Cookie` field as it stands (RFC 6265bis section 5.6).
 struct SetCookie {
-    let name: String
-    let value: String
+    private(set) var name: CookieText
+    private(set) var value: CookieText
     private(set) var expires: Date?
     /// Seconds.
     private(set) var maxAge: Double?
@@ -12,8 +12,6 @@ struct SetCookie {
     private(set) var path = ""
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
-    /// ``Cookie/isBytes``.
-    private var isBytes = false
 
     /// Bytes of name and value, and of an attribute's value.
     private static let (longest, longestAttribute) = (4096, 1024)
@@ -23,7 +21,8 @@ struct SetCookie {
         let bytes = field.bytes
         guard let text = String(validating: bytes, as: UTF8.self) else {
             self.init(String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })))
-            isBytes = true
+            name = CookieText(latin: name.text)
+            value = CookieText(latin: value.text)
             return
         }
         self.init(text)
@@ -36,8 +35,10 @@ struct SetCookie {
         }
         let (first, second) = Self.pair(parts[0])
         // Without "=", all of it is the value.
-        (name, value) = second.map { (first, $0) } ?? ("", first)
+        let (name, value) = second.map { (first, $0) } ?? ("", first)
         guard !name.isEmpty || !value.isEmpty, name.utf8.count + value.utf8.count <= Self.longest else { return nil }
+        self.name = CookieText(name)
+        self.value = CookieText(value)
         for part in parts.dropFirst() { read(part) }
     }
 
@@ -73,12 +74,10 @@ struct SetCookie {
         guard let (domain, isHostOnly) = place(from: origin), origin.isSecure || !isSecure,
             isNamedRightly(isHostOnly)
         else { return nil }
-        var cookie = Cookie(
+        return Cookie(
             name, value, domain: domain, isHostOnly: isHostOnly,
             path: path.first == "/" ? path : origin.defaultPath,
             expires: expiry(at: now), isSecure: isSecure, isHTTPOnly: isHTTPOnly)
-        cookie.isBytes = isBytes
-        return cookie
     }
 
     /// A name of one label (`com`, `localhost`) is nobody's to share. That others are not, such as `co.uk`, only a list
@@ -91,7 +90,8 @@ struct SetCookie {
 
     /// Whether it is what the prefix of its name promises (RFC 6265bis section 4.1.3), in any case of letters.
     private func isNamedRightly(_ isHostOnly: Bool) -> Bool {
-        let promise = (name.isEmpty ? value : name).lowercased()
+        let name = name.text
+        let promise = (name.isEmpty ? value.text : name).lowercased()
         if promise.hasPrefix("__secure-") { return isSecure && !name.isEmpty }
         guard promise.hasPrefix("__host-") else { return true }
         return isSecure && isHostOnly && domain.isEmpty && path == "/" && !name.isEmpty

@@ -31,6 +31,45 @@ import Testing
         #expect(cookies.count == 2 && Set(cookies).count == 2)
     }
 
+    private func receive(bytes: [UInt8]) {
+        let headers = HTTPFields([HTTPField(name: .setCookie, lenientValue: bytes)])
+        jar.receive(headers, from: "https://www.example.com/", of: nil, since: jar.removals, at: clock.now)
+    }
+
+    private func sentBytes() -> [UInt8]? {
+        jar.field(for: "https://www.example.com/", of: nil, at: clock.now)?.bytes
+    }
+
+    @Test func `sends what an app has written as text, and the rest of a cookie as it came`() throws {
+        receive(bytes: [0xE9, 0x3D, 0xFE])
+        var cookie = try #require(jar.cookies().first)
+        cookie.value = "\u{65E5}\u{E9}"
+        jar.set(cookie, at: clock.now)
+        #expect(sentBytes() == [0xE9, 0x3D] + Array("\u{65E5}\u{E9}".utf8))
+        jar.removeAll(of: nil)
+        receive(bytes: [0xE9, 0x3D, 0xFE])
+        cookie = try #require(jar.cookies().first)
+        jar.removeAll(of: nil)
+        cookie.name = "\u{E9}"
+        jar.set(cookie, at: clock.now)
+        #expect(sentBytes() == [0xC3, 0xA9, 0x3D, 0xFE])
+    }
+
+    @Test func `has one cookie of a name, whether its value is text or not`() {
+        receive(bytes: Array("a=".utf8) + [0xE9])
+        receive(bytes: Array("a=1".utf8))
+        #expect(sentBytes() == Array("a=1".utf8))
+        receive(bytes: Array("a=".utf8) + [0xE9])
+        #expect(sentBytes() == Array("a=".utf8) + [0xE9])
+    }
+
+    @Test func `takes for text what is, whatever stands behind it`() {
+        receive(bytes: Array("\u{E9}=\u{E8}; Comment=".utf8) + [0xFF])
+        #expect(jar.cookies().map(\.name) == ["\u{E9}"] && jar.cookies().map(\.value) == ["\u{E8}"])
+        receive(bytes: Array("\u{E9}=1".utf8))
+        #expect(sentBytes() == Array("\u{E9}=1".utf8))
+    }
+
     @Test(arguments: [[0xE9], [0xC3, 0xA9], [0xFF, 0x3D, 0xFE]] as [[UInt8]])
     func `sends a cookie back byte for byte`(value: [UInt8]) {
         let bytes = Array("a=".utf8) + value
@@ -200,6 +239,6 @@ import Testing
             if cookie.name == "b" { receive("b=2") }
             return jar.cookies().contains { $0.name == cookie.name && $0.name != "c" }
         }
-        #expect(jar.cookies().map(\.pair) == ["b=2", "c=1"])
+        #expect(jar.cookies().map { "\($0.name)=\($0.value)" } == ["b=2", "c=1"])
     }
 }

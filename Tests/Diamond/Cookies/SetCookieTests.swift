@@ -17,7 +17,7 @@ import Testing
     ]) func `has a name and a value`(field: String, name: String, value: String) throws {
         let cookie = try #require(try cookie(field))
         #expect(cookie.name == name && cookie.value == value)
-        #expect(cookie.pair == (name.isEmpty ? value : "\(name)=\(value)"))
+        #expect(cookie.pair == Array((name.isEmpty ? value : "\(name)=\(value)").utf8))
     }
 
     /// As a character, a sign is none behind what joins it: servers read bytes, and would find another cookie in the value.
@@ -25,7 +25,7 @@ import Testing
         let cookie = try #require(try cookie("x=1\u{600}; __Host-a=evil; Domain=example.com; Path=/; Secure"))
         #expect(cookie.value == "1\u{600}" && cookie.domain == "example.com" && cookie.isSecure)
         let other = try #require(SetCookie("a\u{600}=1"))
-        #expect(other.name == "a\u{600}" && other.value == "1")
+        #expect(other.name.text == "a\u{600}" && other.value.text == "1")
     }
 
     @Test(arguments: ["", "=", ";a=1", " ; ", "a=\u{1}", "a\u{7f}=1", "a=" + String(repeating: "x", count: 4096)])

@@ -1,0 +1,30 @@
+/// The name or the value of a cookie: text, or the bytes that a server has sent where they are no UTF-8.
+struct CookieText: Hashable, Sendable {
+    /// The text. For bytes that are no UTF-8, it has one character for each byte, as in ISO-8859-1.
+    let text: String
+    private let isBytes: Bool
+
+    init(_ text: String) {
+        self.text = text
+        isBytes = false
+    }
+
+    /// - Parameter latin: one character for each byte. Bytes that are UTF-8 become text.
+    init(latin: String) {
+        let text = String(validating: Self.bytes(of: latin), as: UTF8.self)
+        self.text = text ?? latin
+        isBytes = text == nil
+    }
+
+    /// The bytes that are sent.
+    var bytes: [UInt8] { isBytes ? Self.bytes(of: text) : Array(text.utf8) }
+
+    /// Whether the same bytes are sent.
+    static func == (one: CookieText, other: CookieText) -> Bool {
+        one.isBytes == other.isBytes && one.text.isExactly(other.text)
+    }
+
+    private static func bytes(of latin: String) -> [UInt8] {
+        latin.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    }
+}
