@@ -39,6 +39,9 @@ struct ProgramName: Hashable {
     private static let suffix = ".xctest"
 
     /// The executable's name, and twelve hexadecimal digits of the SHA-256 of its path without links.
+    ///
+    /// The path by which a program was started names no store: a shell may start it by a relative one, and SwiftPM's
+    /// `.build/debug` is a link.
     private static func name(of file: URL) -> String {
         let file = file.resolvingSymlinksInPath()
         let digest = SHA256.hash(data: Data(file.path.utf8)).prefix(6)

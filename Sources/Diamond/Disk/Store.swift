@@ -23,10 +23,14 @@ public struct Store: Hashable, Sendable {
 
     /// The store of this program: ``init(named:)`` by the identifier of its bundle, such as `com.example.shop`.
     ///
-    /// A program without one, as on Linux, has the name of its executable and a digest of the path to that, such as
-    /// `shop-1f8d0c6b52e9`: two programs of one name share nothing. A symbolic link leads to the same store. A program that is
-    /// moved, or built at another path, gets another store: name one (``init(named:)``), or give a directory
-    /// (``init(directory:)``), where it has to stay. The tests of each package have a store of their own.
+    /// A program without one, as on Linux, has the name of its executable and a digest of the path to that, symbolic links
+    /// followed, such as `shop-1f8d0c6b52e9`: two programs of one name share nothing. The tests of each package have a store
+    /// of their own.
+    ///
+    /// A program that is moved, or built at another path, gets another store. So does each release of a deployment that has a
+    /// directory for each (`releases/7/shop`), although a link (`current`) leads to all of them in turn: requests that an
+    /// earlier release has kept stay in its store, and are not sent. Such a program names a store (``init(named:)``), or gives
+    /// a directory (``init(directory:)``).
     public static var `default`: Store { Store(named: ProgramName.current.text) }
 
     /// The store of a name, for programs of one user that share it: `Diamond/NAME` in the platform's directory for caches,

@@ -28,6 +28,21 @@ import Testing
         #expect(name(link.path) == name(program.path) && name(link.path).hasPrefix("App-"))
     }
 
+    @Test func `is another in each release's directory, also where one link leads to them in turn`() throws {
+        let folder = TemporaryFolder()
+        let current = folder.url.appending(path: "current")
+        var names: Set<String> = []
+        for release in ["1", "2"] {
+            let directory = folder.url.appending(path: release)
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            try Data().write(to: directory.appending(path: "App"))
+            try? FileManager.default.removeItem(at: current)
+            try FileManager.default.createSymbolicLink(at: current, withDestinationURL: directory)
+            names.insert(name(current.path + "/App"))
+        }
+        #expect(names.count == 2)
+    }
+
     @Test func `is that of the bundle of tests, whoever runs it`() {
         let bundle = "/shop/.build/debug/ShopPackageTests.xctest"
         let plain = name(bundle)
