@@ -2,7 +2,8 @@ import Foundation
 
 /// Files of a directory that belongs to this user alone, so that nobody else can put a link or a pipe in their places.
 ///
-/// As `ssh` does with keys, an owner is this user or root, and what others may write is refused.
+/// As `ssh` does with keys, an owner is this user or root, and what others may write is refused. Another user's directory is
+/// refused for root, too: the files that root makes there would keep that user out.
 package enum PrivateFile {
     /// How such a file is opened: neither through a link, nor waiting for the other end of a pipe.
     package static let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -31,15 +32,40 @@ package enum PrivateFile {
     /// Refuses a directory that is another user's, or that others may write into. One that is missing is refused by
     /// whoever makes files in it.
     ///
+    /// With the umask 002, which is the default on many systems, `mkdir` makes directories into which a group may write. If
+    /// others have access to nothing in such a directory, this removes the group's right to write.
+    ///
     /// - Parameter isOwn: whether the store has made it: then it is no link either. The directory of a store may be one.
     package static func checkDirectory(_ path: String, isOwn: Bool = false) throws(SQLiteError) {
         var status = stat()
         if isOwn { try check(path) }
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
         try checkOwner(status, path)
-        guard status.st_mode & 0o022 == 0 else {
+        guard status.st_mode & 0o022 == 0 || makePrivate(path) else {
             throw SQLiteError(.notPrivate, "is a directory into which others may write", path: path)
         }
+    }
+
+    /// Removes the group's right to write from a directory of this user. A directory into which everybody may write, and one
+    /// with something that others have access to, stay as they are.
+    ///
+    /// - Returns: whether only its owner may write into it now.
+    private static func makePrivate(_ path: String) -> Bool {
+        let descriptor = Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_IWOTH == 0,
+            let names = try? FileManager.default.contentsOfDirectory(atPath: path),
+            names.allSatisfy({ isPrivate("\(path)/\($0)") })
+        else { return false }
+        return fchmod(descriptor, status.st_mode & 0o7755) == 0
+    }
+
+    /// Whether a file or directory belongs to this user, and nobody else has access to it. All files of a store are so.
+    private static func isPrivate(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o077 == 0
     }
 
     /// The path with links among its directories followed, and none of its last part.

@@ -90,7 +90,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         case .newerSchema: "update this program, or use another store directory"
         case .foreignFile: "use another store directory"
         case .notAFile: "remove it, or use another store directory"
-        case .notOurs: "run this program as that user, or use another store directory"
+        case .notOurs: "run this program as that user (sudo -u, docker run --user), or use another store directory"
         case .notPrivate: "run chmod go-w on it, or use another store directory"
         case .forked: "open the database after the fork, in the child"
         default: nil

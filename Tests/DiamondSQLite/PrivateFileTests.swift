@@ -55,17 +55,71 @@ import Testing
         #expect(error?.code == .notAFile && folder.text(of: victim) == "victim")
     }
 
-    @Test(arguments: [0o777, 0o770, 0o720, 0o702, 0o1777])
-    func `is in no directory into which others may write`(mode: Int) throws {
-        let file = TemporaryFile()
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.directory.path)
+    private func mode(_ url: URL) throws -> Int {
+        try #require(FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber).intValue
+    }
+
+    private func expectNoFile(_ file: TemporaryFile, mode: Int) throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: file.directory.path)
         for body in [{ _ = try file.open() }, { close(try PrivateFile.open(file.path, O_RDWR | O_CREAT)) }] {
             let error = #expect(throws: SQLiteError.self) { try body() }
             #expect(error?.code == .notPrivate && error?.summary.contains("chmod go-w") == true)
         }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: file.directory.path).isEmpty)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.directory.path)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: file.directory.path) == names)
+        #expect(try self.mode(file.directory) == mode)
+    }
+
+    @Test(arguments: [0o777, 0o702, 0o772, 0o1777])
+    func `is in no directory into which everybody may write`(mode: Int) throws {
+        let file = TemporaryFile()
+        chmod(file.directory.path, mode_t(mode))
+        try expectNoFile(file, mode: mode)
+        chmod(file.directory.path, 0o755)
         _ = try file.open()
+    }
+
+    @Test(arguments: [0o664, 0o640, 0o604, 0o2770])
+    func `is in no directory into which a group may write, where something in it is others' as well`(
+        mode: Int
+    ) throws {
+        let file = TemporaryFile()
+        _ = try file.open()
+        let other = file.directory.appending(path: "notes")
+        if mode & 0o100 == 0 {
+            try Data().write(to: other)
+        } else {
+            try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true)
+        }
+        chmod(other.path, mode_t(mode))
+        chmod(file.directory.path, 0o775)
+        try expectNoFile(file, mode: 0o775)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
+    func `is in no directory into which a group may write, and has put something`() throws {
+        let file = TemporaryFile()
+        try Data().write(to: file.directory.appending(path: "notes"))
+        chmod(file.directory.appending(path: "notes").path, 0o600)
+        try #require(chown(file.directory.appending(path: "notes").path, 12345, 12345) == 0)
+        chmod(file.directory.path, 0o775)
+        try expectNoFile(file, mode: 0o775)
+    }
+
+    // The umask 002 gives `mkdir` this mode.
+    @Test(arguments: [(0o775, 0o755), (0o770, 0o750), (0o720, 0o700), (0o2775, 0o2755)], [true, false])
+    func `takes a directory from its group in which all is its owner's`(modes: (Int, Int), isNew: Bool) throws {
+        let file = TemporaryFile()
+        if !isNew {
+            _ = try file.open()
+            try FileManager.default.createDirectory(
+                at: file.directory.appending(path: "own"), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        }
+        for body in [{ _ = try file.open() }, { close(try PrivateFile.open(file.path, O_RDWR | O_CREAT)) }] {
+            chmod(file.directory.path, mode_t(modes.0))
+            try body()
+            #expect(try mode(file.directory) == modes.1)
+        }
     }
 
     @Test func `may be in a directory to which a link leads, and stays in that`() throws {
@@ -89,6 +143,7 @@ import Testing
             try #require(chown(path, 12345, 12345) == 0)
             let error = #expect(throws: SQLiteError.self) { try file.open() }
             #expect(error?.code == .notOurs && error?.summary.contains("another user, 12345") == true)
+            #expect(error?.summary.contains("as that user (sudo -u, docker run --user)") == true)
             try #require(chown(path, 0, 0) == 0)
         }
     }

@@ -72,6 +72,49 @@ import Testing
         #expect(outcome.status == 4 && outcome.errors.contains("replay.owners: is a symbolic link"))
     }
 
+    /// `cachectl` as a user runs it whose files have a group of their own.
+    private func runWithUmask(_ arguments: [String]) async throws -> BuiltTool.Outcome {
+        var tool = cachectl.tool(["DIAMOND_STORE": ""])
+        tool.environment["XDG_CACHE_HOME"] = folder.url.appending(path: "cache").path
+        tool.environment["XDG_DATA_HOME"] = folder.url.appending(path: "data").path
+        let path = tool.url.path
+        tool.url = URL(filePath: "/bin/sh")
+        return try await tool.run(["-c", "umask 002; exec \"$0\" \"$@\"", path] + arguments)
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.url.appending(path: path).path)
+        return (attributes[.posixPermissions] as? NSNumber)?.intValue
+    }
+
+    @Test func `makes its directories for their owner, whatever the umask`() async throws {
+        #expect(try await runWithUmask(["queue", "add", "http://127.0.0.1:9/", "--app", "shop"]).text == "1\n")
+        let sent = try await runWithUmask(
+            ["send", SampleServer.shared.base + "/cities/2950159", "--app", "shop"])
+        #expect(sent.status == 0 && !sent.errors.contains("sent without a cache"))
+        for path in ["cache/Diamond/shop", "data/Diamond/shop", "data/Diamond/shop/replay.owners"] {
+            #expect(try mode(path) == 0o700, "\(path)")
+        }
+        #expect(try await runWithUmask(["queue", "list", "--app", "shop"]).status == 0)
+    }
+
+    @Test func `takes a directory from its group that is new or its own, and no other`() async throws {
+        let store = folder.url.appending(path: "store")
+        mkdir(store.path, 0o775)
+        chmod(store.path, 0o775)
+        let command = ["queue", "add", "http://127.0.0.1:9/", "--store", store.path]
+        for number in 1...2 {
+            #expect(try await runWithUmask(command).text == "\(number)\n")
+            #expect(try mode("store") == 0o755)
+            chmod(store.path, 0o775)
+        }
+        try Data().write(to: store.appending(path: "notes"))
+        chmod(store.appending(path: "notes").path, 0o664)
+        let outcome = try await runWithUmask(command)
+        #expect(outcome.status == 4 && outcome.errors.contains("run chmod go-w on it"))
+        #expect(try mode("store") == 0o775)
+    }
+
     @Test func `refuses a directory into which others may write, and takes a link to one of its own`() async throws {
         let directory = folder.url.appending(path: "store")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -120,10 +120,13 @@ public struct Store: Hashable, Sendable {
         if let obstacle { throw CacheError(.cannotOpen, obstacle) }
         do {
             try FileManager.default.createDirectory(
-                at: directory,
+                at: directory.deletingLastPathComponent(),
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
+            // FileManager makes a directory as the umask has it, and changes its mode afterwards.
+            mkdir(directory.path, 0o700)
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
             throw CacheError(
                 .cannotOpen,
