@@ -54,6 +54,17 @@ import Testing
         #expect(asked.heads.withLock { $0.count } == 2 || !isASCII)
     }
 
+    @Test(arguments: TransportKind.allCases, raw)
+    func `is a date, or no validator`(kind: TransportKind, date: [UInt8]) async throws {
+        let asked = Asked()
+        let server = try asked.server(Array("Last-Modified: ".utf8) + date)
+        let engine = temporary.engine(kind.make()) { $0.cookies = nil }
+        for _ in 0..<2 { _ = try? await engine.send(Request(server.base + "/")) }
+        await engine.close()
+        let isASCII = date.allSatisfy { $0 < 0x80 }
+        #expect(asked.values(of: "If-Modified-Since") == (isASCII ? [date] : []))
+    }
+
     #if Curl && os(Linux)
     @Test(arguments: raw) func `is a cookie`(value: [UInt8]) async throws {
         let asked = Asked()

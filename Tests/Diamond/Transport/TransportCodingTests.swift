@@ -1,3 +1,4 @@
+import DiamondSQLite
 import DiamondTestSupport
 import Foundation
 import HTTPTypes
@@ -19,6 +20,22 @@ import Testing
             }
         }
     }
+
+    #if os(Linux)
+    @Test(arguments: TransportKind.allCases)
+    func `is asked for only where its end is seen`(kind: TransportKind) async throws {
+        let asked = Guarded<String?>(nil)
+        let server = try RawServer { connection in
+            guard let head = connection.readHead() else { return }
+            asked.withLock { $0 = head.lowercased() }
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+        try await kind.run { transport, _ in _ = try await transport.get(server.base) }
+        let lines = asked.withLock { $0 ?? "" }.split(whereSeparator: \.isNewline).map(String.init)
+        let codings = kind == .urlSession ? "identity" : "gzip, deflate"
+        #expect(lines.filter { $0.hasPrefix("accept-encoding:") } == ["accept-encoding: \(codings)"])
+    }
+    #endif
 
     @Test(arguments: TransportKind.allCases, CodedBody.all)
     func `is an error where it is cut, however well it is framed`(kind: TransportKind, coded: CodedBody) async throws {
