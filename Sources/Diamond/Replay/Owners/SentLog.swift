@@ -1,97 +1,140 @@
-import Crypto
 import DiamondSQLite
 import Foundation
 
-/// What has left of jobs that must not be sent twice, in a file of its own, beside the queue's.
+/// A log of the jobs that have left and must not be sent twice, in a file of its own, beside the queue's.
 ///
 /// A damaged log of SQLite ends where it is damaged, and the queue is as it was before: a job that was sent is one that was not.
-/// Each claim of a job has a higher token, so one that has left with a token as high as a new claim's has left already.
+/// Each claim of a job has a higher token, so one that has left with a token as high as a new claim's has left already. Of
+/// each claim the newest record decides. Written in transactions of the queue only, one at a time.
 final class SentLog: Sendable {
-    /// A claim of a job.
-    private struct Record: Hashable {
-        var id: Int64
-        var token: Int64
-        /// Of the request: a queue that has lost jobs gives their ids to others.
-        var digest: Int64
-
-        /// With a checksum behind it.
-        var bytes: Data {
-            var bytes = Data()
-            for number in [id, token, digest] {
-                withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
-            }
-            return bytes + SHA256.hash(data: bytes).prefix(8)
-        }
-
-        init(_ row: ReplayRow) { (id, token, digest) = (row.id, row.token, row.digest) }
-
-        func isOf(_ other: Self) -> Bool { id == other.id && digest == other.digest }
-
-        /// `nil` where the bytes are not those of a record.
-        init?(_ bytes: Data) {
-            let numbers = (0..<3).map { index in
-                bytes.withUnsafeBytes {
-                    Int64(littleEndian: $0.loadUnaligned(fromByteOffset: index * 8, as: Int64.self))
-                }
-            }
-            (id, token, digest) = (numbers[0], numbers[1], numbers[2])
-            guard self.bytes == bytes else { return nil }
-        }
-    }
-
-    private static let size = 32
-    /// What is looked through: the newest of them.
-    private static let window = 2048 * size
-    /// At which the file begins anew.
-    private static let limit = 1 << 20
+    private static let window = 2048 * SentRecord.size
 
     private let path: String
-    /// Those of this process, which may send a job several times with one claim.
-    private let own = Guarded<Set<Record>>([])
+    private let limit: Int
+    /// The claims with which this process has sent jobs: it may send a job several times with one.
+    private let own: Guarded<RecentRecords>
 
-    init(_ path: String) { self.path = path }
+    /// - Parameters:
+    ///   - limit: bytes beyond which the file is cut to its newest 2,048 records: only those are looked through.
+    ///   - ownLimit: records of this process that are remembered at least, where there were so many.
+    init(_ path: String, limit: Int = 1 << 20, ownLimit: Int = 10_000) {
+        (self.path, self.limit) = (path, limit)
+        own = Guarded(RecentRecords(limit: ownLimit))
+    }
 
     /// Whether a job has left with its claim, though its row may not say so.
     func hasLeft(_ row: ReplayRow) -> Bool {
-        let descriptor = open(path, O_RDWR | PrivateFile.flags)
+        let descriptor = open(path, O_RDONLY | PrivateFile.flags)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        return contains(Record(row), in: descriptor)
+        return Self.newest(in: descriptor).hasLeft(SentRecord(row))
     }
 
     /// Notes that a job is about to leave.
     ///
     /// - Returns: `false` where it has left before, though its row does not say so.
     func note(_ row: ReplayRow) throws(SQLiteError) -> Bool {
-        let record = Record(row)
+        let record = SentRecord(row)
         guard !own.withLock({ $0.contains(record) }) else { return true }
-        let descriptor = try PrivateFile.open(path, O_RDWR | O_APPEND | O_CREAT)
+        let descriptor = try openForWriting()
         defer { close(descriptor) }
-        guard !contains(record, in: descriptor) else { return false }
-        let bytes = record.bytes
-        let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-        guard count == bytes.count else { throw SQLiteError(errno: errno, "what was sent cannot be noted", path: path) }
-        own.withLock { own in
-            if own.count > 10_000 { own = [] }
-            own.insert(record)
+        let newest = Self.newest(in: descriptor)
+        guard !newest.hasLeft(record) else { return false }
+        if lseek(descriptor, 0, SEEK_END) > limit {
+            try replace(with: newest + record.bytes)
+        } else {
+            try append(record, to: descriptor)
         }
+        own.withLock { $0.insert(record) }
         return true
     }
 
-    private func contains(_ record: Record, in descriptor: Int32) -> Bool {
-        records(in: descriptor).contains { $0.isOf(record) && $0.token >= record.token }
+    /// Notes that what has left of a job with its claim surely was not processed.
+    func takeBack(_ row: ReplayRow) throws(SQLiteError) {
+        var record = SentRecord(row)
+        let descriptor = try openForWriting()
+        defer { close(descriptor) }
+        record.isTakenBack = true
+        try append(record, to: descriptor)
+        record.isTakenBack = false
+        own.withLock { $0.remove(record) }
     }
 
-    private func records(in descriptor: Int32) -> [Record] {
+    // MARK: The file
+
+    private func openForWriting() throws(SQLiteError) -> Int32 {
+        try PrivateFile.open(path, O_RDWR | O_APPEND | O_CREAT)
+    }
+
+    /// The bytes of the newest records.
+    private static func newest(in descriptor: Int32) -> Data {
         let end = Int(lseek(descriptor, 0, SEEK_END))
-        if end > Self.limit, ftruncate(descriptor, 0) == 0 { return [] }
         // From the end back: what is damaged may be of any length.
-        let start = max(end % Self.size, end - Self.window)
-        var bytes = Data(count: end - start)
+        let start = max(end % SentRecord.size, end - window)
+        var bytes = Data(count: max(0, end - start))
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(start)) }
-        guard count > 0 else { return [] }
-        return stride(from: 0, to: count / Self.size * Self.size, by: Self.size).compactMap { offset in
-            Record(bytes.subdata(in: offset..<offset + Self.size))
+        return bytes.prefix(max(0, count) / SentRecord.size * SentRecord.size)
+    }
+
+    private func append(_ record: SentRecord, to descriptor: Int32) throws(SQLiteError) {
+        let end = lseek(descriptor, 0, SEEK_END)
+        do throws(SQLiteError) { try write(record.bytes, to: descriptor) } catch {
+            // Behind half a record all the others would be out of place.
+            _ = ftruncate(descriptor, end)
+            throw error
         }
+    }
+
+    /// Puts another file in the place of this one: the death of the process leaves the one or the other.
+    private func replace(with bytes: Data) throws(SQLiteError) {
+        let newPath = path + ".new"
+        let descriptor = try PrivateFile.open(newPath, O_WRONLY | O_CREAT | O_TRUNC)
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor)
+        guard rename(newPath, path) == 0 else {
+            throw SQLiteError(errno: errno, "cannot be replaced", path: path)
+        }
+    }
+
+    private func write(_ bytes: Data, to descriptor: Int32) throws(SQLiteError) {
+        let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+        guard count != bytes.count else { return }
+        throw SQLiteError(errno: count < 0 ? errno : ENOSPC, "what was sent cannot be noted", path: path)
+    }
+}
+
+/// Records in two generations: where the newer one is full, only the older one is forgotten.
+private struct RecentRecords {
+    let limit: Int
+    private var newer: Set<SentRecord> = []
+    private var older: Set<SentRecord> = []
+
+    init(limit: Int) { self.limit = limit }
+
+    func contains(_ record: SentRecord) -> Bool { newer.contains(record) || older.contains(record) }
+
+    mutating func insert(_ record: SentRecord) {
+        if newer.count >= limit { (older, newer) = (newer, []) }
+        newer.insert(record)
+    }
+
+    mutating func remove(_ record: SentRecord) {
+        newer.remove(record)
+        older.remove(record)
+    }
+}
+
+extension Data {
+    /// Whether a job has left with a claim, or a later one, by records one behind the other.
+    fileprivate func hasLeft(_ record: SentRecord) -> Bool {
+        var tokens: Set<Int64> = []
+        withUnsafeBytes { bytes in
+            for offset in stride(from: 0, to: bytes.count, by: SentRecord.size) {
+                let slice = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + SentRecord.size])
+                guard let other = SentRecord(slice, of: record), other.token >= record.token else { continue }
+                if other.isTakenBack { tokens.remove(other.token) } else { tokens.insert(other.token) }
+            }
+        }
+        return !tokens.isEmpty
     }
 }

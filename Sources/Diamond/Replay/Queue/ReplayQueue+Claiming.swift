@@ -78,7 +78,7 @@ extension ReplayQueue {
         guard let owner = owner.id else { return false }
         let sent = sentLog
         // What cannot be written down must not leave.
-        let hasBegun = try? await writer.write { (connection, ledger) throws(SQLiteError) in
+        let hasBegun = await written("job \(job.id) is not sent") { (connection, ledger) throws(SQLiteError) in
             try ReplayTable.begin(
                 job.id, token: job.token, by: owner, cutOff: cutOff, isUnderWay: isUnderWay, notedIn: sent,
                 on: connection, &ledger)
@@ -91,9 +91,23 @@ extension ReplayQueue {
     ///
     /// - Parameter isSo: asked when nothing else is written: another attempt may have begun meanwhile.
     func takeBack(_ job: ReplayTable.Claimed, if isSo: @escaping @Sendable () -> Bool) async {
-        // Where it cannot be written down, the job is taken for sent, as before.
-        try? await writer.write { (connection, _) throws(SQLiteError) in
-            if isSo() { try ReplayTable.takeBack(job.id, token: job.token, on: connection) }
+        let sent = sentLog
+        await written("job \(job.id) is still taken for sent") { (connection, _) throws(SQLiteError) in
+            if isSo() { try ReplayTable.takeBack(job.id, token: job.token, notedIn: sent, on: connection) }
+        }
+    }
+
+    /// Writes what is not tried again, and reports where that fails.
+    ///
+    /// - Parameter consequence: what a failure means, for people.
+    /// - Returns: `nil` where it fails.
+    @discardableResult
+    private func written<Value: Sendable>(
+        _ consequence: String, _ body: @escaping ReplayWriter.Body<Value>
+    ) async -> Value? {
+        do throws(ReplayError) { return try await writer.write(body) } catch {
+            report(ReplayError(error.code, "\(consequence), because that cannot be noted: \(error.message)"))
+            return nil
         }
     }
 

@@ -81,14 +81,18 @@ extension ReplayTable {
     }
 
     /// Notes that nothing of a job is on its way, while the one who asks has it still. No transition: it runs.
+    ///
+    /// - Parameter sent: the log in which ``begin(_:token:by:cutOff:isUnderWay:notedIn:on:_:)`` has noted it; `nil` for none.
     static func takeBack(
         _ id: Int64,
         token: Int64,
+        notedIn sent: SentLog? = nil,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
         guard var row = try row(id, on: connection), row.token == token, row.state == .running else { return }
         row.sentAt = nil
         try saveSending(row, on: connection)
+        if let sent, row.mustNotRepeat { try sent.takeBack(row) }
     }
 
     /// Takes note of what came of an attempt.

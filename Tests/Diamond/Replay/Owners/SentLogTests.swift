@@ -96,4 +96,118 @@ import Testing
         #expect(try await replay() == 0)
         #expect(try queue().job(1)?.reason == .outcomeUnknown)
     }
+
+    // MARK: Taking back
+
+    /// A queue of one job that must not be sent twice, claimed and begun.
+    private func begun(_ activity: Activity? = nil) async throws -> (
+        queue: ReplayQueue, job: ReplayTable.Claimed, owner: Int64
+    ) {
+        let queue = try ReplayQueue(temporary.store, clock: .still, activity: activity)
+        try await queue.enqueue(request(keyLifetime: nil))
+        let owner = try await queue.owner.enter()
+        let job = try #require(try await queue.claim(1, of: .all, by: owner)?.first)
+        #expect(await queue.begin(job))
+        return (queue, job, owner)
+    }
+
+    private func bury(_ owner: Int64, in queue: ReplayQueue) async throws {
+        let sent = SentLog(temporary.store.sentPath)
+        try await queue.writer.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.bury(owner, isInnocent: false, notedIn: sent, on: connection, &ledger)
+        }
+    }
+
+    @Test func `a job that surely was not sent is ready again where its process dies in its backoff`() async throws {
+        let (queue, job, owner) = try await begun()
+        await queue.takeBack(job) { true }
+        try await bury(owner, in: queue)
+        #expect(try queue.job(job.id)?.state == .ready)
+    }
+
+    @Test func `a job that has left again since it was taken back is for review where its process dies`() async throws {
+        let (queue, job, owner) = try await begun()
+        await queue.takeBack(job) { true }
+        #expect(await queue.begin(job))
+        // The newest transaction is lost with the end of the log.
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE job SET sent_at = NULL")
+            try ReplayTable.reseal(on: connection)
+        }
+        try await bury(owner, in: queue)
+        #expect(try queue.job(job.id)?.reason == .outcomeUnknown)
+    }
+
+    @Test func `what is taken back is forgotten of its own claim only`() throws {
+        let log = SentLog(try path())
+        #expect(try log.note(row(token: 3)))
+        try log.takeBack(row(token: 3))
+        #expect(try !log.hasLeft(row(token: 3)) && log.note(row(token: 3)) && log.hasLeft(row(token: 3)))
+        try log.takeBack(row(token: 3))
+        #expect(try log.note(row(token: 4)))
+        try log.takeBack(row(token: 3))
+        #expect(log.hasLeft(row(token: 4)) && log.hasLeft(row(token: 3)) && !log.hasLeft(row(token: 5)))
+    }
+
+    // MARK: Much
+
+    private func path() throws -> String {
+        try temporary.store.create()
+        return temporary.directory.appending(path: "sent").path
+    }
+
+    private func row(_ id: Int64 = 1, token: Int64 = 1) -> ReplayRow {
+        ReplayRow(
+            id: id, method: "POST", identity: nil, orderingKey: nil, isStrict: false, lane: "default",
+            isIdempotent: false, keyLifetime: nil, expiresAt: nil, attemptLimit: 20, uniqueKey: nil, digest: id * 7,
+            state: .running, reason: .claimed, isHead: true, isHeld: false, runAt: 0, attempts: 0, token: token)
+    }
+
+    @Test func `the newest jobs of a process are known to be its own, however many it has sent`() throws {
+        let log = SentLog(try path(), ownLimit: 4)
+        for id in Int64(1)...20 {
+            for recent in max(1, id - 3)...id { #expect(try log.note(row(recent)), "\(recent) after \(id)") }
+        }
+    }
+
+    @Test func `a file that is too long is cut to its newest 2,048 records, by whoever adds to it`() throws {
+        let path = try path()
+        let all = (Int64(1)...3000).reduce(into: Data()) { $0 += SentRecord(row($1)).bytes }
+        try (Data([1, 2, 3]) + all).write(to: URL(filePath: path))
+        let log = SentLog(path, limit: 1000)
+        #expect(log.hasLeft(row(3000)) && log.hasLeft(row(953)) && !log.hasLeft(row(952)))
+        #expect(try Data(contentsOf: URL(filePath: path)).count == 3 + all.count)
+        #expect(try log.note(row(3001)))
+        #expect(try Data(contentsOf: URL(filePath: path)) == all.suffix(2048 * 32) + SentRecord(row(3001)).bytes)
+        #expect(log.hasLeft(row(3001)) && log.hasLeft(row(954)))
+        #expect(!FileManager.default.fileExists(atPath: path + ".new"))
+    }
+
+    // MARK: Trouble
+
+    @Test func `a job that cannot be noted is not sent, and whoever observes is told`() async throws {
+        let (activity, failures) = (Activity(), Guarded<[String]>([]))
+        let observation = activity.observe { event in
+            if case .queueFailed(let reason) = event { failures.withLock { $0.append(reason) } }
+        }
+        let queue = try ReplayQueue(temporary.store, clock: .still, activity: activity)
+        let place = URL(filePath: temporary.store.sentPath)
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+        try await queue.enqueue(request(keyLifetime: nil))
+        let owner = try await queue.owner.enter()
+        let job = try #require(try await queue.claim(1, of: .all, by: owner)?.first)
+        #expect(await !queue.begin(job))
+        #expect(try queue.job(job.id)?.sentAt == nil)
+        let told = failures.withLock { $0 }
+        let reason = "job 1 is not sent, because that cannot be noted: \(place.path): "
+        #expect(told.count == 1 && told[0].hasPrefix(reason), "\(told)")
+        try FileManager.default.removeItem(at: place)
+        #expect(await queue.begin(job))
+        try FileManager.default.removeItem(at: place)
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+        await queue.takeBack(job) { true }
+        #expect(try queue.job(job.id)?.sentAt != nil)
+        #expect(failures.withLock { $0.last?.hasPrefix("job 1 is still taken for sent, because ") == true })
+        withExtendedLifetime(observation) {}
+    }
 }
