@@ -50,6 +50,7 @@ final class ReplayOwner: Sendable {
     let store: Store
     let writer: ReplayWriter
     let clock: ReplayClock
+    let outcomes = PendingOutcomes()
     private let state = Guarded(State())
 
     init(_ store: Store, _ writer: ReplayWriter, _ clock: ReplayClock) {
@@ -288,8 +289,9 @@ final class ReplayOwner: Sendable {
         await waitForAttempts()
         guard let id else { return }
         // With the lock: until the row is gone nobody has to rescue anything. If another process holds the file for long,
-        // the row is rescued later.
+        // the row is rescued later. And not before the outcomes: what has one would be taken for unknown.
         _ = await ReplayPatience(clock.patience).wait {
+            await self.outcomes.end()
             try? await self.remove(id)
             withExtendedLifetime(lock) {}
         }

@@ -123,6 +123,15 @@ extension ReplayQueue {
         unknownAt: Int64? = nil,
         tellingFailure tell: @Sendable (ReplayError?) -> Void = { _ in }
     ) async -> ReplayState? {
+        await owner.outcomes.writing { await finish(job, outcome, unknownAt, tell) }
+    }
+
+    private func finish(
+        _ job: ReplayTable.Claimed,
+        _ outcome: ReplayOutcome,
+        _ unknownAt: Int64?,
+        _ tell: @Sendable (ReplayError?) -> Void
+    ) async -> ReplayState? {
         let draw = clock.draw()
         var (tries, triesWhenClosed) = (0, 0)
         while true {

@@ -179,4 +179,37 @@ import Testing
         #expect(sent.withLock { $0 } == 1)
         await engine.close()
     }
+
+    @Test func `is not lost to the end of the queue that has sent it`() async throws {
+        let desk = EngineDesk()
+        let disk = FaultDisk(directory: desk.temporary.directory)
+        desk.serve { [sent] _ throws(TransportError) in
+            sent.withLock { $0 += 1 }
+            disk.fail(.full, atCall: 1, lasting: true)
+            return .stub(status: 201)
+        }
+        func engine() -> Engine {
+            desk.engine { configuration in
+                configuration.store?.vfs = disk.vfs
+                configuration.patience = .milliseconds(1)
+            }
+        }
+        let (first, second) = (engine(), engine())
+        let queue = try second.queue()
+        var request = Request("http://h/", method: .post, body: .json(1))
+        request.replay = ReplayPolicy(.durable, keyLifetime: nil)
+        let error = await #expect(throws: ConnectionError.self) { try await first.send(request) }
+        let id = try #require(error?.jobID)
+        await first.close()
+        disk.heal()
+        // Others take what they find without a lock.
+        _ = try await queue.owner.rescue { _ in }
+        await untilTrue {
+            if let next = desk.clock.sleeping.first { desk.clock.advance(by: next) }
+            return (try? queue.job(id)?.state.isEnd) == true
+        }
+        #expect(try queue.job(id)?.state == .done)
+        #expect(sent.withLock { $0 } == 1)
+        await second.close()
+    }
 }
