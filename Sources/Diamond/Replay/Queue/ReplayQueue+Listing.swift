@@ -49,12 +49,12 @@ extension ReplayQueue {
     ///
     /// - Throws: ``ReplayError``: `badRequest` where what is on disk cannot be read, or is not what was written.
     public func request(of id: ReplayJob.ID) throws(ReplayError) -> Request? {
-        let (written, damage) = try read { (connection) throws(SQLiteError) in
-            (try ReplayTable.request(of: id, on: connection), try ReplayTable.damage(of: id, on: connection))
+        let written = try read { (connection) throws(SQLiteError) in
+            try ReplayTable.written(id, withRequest: true, on: connection)
         }
-        guard !written.isEmpty else { return nil }
-        if let damage { throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)") }
-        do throws(RequestError) { return try Request(json: written) } catch { throw ReplayError(error) }
+        guard let written, !written.request.isEmpty else { return nil }
+        if let damage = written.damage { throw ReplayError(.badRequest, "job \(id) is damaged on disk: \(damage)") }
+        do throws(RequestError) { return try Request(json: written.request) } catch { throw ReplayError(error) }
     }
 
     /// The last attempts that came to nothing, the oldest first; 10 at most.

@@ -51,6 +51,12 @@ struct ReplayRow: Hashable, Sendable {
     /// Whether a second time could do harm, and no key keeps it from that.
     var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
 
+    /// Whether it was found to be damaged.
+    var isSetAside: Bool { state == .needsReview && reason == .damaged }
+
+    /// Whether somebody has given it up.
+    var isGivenUp: Bool { state == .done && reason == .discarded }
+
     /// Whether it stands in the line of its ordering key.
     var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }
 

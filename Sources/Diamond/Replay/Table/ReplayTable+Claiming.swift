@@ -77,7 +77,7 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Claimed? {
         guard let written = try written(id, on: connection), written.row.state == .ready else {
-            try reindex(on: connection)
+            try reindex(on: connection, &ledger)
             return nil
         }
         guard var row = try sound(id, on: connection, &ledger) else { return nil }

@@ -8,6 +8,17 @@ extension ReplayTable {
         var row: ReplayRow
         /// Whether it is what was written.
         var isSound: Bool
+        /// Its request, where that was asked for; empty where it is missing.
+        var request = Data()
+
+        /// What is wrong with the job, where its request was asked for; `nil` where it is sound, or given up. A request that
+        /// is missing is another matter.
+        var damage: String? {
+            guard isSound else { return row.isGivenUp ? nil : "its row's checksum is wrong" }
+            guard row.state != .done else { return nil }
+            return request.isEmpty || ReplayRow.digest(of: request) == row.digest
+                ? nil : "its request's checksum is wrong"
+        }
     }
 
     /// The row of a job; `nil` where there is none. One that is damaged is for review from now on.
@@ -28,7 +39,18 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
-        guard row.state != .needsReview || row.reason != .damaged else { return }
+        guard !row.isSetAside else { return }
+        // SQLite refuses to change a row that its indexes have with other values.
+        try reindex(on: connection, &ledger)
+        // That may have put it in review already.
+        guard try written(row.id, on: connection)?.row.isSetAside == false else { return }
+        try putInReview(row, on: connection, &ledger)
+        try settleLines(on: connection)
+    }
+
+    static func putInReview(
+        _ row: ReplayRow, on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
         try mark(row, .needsReview, .damaged, on: connection, ledger)
         ledger.note(.fail, row.id, from: row.state, to: .needsReview, .damaged)
     }
@@ -41,8 +63,10 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
-        guard row.state != .done || row.reason != .discarded else { return false }
+        guard !row.isGivenUp else { return false }
+        try reindex(on: connection, &ledger)
         try mark(row, .done, .discarded, on: connection, ledger)
+        try settleLines(on: connection)
         ledger.note(.discard, row.id, from: row.state, to: .done, .discarded)
         return true
     }
@@ -54,8 +78,6 @@ extension ReplayTable {
         on connection: borrowing SQLiteConnection,
         _ ledger: ReplayLedger
     ) throws(SQLiteError) {
-        // SQLite refuses to change a row that its indexes have with other values.
-        try reindex(on: connection)
         let statement = try connection.statement(
             """
             UPDATE job SET state = ?2, reason = ?3, changed_at = ?4, owner = NULL, sent_at = NULL,
@@ -68,7 +90,20 @@ extension ReplayTable {
         try statement.bind(reason.description, at: 3)
         try statement.bind(ledger.now, at: 4)
         try statement.run()
-        if let key = row.orderingKey { try settleLine(key, on: connection) }
+    }
+
+    /// Makes a job the head of each line that has none: which one a damaged job was the head of its row need not tell.
+    static func settleLines(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            SELECT ordering_key FROM job
+            WHERE ordering_key IS NOT NULL AND (state < 4 OR (is_strict = 1 AND state > 4))
+            GROUP BY ordering_key HAVING max(is_head) = 0
+            """
+        )
+        var keys: [String] = []
+        while try statement.step() { keys.append(statement.text(0)) }
+        for key in keys { try settleLine(key, on: connection) }
     }
 
     /// The request of a job as it was written; `nil` where it is damaged, or missing. Then the job is for review.
@@ -81,7 +116,7 @@ extension ReplayTable {
         guard ReplayRow.digest(of: request) != row.digest else { return request }
         var damaged = row
         damaged.setAside()
-        if row.state != .needsReview || row.reason != .damaged {
+        if !row.isSetAside {
             try save(damaged, .fail, from: row.state, on: connection, &ledger)
         }
         return nil
@@ -89,8 +124,14 @@ extension ReplayTable {
 
     /// Makes the indexes anew from the rows, where one names a job that is not what the index says: it would be found for
     /// ever, and nothing else.
-    static func reindex(on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        try connection.execute("REINDEX job")
+    static func reindex(
+        on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
+    ) throws(SQLiteError) {
+        do throws(SQLiteError) { try connection.execute("REINDEX job") } catch {
+            // What a damaged row says may be what another one says that must be the only one.
+            guard error.code.primary == .constraint else { throw error }
+            try separate(on: connection, &ledger)
+        }
     }
 
     /// Damage of which no row tells: an index names a job that is not what it says.
@@ -99,21 +140,6 @@ extension ReplayTable {
     }
 
     // MARK: Looking
-
-    /// What is wrong with a job; `nil` where it is sound, given up, or not there. A request that is missing is another matter.
-    static func damage(
-        of id: Int64, on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> String? {
-        guard let written = try written(id, on: connection) else { return nil }
-        guard written.isSound else {
-            let isGivenUp = written.row.state == .done && written.row.reason == .discarded
-            return isGivenUp ? nil : "its row's checksum is wrong"
-        }
-        guard written.row.state != .done else { return nil }
-        let request = try request(of: id, on: connection)
-        return request.isEmpty || ReplayRow.digest(of: request) == written.row.digest
-            ? nil : "its request's checksum is wrong"
-    }
 
     /// Ids of jobs, a page of them.
     static func ids(after last: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {

@@ -69,7 +69,7 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> ReplayRow? {
         guard let written = try written(id, on: connection), states.contains(written.row.state) else {
-            try reindex(on: connection)
+            try reindex(on: connection, &ledger)
             return nil
         }
         return try sound(id, on: connection, &ledger)

@@ -12,21 +12,25 @@ package enum ReplayTable {
         return written.row
     }
 
+    /// - Parameter withRequest: whether its request is read as well, in the same state of the file.
     static func written(
-        _ id: Int64, on connection: borrowing SQLiteConnection
+        _ id: Int64, withRequest: Bool = false, on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> WrittenRow? {
         let statement = try connection.statement(
             """
             SELECT id, identity, ordering_key, is_strict, lane, is_idempotent, key_lifetime, expires_at, attempt_limit,
                 state, reason, is_head, is_held, run_at, attempts, token, owner, sent_at, unknown_at, status, may_have_acted,
-                method, unique_key, digest, checksum
-            FROM job WHERE id = ?
+                method, unique_key, digest, checksum,
+                CASE WHEN ?2 THEN (SELECT request FROM payload WHERE job = job.id) END
+            FROM job WHERE id = ?1
             """
         )
         try statement.bind(id, at: 1)
+        try statement.bind(withRequest, at: 2)
         guard try statement.step() else { return nil }
         let row = ReplayRow(statement)
-        return WrittenRow(row: row, isSound: row.checksum == statement.int64(24))
+        let request = statement.isNull(25) ? Data() : statement.data(25)
+        return WrittenRow(row: row, isSound: row.checksum == statement.int64(24), request: request)
     }
 
     /// Writes what of a job has changed, counts the transition, and lets the next of its line be its head.

@@ -260,4 +260,25 @@ import Testing
         try await queue.release(first)
         #expect(try follower.next().map(\.reason) == [.released])
     }
+
+    @Test func `a job that is changed while somebody looks is not damaged`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let id = try #require(try await queue.enqueue(request()))
+        let isOver = Guarded(false)
+        let changes = Task {
+            var number = 0
+            while !isOver.withLock({ $0 }) {
+                number += 1
+                _ = try await queue.edit(id) { [number] in $0.body = .json(["n": .integer(Int64(number))]) }
+            }
+            return number
+        }
+        await untilTrue { (try? queue.job(id)?.changedAt) != (try? queue.job(id)?.enqueuedAt) }
+        for _ in 0..<1000 {
+            #expect(try queue.request(of: id) != nil)
+            #expect(try ReplayInspection(of: files.store)?.findings == [])
+        }
+        isOver.withLock { $0 = true }
+        #expect(try await changes.value > 1)
+    }
 }
