@@ -48,7 +48,7 @@ extension ReplayRow {
 
     /// - Returns: whether it may be sent once more; where not, it is for review.
     mutating func goOn(behind cutOff: CutOff, at now: Int64) -> Bool {
-        unknownAt = unknownAt ?? cutOff.sentAt
+        unknownAt = unknownAt ?? min(cutOff.sentAt, now)
         guard let reason = cutOff.refusal(reviewReason(at: now)) else { return true }
         return stop(reason)
     }

@@ -106,7 +106,8 @@ extension ReplayTable {
             digest: ReplayRow.digest(of: draft.request), state: state, reason: reason, isHead: isHead,
             isHeld: draft.isHeld, runAt: (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible), attempts: 0,
             token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
-            unknownAt: draft.history.unknownAt?.clamped(to: ReplayRow.sensible))
+            // A wall clock may have told it that was ahead: a key's lifetime would begin in the future.
+            unknownAt: draft.history.unknownAt.map { min($0, ledger.now).clamped(to: ReplayRow.sensible) })
         let statement = try connection.statement(
             """
             INSERT INTO job (state, method, url, host, tags, metadata, is_idempotent, idempotency_key, key_lifetime, kind,

@@ -82,8 +82,9 @@ package enum ReplayTable {
     ) throws(SQLiteError) {
         var row = row
         let isPaused = cutOff?.isPaused ?? false
-        row.sentAt = isPaused ? now : cutOff?.sentAt ?? now
-        row.unknownAt = row.unknownAt ?? (isPaused ? cutOff?.sentAt : nil)
+        let begin = cutOff.map { min($0.sentAt, now) }
+        row.sentAt = isPaused ? now : begin ?? now
+        row.unknownAt = row.unknownAt ?? (isPaused ? begin : nil)
         try saveSending(row, on: connection)
     }
 

@@ -1,4 +1,6 @@
+import DiamondSQLite
 import DiamondTesting
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -84,5 +86,20 @@ import Testing
         let engine = desk.engine { $0.store = nil }
         await #expect(throws: ConnectionError.self) { try await engine.send(desk.note(.onFailure)) }
         #expect(desk.transport.requests.isEmpty)
+    }
+
+    @Test func `an attempt during which the wall clock is set back is none of the future`() async throws {
+        let setting = Guarded<TimeInterval>(0)
+        desk.serve { _ throws(TransportError) in
+            setting.withLock { $0 = -3600 }
+            throw TransportError(.connectionLost, "lost", requestMayHaveBeenSent: true)
+        }
+        let engine = desk.engine { [clock = desk.clock] in
+            $0.now = { clock.date + setting.withLock { $0 } }
+        }
+        let queue = try engine.queue()
+        _ = try queue.counts()
+        let id = try #require(try await desk.queued(desk.note(.onFailure), by: engine).jobID)
+        #expect(try queue.job(id)?.unknownSince == desk.clock.date - 3600)
     }
 }

@@ -290,4 +290,10 @@ import Testing
         #expect(try await replay() == [1, 2])
         #expect(try job(3).state == .waiting)
     }
+
+    @Test func `a job that comes from another queue was sent now at the latest`() async throws {
+        let copy = ReplayCopy(request(method: .post), unknownSince: machine.date + 86_400)
+        try await queue().enqueue([copy])
+        #expect(try job(1).unknownSince == machine.date)
+    }
 }

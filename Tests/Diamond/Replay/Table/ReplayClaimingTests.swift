@@ -409,4 +409,28 @@ import Testing
         }
         #expect(counts == ["enqueue": 1, "claim": 2, "fail": 1, "retry": 1, "finish": 1])
     }
+
+    @Test func `a key's lifetime begins now at the latest, whatever a wall clock has said`() throws {
+        let desk = try ReplayDesk()
+        var draft = try desk.draft("POST")
+        draft.history.unknownAt = desk.now + 86_400_000
+        let (owner, id) = (try desk.owner(lease: .max / 4), try #require(try desk.add(draft).id))
+        #expect(try desk.job(id)?.unknownSince == Date(milliseconds: desk.now))
+        desk.now += 86_400_001
+        #expect(try desk.claim(by: owner).isEmpty)
+        #expect(try desk.job(id)?.reason == .keyExpired)
+    }
+
+    @Test func `what was cut off began now at the latest, whatever a wall clock has said`() throws {
+        let id = try desk.add("POST")
+        let job = try #require(try desk.claim(by: owner).first)
+        for isPaused in [false, true] {
+            let cutOff = ReplayRow.CutOff(sentAt: desk.now + 86_400_000, isHarmless: true, isPaused: isPaused)
+            let hasBegun = try desk.write { (connection, ledger) throws(SQLiteError) in
+                try ReplayTable.begin(job.id, token: job.token, by: owner, cutOff: cutOff, on: connection, &ledger)
+            }
+            let row = try #require(try desk.job(id))
+            #expect(hasBegun && row.sentAt == Date(milliseconds: desk.now) && row.unknownSince == row.sentAt)
+        }
+    }
 }
