@@ -12,9 +12,8 @@ struct ExchangeAttempt: Sendable {
 
     let startedAt: Date
     private let end: Transfer.End
-    /// Whether the head of an answer is the answer, whatever became of its body: of a request that is kept, and is not sent
-    /// for what is in the body.
-    private let isJudgedByHead: Bool
+    /// The method of a request that is kept; `nil` for others, which only a whole answer decides.
+    private let keptMethod: HTTPRequest.Method?
     /// What has been received of an answer that is not here whole, for the next attempt to go on with.
     let left: Boxed<IncompleteArrival>
 
@@ -25,7 +24,7 @@ struct ExchangeAttempt: Sendable {
         startedAt = Date(milliseconds: transfer.wire.now())
         let outcome = await Self.outcome(of: transfer, limit)
         (end, left) = (outcome.end, outcome.left)
-        isJudgedByHead = transfer.order.gate != nil && !transfer.request.method.isSafe
+        keptMethod = transfer.order.gate.map { _ in transfer.request.method }
     }
 
     private static func outcome(of transfer: Transfer, _ limit: Limit?) async -> Transfer.Outcome {
@@ -38,8 +37,7 @@ struct ExchangeAttempt: Sendable {
         return outcome
     }
 
-    /// A redirect decides nothing: what it leads to was not asked.
-    private func isJudged(by head: Arrival) -> Bool { isJudgedByHead && head.status.kind != .redirection }
+    private func isJudged(by head: Arrival) -> Bool { keptMethod.map { head.status.decides($0) } ?? false }
 
     // MARK: What came of it
 

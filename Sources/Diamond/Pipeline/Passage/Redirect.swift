@@ -2,9 +2,6 @@ import HTTPTypes
 
 /// The request that a redirect asks for (RFC 9110 section 15.4).
 enum Redirect {
-    /// Those that lead to another URL.
-    static let statuses: Set<Int> = [301, 302, 303, 307, 308]
-
     /// `nil` when the response is no redirect, or its `Location` leads nowhere.
     ///
     /// 303 becomes a GET without body, and so do 301 and 302 after a POST, as every browser does; 307 and 308 repeat
@@ -50,17 +47,13 @@ enum Redirect {
     }
 
     private static func target(of response: Response, from request: WireRequest) -> ServerReference? {
-        guard isRedirect(response.status) else { return nil }
+        guard response.status.isRedirect else { return nil }
         return target(.location, of: response.headers, from: request)
-    }
-
-    private static func isRedirect(_ status: HTTPResponse.Status) -> Bool {
-        statuses.contains(status.code)
     }
 
     /// What is odd about where a response leads, for ``ActivityEvent/oddRedirect(reason:)``; `nil` for most.
     static func oddity(of response: Response, from request: WireRequest) -> String? {
-        guard isRedirect(response.status) else { return nil }
+        guard response.status.isRedirect else { return nil }
         guard !response.headers.isContradictory(.location) else {
             return "\(request.url.place) answered with several Locations that differ: not followed"
         }

@@ -68,8 +68,8 @@ extension Pipeline {
     func outcome(of error: ConnectionError, _ request: Request, _ gate: JobGate) -> ReplayOutcome {
         if let refusal = gate.refusal, error.code != .cancelled { return refusal }
         return ReplayOutcome(
-            error, statuses: statuses(of: request), now: queueTime, isReachable: reachability.isReachable,
-            isBehindRedirect: gate.isBehindRedirect)
+            error, method: request.method, statuses: statuses(of: request), now: queueTime,
+            isReachable: reachability.isReachable, isBehindRedirect: gate.isBehindRedirect)
     }
 
     /// What a date in `Retry-After` is held against where the answer has none of its own: no wall clock that was set.

@@ -31,15 +31,18 @@ extension ReplayOutcome {
     }
 
     /// - Parameters:
+    ///   - method: the method of the job's request.
     ///   - statuses: those that another attempt may change.
     ///   - now: milliseconds since 1970.
     ///   - isReachable: whether the network is there.
     ///   - isBehindRedirect: whether a server has redirected the request before, and may have acted.
-    init(_ error: ConnectionError, statuses: Set<Int>, now: Int64, isReachable: Bool, isBehindRedirect: Bool) {
+    init(
+        _ error: ConnectionError, method: HTTPRequest.Method, statuses: Set<Int>, now: Int64, isReachable: Bool,
+        isBehindRedirect: Bool
+    ) {
         if let response = error.response {
             self.init(response, statuses: statuses, now: now, isBehindRedirect: isBehindRedirect)
-        } else if let head = error.head.value, !Redirect.statuses.contains(head.status.code) {
-            // The server has decided with the head. A redirect has not: what it leads to was not asked.
+        } else if let head = error.head.value, head.status.decides(method) {
             self.init(
                 answered: head.status, head.headers, statuses: statuses, now: now, isBehindRedirect: isBehindRedirect,
                 bodyFailure: BodyFailure(code: error.code.description, message: error.message))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-/// Jobs whose answers have come, and not their bodies: the head decides.
+/// Jobs whose answers have come, and not their bodies: the head decides, where nothing behind it is asked for.
 @Suite(.timeLimit(.minutes(5))) struct BrokenBodyReplayTests {
     /// A status, and what it makes of a job.
     struct Verdict: Sendable, CustomTestStringConvertible {
@@ -107,7 +107,77 @@ import Testing
         #expect(desk.transport.requests.count == 1)
     }
 
-    @Test(arguments: [(201, 1), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
+    // MARK: Safe methods
+
+    /// What a request is sent for that is safe is in the body of its success.
+    static let safe = [
+        Verdict(status: 200, state: .waiting, reason: .backoff),
+        Verdict(status: 206, state: .waiting, reason: .backoff),
+        Verdict(status: 300, state: .waiting, reason: .backoff),
+        Verdict(status: 400, state: .dead, reason: .refused),
+        Verdict(status: 404, state: .dead, reason: .refused),
+        Verdict(status: 503, state: .waiting, reason: .backoff),
+        Verdict(status: 429, headers: [.retryAfter: "30"], state: .waiting, reason: .retryAfter),
+    ]
+
+    private func question(_ policy: ReplayPolicy) -> Request {
+        var request = desk.note(policy, method: .get)
+        request.body = nil
+        return request
+    }
+
+    @Test(arguments: safe, [ReplayPolicy.durable, .onFailure])
+    func `a safe request whose body breaks is done by no head`(
+        _ verdict: Verdict, _ policy: ReplayPolicy
+    ) async throws {
+        serve(verdict, breaking: .connectionLost)
+        let engine = desk.engine()
+        let error = await #expect(throws: ConnectionError.self) { try await engine.send(question(policy)) }
+        #expect(error?.code == (verdict.isFinal ? .connectionLost : .queued))
+        let jobs = try engine.queue().jobs()
+        let isKept = policy.mode == .durable || !verdict.isFinal
+        #expect(jobs.map(\.state) == (isKept ? [verdict.state] : []))
+        #expect(jobs.map(\.reason) == (isKept ? [verdict.reason] : []))
+    }
+
+    @Test(arguments: safe)
+    func `a job with a safe method whose body breaks is done by no head`(_ verdict: Verdict) async throws {
+        serve(verdict, breaking: .truncatedBody)
+        let engine = desk.engine()
+        let queue = try engine.queue()
+        let id = try #require(try await queue.enqueue(question(.durable)))
+        _ = try await engine.replayer().replay()
+        #expect(try queue.job(id)?.state == verdict.state && queue.job(id)?.reason == verdict.reason)
+        #expect(desk.transport.requests.count == 1)
+    }
+
+    @Test(arguments: [(200, 3), (300, 3), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
+    func `a safe request that is kept is retried by the same rule`(
+        _ row: (status: Int, count: Int), _ policy: ReplayPolicy
+    ) async throws {
+        serve(Verdict(status: row.status, state: .done, reason: .finished), breaking: .connectionLost)
+        let engine = desk.engine {
+            $0.retry = RetryPolicy(attempts: 3, baseDelay: .zero, throttledDelay: .zero)
+            $0.clock = ContinuousClock()
+        }
+        await #expect(throws: ConnectionError.self) { try await engine.send(question(policy)) }
+        #expect(desk.transport.requests.count == row.count)
+    }
+
+    @Test(arguments: [
+        (201, HTTPRequest.Method.post, true), (300, .post, true), (304, .put, true), (307, .post, false),
+        (404, .delete, true), (200, .get, false), (304, .get, false), (302, .get, false), (404, .get, true),
+        (503, .head, true),
+    ])
+    func `the head of an answer decides where nothing behind it is asked for`(
+        _ status: Int, _ method: HTTPRequest.Method, _ decides: Bool
+    ) {
+        #expect(HTTPResponse.Status(code: status).decides(method) == decides)
+    }
+
+    // MARK: Again
+
+    @Test(arguments: [(201, 1), (300, 1), (404, 1), (503, 3)], [ReplayPolicy.durable, .onFailure])
     func `a request that is kept is retried by the head of its answer`(
         _ row: (status: Int, count: Int), _ policy: ReplayPolicy
     ) async throws {

@@ -211,7 +211,8 @@ import Testing
     ) {
         let error = ConnectionError(.noCredential, "x", cause: cause)
         let outcome = ReplayOutcome(
-            error, statuses: RetryPolicy().statuses, now: Kind.now, isReachable: isReachable, isBehindRedirect: false)
+            error, method: .post, statuses: RetryPolicy().statuses, now: Kind.now, isReachable: isReachable,
+            isBehindRedirect: false)
         #expect(outcome == .failed(fault, code: "noCredential", message: "x"))
     }
 
