@@ -28,7 +28,7 @@ final class CacheFile: Sendable {
     private let state: Guarded<State>
     /// What makes this store's keys: kept over the file, so that what this process asks for is found again.
     let secret: Data
-    private let seal: (any CacheSeal)?
+    let seal: (any CacheSeal)?
     /// Whether bodies of text are compressed.
     let compresses: Bool
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// An entry as the tables hold it: in clear, or sealed.
-struct CacheRow {
+struct CacheRow: Sendable {
     /// Texts and bytes in the form that is written; the body is beside it.
     var entry: CacheEntry
     /// The name of the key that sealed it; `nil` in clear.

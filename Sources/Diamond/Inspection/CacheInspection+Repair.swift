@@ -19,18 +19,28 @@ extension CacheInspection {
     }
 
     private func mend(_ finding: CacheFinding, in database: SQLiteDatabase) throws(SQLiteError) -> CacheRepair {
-        let done = try database.write { (connection) throws(SQLiteError) in try mend(finding, on: connection) }
+        // Sealed entries are opened before the transaction.
+        let entry = try database.read { (connection) throws(SQLiteError) in
+            finding.kind == .entry ? try CacheTable.inspect(finding.id ?? 0, sealing, on: connection) : nil
+        }
+        let done = try database.write { (connection) throws(SQLiteError) in
+            try mend(finding, entry, on: connection)
+        }
         return CacheRepair(finding: finding, done: done)
     }
 
     private func mend(
         _ finding: CacheFinding,
+        _ entry: CacheTable.Inspected?,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> String? {
         switch finding.kind {
         case .file, .header, .schema: return nil
         case .surplus: return try CacheTable.deleteSurplus(of: finding.id ?? 0, on: connection) ? "dropped" : nil
-        case .entry: return try CacheTable.deleteDamaged(finding.id ?? 0, sealing, on: connection) ? "dropped" : nil
+        case .entry:
+            guard let entry, entry.damage != nil else { return nil }
+            let isDropped = try CacheTable.deleteDamaged(finding.id ?? 0, checksum: entry.checksum, on: connection)
+            return isDropped ? "dropped" : nil
         case .body, .tags: return try CacheTable.deleteOrphans(of: finding.id ?? 0, on: connection) ? "dropped" : nil
         case .partial:
             let isLeft = try CacheTable.deleteLeftover(finding.id ?? 0, at: now, on: connection)

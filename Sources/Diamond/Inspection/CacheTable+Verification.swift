@@ -9,6 +9,8 @@ extension CacheTable {
         var key: RequestKey?
         var url: String
         var bodySize: Int64
+        /// The checksum that its row holds.
+        var checksum: Int64
         /// What is wrong with it.
         var damage: String?
         /// Whether it is sealed, and was not opened.
@@ -61,7 +63,8 @@ extension CacheTable {
         try statement.bind(id, at: 1)
         guard try statement.step() else { return nil }
         var entry = Inspected(
-            key: RequestKey(stored: statement.data(0)), url: statement.text(16), bodySize: statement.int64(9))
+            key: RequestKey(stored: statement.data(0)), url: statement.text(16), bodySize: statement.int64(9),
+            checksum: statement.int64(11))
         let isSealed = !statement.isNull(15)
         if isSealed { entry.url = url(of: statement, entry.key, sealing) ?? "•••" }
         guard let key = entry.key else {
@@ -103,16 +106,19 @@ extension CacheTable {
         return try? sealing.open(request: row.data(1), keyID: row.text(15), key).url
     }
 
-    /// Removes an entry that is still damaged: a program may have replaced it since it was looked at.
+    /// Removes a damaged entry, unless a program has replaced it since it was looked at.
+    ///
+    /// - Parameter checksum: the one that its row held.
     static func deleteDamaged(
         _ id: Int64,
-        _ sealing: Sealing?,
+        checksum: Int64,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        guard try inspect(id, sealing, on: connection)?.damage != nil else { return false }
-        let statement = try connection.statement("DELETE FROM entry WHERE id = ?")
+        let statement = try connection.statement("DELETE FROM entry WHERE id = ? AND checksum = ?")
         try statement.bind(id, at: 1)
+        try statement.bind(checksum, at: 2)
         try statement.run()
+        guard connection.changes > 0 else { return false }
         // Which key it had is not sure.
         try addChange(of: nil, on: connection)
         return true

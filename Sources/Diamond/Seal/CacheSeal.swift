@@ -12,7 +12,7 @@ public protocol CacheSeal: Sendable {
 
     /// Seals bytes with the key of ``keyID``, each time differently: equal bytes must not be seen to be equal.
     ///
-    /// Called inside a transaction: until it returns, no other process can write to the store. It must not block.
+    /// Called outside of transactions: other processes can write to the store meanwhile. What this process stores waits.
     ///
     /// - Parameters:
     ///   - bytes: a URL, headers, or 128 KiB of a body at most.

@@ -89,8 +89,11 @@ package final class BodyWriter {
         guard let row else { return finishInMemory(last) }
         let (file, entry) = (cache.file, entry)
         do {
+            var row = row
+            row.entry.stored = entry.stored
+            let prepared = try file.prepared(last, behind: row, isPartial: false)
             try await cache.change(settling: entry.key) { (connection) throws(SQLiteError) in
-                try file.finish(row, as: entry, last, on: connection)
+                try file.finish(prepared, as: entry, on: connection)
             }
         } catch {
             await fail(error)
@@ -122,21 +125,35 @@ package final class BodyWriter {
     }
 
     private func write(_ chunks: [Data], isLast: Bool = false) async throws(CacheError) {
-        let (file, row) = (cache.file, row)
+        let row = row
         var entry = entry
         // So that it can be told from what a dead writer has left.
         entry.stored.storedAt = cache.now()
-        var known = row
-        known?.entry.stored = entry.stored
         do {
-            self.row = try await cache.change { [entry, known] (connection) throws(SQLiteError) -> PartialRow in
-                guard let known else { return try file.begin(entry, chunks, on: connection) }
-                return try file.append(chunks, to: known, isInUse: !isLast, on: connection)
-            }
+            self.row = try await written(chunks, behind: row, as: entry, isLast: isLast)
             if row == nil { cache.neighbors.partials.add() }
         } catch {
             await fail(error)
             throw error
+        }
+    }
+
+    private func written(
+        _ chunks: [Data], behind row: PartialRow?, as entry: CacheEntry, isLast: Bool
+    ) async throws(CacheError) -> PartialRow {
+        let (file, stored) = (cache.file, entry.stored)
+        guard var row else {
+            let generation = file.generation
+            let first = try file.prepared(entry, chunks)
+            return try await cache.change { (connection) throws(SQLiteError) in
+                try file.refuseSealed(of: generation)
+                return try file.begin(first, stored, on: connection)
+            }
+        }
+        row.entry.stored = stored
+        let next = try file.prepared(chunks, behind: row, isPartial: true)
+        return try await cache.change { (connection) throws(SQLiteError) in
+            try file.append(next, isInUse: !isLast, on: connection)
         }
     }
 

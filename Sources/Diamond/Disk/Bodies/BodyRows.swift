@@ -2,9 +2,9 @@ import DiamondSQLite
 import Foundation
 
 /// The rows of a body, as they are written.
-struct BodyRows {
+struct BodyRows: Sendable {
     /// Most bodies have one, which takes no memory for itself.
-    private enum Content {
+    private enum Content: Sendable {
         case none
         case one(Data)
         case several([(bytes: Data, checksum: Checksum.Digest)])

@@ -4,14 +4,14 @@ import Foundation
 
 /// Bodies in pieces as the file keeps them: sealed where it has a seal.
 extension CacheFile {
-    func row(of entry: CacheEntry, _ chunks: [Data]) throws(SQLiteError) -> CacheRow {
+    func row(of entry: CacheEntry, _ chunks: [Data]) throws(CacheError) -> CacheRow {
         let (entry, chunks) = packed(entry, chunks)
         guard let sealing else { return CacheRow(entry, seal: nil, chunks: chunks) }
         return try sealed { try sealing.row(of: entry, chunks) }
     }
 
     /// A chunk as it is written.
-    func stored(_ chunk: Data, of row: PartialRow) throws(SQLiteError) -> Data {
+    func stored(_ chunk: Data, of row: PartialRow) throws(CacheError) -> Data {
         let chunk = row.isCompressed ? BodyCompression.pack(chunk) : chunk
         let (key, number) = (row.entry.key, row.digest.count)
         guard let sealing else { return chunk }
@@ -19,7 +19,7 @@ extension CacheFile {
     }
 
     /// What a row says beside its body, as it is written; works out its checksum, too.
-    func seal(_ row: inout PartialRow, isPartial: Bool) throws(SQLiteError) -> StoredResponse {
+    func seal(_ row: inout PartialRow, isPartial: Bool) throws(CacheError) -> StoredResponse {
         var stored = row.entry.stored
         if row.isCompressed { stored.flags.insert(.compressed) }
         if isPartial { stored.flags.insert(.partial) }

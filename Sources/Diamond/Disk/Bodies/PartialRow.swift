@@ -22,20 +22,60 @@ extension SQLiteError.Code {
     static let entryGone = Self(rawValue: -17)
 }
 
+/// The next chunks of a partial entry, sealed before the transaction that writes them.
+struct PreparedChunks: Sendable {
+    fileprivate struct Chunk: Sendable {
+        let number: Int
+        let bytes: Data
+        let checksum: Checksum.Digest
+    }
+
+    fileprivate let chunks: [Chunk]
+    /// The row behind them.
+    fileprivate let row: PartialRow
+    /// What it says beside its body.
+    fileprivate let stored: StoredResponse
+    /// What the row holds before.
+    fileprivate let checksum: Int64
+}
+
 /// Writing a body in pieces, each time so that the row is sound.
 extension CacheFile {
-    /// Makes the partial entry, in the place of another of its key.
-    func begin(
-        _ entry: CacheEntry,
-        _ chunks: [Data],
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> PartialRow {
+    /// The partial entry that a body begins with.
+    func prepared(_ entry: CacheEntry, _ chunks: [Data]) throws(CacheError) -> CacheRow {
         var part = entry
         part.stored.flags.insert(.partial)
-        let row = try row(of: part, chunks)
+        return try row(of: part, chunks)
+    }
+
+    /// Chunks behind those of a row.
+    ///
+    /// - Parameter isPartial: whether the entry is partial with them still.
+    func prepared(_ chunks: [Data], behind row: PartialRow, isPartial: Bool) throws(CacheError) -> PreparedChunks {
+        var (row, prepared) = (row, [PreparedChunks.Chunk]())
+        let before = row.checksum
+        for chunk in chunks {
+            let bytes = try stored(chunk, of: row)
+            let checksum = Checksum.digest(of: bytes)
+            prepared.append(PreparedChunks.Chunk(number: row.digest.count, bytes: bytes, checksum: checksum))
+            row.digest.add(Data(checksum))
+            row.bodySize += Int64(bytes.count)
+        }
+        let stored = try seal(&row, isPartial: isPartial)
+        return PreparedChunks(chunks: prepared, row: row, stored: stored, checksum: before)
+    }
+
+    /// Makes the partial entry, in the place of another of its key.
+    ///
+    /// - Parameter stored: what the row says beside its body, in clear.
+    func begin(
+        _ row: CacheRow,
+        _ stored: StoredResponse,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> PartialRow {
         let id = try CacheTable.store(row, isPartial: true, on: connection)
         var known = row.entry
-        known.stored = entry.stored
+        known.stored = stored
         return PartialRow(
             id: id, entry: known, seal: row.seal, isCompressed: row.entry.stored.flags.contains(.compressed),
             bodySize: row.body.size, digest: BodyDigest(row.body.checksums), checksum: row.checksum)
@@ -45,57 +85,42 @@ extension CacheFile {
     ///
     /// - Parameter isInUse: whether more is to come: then eviction takes others first.
     func append(
-        _ chunks: [Data],
-        to row: PartialRow,
+        _ next: PreparedChunks,
         isInUse: Bool,
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) -> PartialRow {
-        var row = row
-        let before = row.checksum
-        try write(chunks, to: &row, on: connection)
-        let stored = try seal(&row, isPartial: true)
-        guard try CacheTable.update(row, stored, isVisited: isInUse, checksum: before, on: connection) else {
-            throw gone()
-        }
-        return row
+        try write(next, on: connection)
+        let isThere = try CacheTable.update(
+            next.row, next.stored, isVisited: isInUse, checksum: next.checksum, on: connection)
+        guard isThere else { throw gone() }
+        return next.row
     }
 
     /// Makes a partial entry the entry of its key, with the last of its chunks, and removes the one before.
     ///
-    /// - Parameter entry: the headers, times and tags it is stored with.
+    /// - Parameter entry: the tags it is stored with.
     func finish(
-        _ row: PartialRow,
+        _ last: PreparedChunks,
         as entry: CacheEntry,
-        _ chunks: [Data],
         on connection: borrowing SQLiteConnection
     ) throws(SQLiteError) {
-        var row = row
-        let before = row.checksum
-        try write(chunks, to: &row, on: connection)
-        row.entry.stored = entry.stored
-        let old = try CacheTable.deleteWhole(row.entry.key, on: connection)
-        row.entry.stored.flags.formUnion(old?.intersection(.pinned) ?? [])
-        let stored = try seal(&row, isPartial: false)
+        try write(last, on: connection)
+        let old = try CacheTable.deleteWhole(entry.key, on: connection)
+        // No seal and no checksum guards that.
+        var stored = last.stored
+        stored.flags.formUnion(old?.intersection(.pinned) ?? [])
         // An answer that is replaced was asked for: that counts as use.
         let isUsed = old != nil
         guard
             try CacheTable.update(
-                row, stored, isPartial: false, isVisited: isUsed, checksum: before, on: connection)
+                last.row, stored, isPartial: false, isVisited: isUsed, checksum: last.checksum, on: connection)
         else { throw gone() }
-        try CacheTable.replaceTags(of: row.id, by: tags(of: entry), on: connection)
+        try CacheTable.replaceTags(of: last.row.id, by: tags(of: entry), on: connection)
     }
 
-    private func write(
-        _ chunks: [Data],
-        to row: inout PartialRow,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) {
-        for chunk in chunks {
-            let bytes = try stored(chunk, of: row)
-            let checksum = Checksum.digest(of: bytes)
-            try CacheTable.putChunk(bytes, checksum, row.digest.count, of: row.id, on: connection)
-            row.digest.add(Data(checksum))
-            row.bodySize += Int64(bytes.count)
+    private func write(_ next: PreparedChunks, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        for chunk in next.chunks {
+            try CacheTable.putChunk(chunk.bytes, chunk.checksum, chunk.number, of: next.row.id, on: connection)
         }
     }
 

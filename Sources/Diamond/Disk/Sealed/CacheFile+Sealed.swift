@@ -21,29 +21,24 @@ extension CacheSealError {
 
 /// Rows as the file keeps them: sealed where it has a seal.
 extension CacheFile {
-    func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
-        guard isInClear else {
-            return _ = try CacheTable.store(row(of: entry, CacheTable.chunks(of: entry.stored.body)), on: connection)
+    /// What confirms a row; `nil` where it is not the one that was confirmed: another process may have stored a newer one
+    /// meanwhile, or marked it stale.
+    func confirmation(
+        of entry: CacheEntry,
+        _ old: StoredResponse,
+        _ sealing: Sealing
+    ) throws(CacheError) -> SealedConfirmation? {
+        let row = try read { (connection) throws(SQLiteError) in
+            try CacheTable.sealedRow(entry.key, on: connection)
         }
-        try CacheTable.store(entry, on: connection)
-    }
-
-    /// - Returns: whether what was confirmed is there still.
-    func confirm(
-        _ entry: CacheEntry,
-        replacing old: StoredResponse,
-        on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> Bool {
-        guard let sealing else { return try CacheTable.confirm(entry, replacing: old, on: connection) }
-        guard let row = try confirmed(entry.key, old, sealing, on: connection) else { return false }
+        guard let row, row.confirms(old),
+            let headers = try? sealing.headers(row.stored, row.row, entry.key), headers == old.headerBlock
+        else { return nil }
         // The body was sealed with an older key: everything anew. Where it is not at hand it stays stale.
         guard row.row.keyID == sealing.seal.keyID else {
-            guard entry.stored.isWhole else { return false }
-            // What names it stays: digests are those of the store, whatever the key.
-            let names = try CacheTable.tags(of: row.id, on: connection)
-            try store(entry, on: connection)
-            try CacheTable.addTags(names, to: row.id, on: connection)
-            return true
+            guard entry.stored.isWhole else { return nil }
+            let new = try self.row(of: entry, CacheTable.chunks(of: entry.stored.body))
+            return SealedConfirmation(row: row, old: old, change: .replace(new))
         }
         var stored = entry.stored
         stored.flags.formUnion(row.stored.flags.intersection(.compressed))
@@ -51,24 +46,30 @@ extension CacheFile {
         stored.headerBlock = try sealed { try sealing.headers(of: stored, entry.key, bodySize: size, digest: digest) }
         let checksum = Checksum.row(
             key: entry.key, request: Array(row.row.request), stored: stored, bodySize: size, digest: digest)
-        try CacheTable.update(row.id, to: stored, checksum: checksum, on: connection)
-        try CacheTable.addTags(tags(of: entry), to: row.id, on: connection)
-        return true
+        let change = SealedConfirmation.Change.update(stored, checksum: checksum, tags: tags(of: entry))
+        return SealedConfirmation(row: row, old: old, change: change)
     }
 
-    /// The row, where it is the one that was confirmed: another process may have stored a newer one meanwhile, or marked
-    /// it stale.
-    private func confirmed(
+    /// - Returns: whether the row is there still as it was read.
+    func confirm(
+        _ confirmation: SealedConfirmation,
         _ key: RequestKey,
-        _ old: StoredResponse,
-        _ sealing: Sealing,
         on connection: borrowing SQLiteConnection
-    ) throws(SQLiteError) -> CacheTable.SealedRow? {
-        guard let row = try CacheTable.sealedRow(key, on: connection), row.stored.storedAt == old.storedAt,
-            row.stored.flags.intersection(.invalidated).isSubset(of: old.flags),
-            let headers = try? sealing.headers(row.stored, row.row, key), headers == old.headerBlock
-        else { return nil }
-        return row
+    ) throws(SQLiteError) -> Bool {
+        guard let row = try CacheTable.sealedRow(key, on: connection), row.isWritten(as: confirmation.row),
+            row.confirms(confirmation.old)
+        else { return false }
+        switch confirmation.change {
+        case .update(let stored, let checksum, let tags):
+            try CacheTable.update(row.id, to: stored, checksum: checksum, on: connection)
+            try CacheTable.addTags(tags, to: row.id, on: connection)
+        case .replace(let new):
+            // What names it stays: digests are those of the store, whatever the key.
+            let names = try CacheTable.tags(of: row.id, on: connection)
+            let id = try CacheTable.store(new, on: connection)
+            try CacheTable.addTags(names, to: id, on: connection)
+        }
+        return true
     }
 
     /// What stands for a URL in memories and in the file's changes: the same in every process with the store's secret. Who
@@ -78,8 +79,14 @@ extension CacheFile {
         return CacheTable.number(of: sealing.map { $0.url(url) } ?? url)
     }
 
-    func sealed<Value>(_ body: () throws -> Value) throws(SQLiteError) -> Value {
-        do { return try body() } catch { throw SQLiteError(cannotSeal: error, path: store.cachePath) }
+    func sealed<Value>(_ body: () throws -> Value) throws(CacheError) -> Value {
+        do { return try body() } catch { throw CacheError(SQLiteError(cannotSeal: error, path: store.cachePath)) }
+    }
+
+    /// Refuses what was sealed for another file than the one that has the store's name now: that has another secret.
+    func refuseSealed(of generation: Int) throws(SQLiteError) {
+        guard seal != nil, generation != self.generation else { return }
+        throw SQLiteError(.fileReplaced, "was replaced while a change of it was sealed", path: store.cachePath)
     }
 }
 

@@ -46,6 +46,15 @@ extension CacheTable {
         var id: Int64
         var row: Sealing.Row
         var stored: StoredResponse
+
+        /// Whether it may be the row of an answer: as old, and not marked stale since.
+        func confirms(_ answer: StoredResponse) -> Bool {
+            stored.storedAt == answer.storedAt
+                && stored.flags.intersection(.invalidated).isSubset(of: answer.flags)
+        }
+
+        /// Whether nobody has written it since: the same headers are sealed differently each time.
+        func isWritten(as other: Self) -> Bool { id == other.id && stored.headerBlock == other.stored.headerBlock }
     }
 
     /// `nil` where there is none, or it is in clear.

@@ -43,6 +43,7 @@ struct SealedSecret {
         replacing damaged: Data?,
         _ older: String?
     ) throws(SQLiteError) -> Data {
+        let keyID = seal.keyID
         let sealed: Data
         do {
             sealed = try seal.seal(secret, context: Self.context)
@@ -51,9 +52,9 @@ struct SealedSecret {
         }
         // Another process may have been faster: what is in the file counts.
         let kept = try database.write { (connection) throws(SQLiteError) in
-            try CacheTable.keepSecret(sealed, keyID: seal.keyID, replacing: damaged, on: connection)
+            try CacheTable.keepSecret(sealed, keyID: keyID, replacing: damaged, on: connection)
             if let older { try CacheTable.deleteSecret(keyID: older, on: connection) }
-            return try CacheTable.sealedSecrets(on: connection)[seal.keyID]
+            return try CacheTable.sealedSecrets(on: connection)[keyID]
         }
         guard let kept, kept != sealed else { return secret }
         return try open(kept, seal.keyID, database.path) ?? secret

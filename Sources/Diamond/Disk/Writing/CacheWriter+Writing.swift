@@ -77,16 +77,6 @@ extension CacheWriter {
         }
     }
 
-    /// - Returns: whether what was to be confirmed is gone.
-    private func write(_ change: CacheChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        switch change.action {
-        case .store(let entry): try file.store(entry, on: connection)
-        case .confirm(let entry, let old): return try !file.confirm(entry, replacing: old, on: connection)
-        case .delete(let everywhere): try CacheTable.delete(change.key, everywhere: everywhere, on: connection)
-        }
-        return false
-    }
-
     // MARK: What goes along
 
     func takeFacts() -> CacheFacts {
@@ -122,9 +112,13 @@ extension CacheWriter {
     {
         let (capacity, asItCame) = (eviction.capacity, file.isInClear)
         let facts = self.facts(facts, with: group)
+        let generation = file.generation
+        var changes: [PreparedChange] = []
+        for change in group { changes.append(try file.prepared(change)) }
         let (sampling, pages, gone) = try file.write(patience: patience) { (connection) throws(SQLiteError) in
+            try file.refuseSealed(of: generation)
             var gone: [RequestKey] = []
-            for change in group where try write(change, on: connection) { gone.append(change.key) }
+            for change in changes where try file.write(change, on: connection) { gone.append(change.key) }
             let sampling = try Self.write(facts, capacity, asItCame: asItCame, on: connection)
             // A reader would have to look up in the log what this connection knows.
             return (sampling, looks ? try CacheTable.pages(on: connection) : nil, gone)

@@ -1,0 +1,67 @@
+import DiamondSQLite
+
+/// A change in the form in which its transaction writes it. Sealed and compressed before that: until an app's seal returns, no
+/// other process could write.
+struct PreparedChange {
+    enum Action {
+        /// In clear, as it came.
+        case storeAsItCame(CacheEntry)
+        case store(CacheRow)
+        /// In clear.
+        case confirm(CacheEntry, replacing: StoredResponse)
+        case confirmSealed(SealedConfirmation)
+        /// What was to be confirmed is there no more.
+        case none
+        case delete(everywhere: Bool)
+    }
+
+    let key: RequestKey
+    let action: Action
+}
+
+/// What a row becomes that is confirmed in a sealed store.
+struct SealedConfirmation {
+    enum Change {
+        /// New headers on the same body.
+        case update(StoredResponse, checksum: Int64, tags: Set<String>)
+        /// All of it anew: the body was sealed with an older key.
+        case replace(CacheRow)
+    }
+
+    /// The row as it was read.
+    let row: CacheTable.SealedRow
+    /// What was confirmed.
+    let old: StoredResponse
+    let change: Change
+}
+
+extension CacheFile {
+    func prepared(_ change: CacheChange) throws(CacheError) -> PreparedChange {
+        PreparedChange(key: change.key, action: try prepared(change.action))
+    }
+
+    private func prepared(_ action: CacheChange.Action) throws(CacheError) -> PreparedChange.Action {
+        switch action {
+        case .store(let entry):
+            guard !isInClear else { return .storeAsItCame(entry) }
+            return .store(try row(of: entry, CacheTable.chunks(of: entry.stored.body)))
+        case .confirm(let entry, let old):
+            guard let sealing else { return .confirm(entry, replacing: old) }
+            return try confirmation(of: entry, old, sealing).map { .confirmSealed($0) } ?? .none
+        case .delete(let everywhere): return .delete(everywhere: everywhere)
+        }
+    }
+
+    /// - Returns: whether what was to be confirmed is gone.
+    func write(_ change: PreparedChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        switch change.action {
+        case .storeAsItCame(let entry): try CacheTable.store(entry, on: connection)
+        case .store(let row): _ = try CacheTable.store(row, on: connection)
+        case .confirm(let entry, let old): return try !CacheTable.confirm(entry, replacing: old, on: connection)
+        case .confirmSealed(let confirmation): return try !confirm(confirmation, change.key, on: connection)
+        case .none: return true
+        case .delete(let everywhere): try CacheTable.delete(change.key, everywhere: everywhere, on: connection)
+        }
+        return false
+    }
+}
