@@ -61,7 +61,7 @@ private struct Record {
     init(server: [String: JSONValue]) { self.server = server }
 
     mutating func change(_ town: Town, _ random: inout SplitMix) throws {
-        let number = random.below(1000)
+        let number = 1 + random.below(1000)
         switch random.below(8) {
         case 0: put("name", .string("n\(number)")) { town.name = "n\(number)" }
         case 1: put("population", .integer(Int64(number))) { town.population = number }
@@ -80,19 +80,23 @@ private struct Record {
     }
 
     private mutating func put(_ key: String, _ value: JSONValue, _ write: () -> Void) {
-        set[key] = value == server[key] ? nil : value
+        note(key, value)
         write()
     }
 
     private mutating func putByKey(_ key: String, _ value: JSONValue, _ town: Town) throws {
-        set[key] = value == server[key] ? nil : value
+        note(key, value)
         try town.set(key, to: value)
+    }
+
+    private mutating func note(_ key: String, _ value: JSONValue) {
+        if value == server[key] { set.removeValue(forKey: key) } else { set[key] = value }
     }
 
     private mutating func merge(_ json: [String: JSONValue], into town: Town) throws {
         for (key, value) in json {
             server[key] = value
-            set[key] = nil
+            set.removeValue(forKey: key)
         }
         try town.merge(.object(json))
     }
