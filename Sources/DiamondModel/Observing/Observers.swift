@@ -2,7 +2,8 @@
 public final class ObserverToken {
     private var end: (() -> Void)?
 
-    init(_ end: @escaping () -> Void) { self.end = end }
+    /// Creates a token that calls `end` once, when it is dropped or canceled.
+    public init(_ end: @escaping () -> Void) { self.end = end }
 
     deinit { end?() }
 

@@ -1,0 +1,73 @@
+extension CollectionContent {
+    /// The step from what a gesture has left on show to the state of the collection. Mostly they are the same, and the step
+    /// has nothing but updates.
+    func correction() -> TableStep? {
+        // The change sets up to the state that is read have to be there: they name the updated rows.
+        guard (pending.last?.newGeneration ?? generation) >= collection.generation else { return nil }
+        let missed = pending.filter { $0.newGeneration > generation }
+        if missed.contains(where: \.isReset) { return reloadStep }
+        let updated = Set(missed.flatMap(\.renewedModels).map { ObjectIdentifier($0) })
+        let new = committedSections
+        let newGeneration = collection.generation
+        let plan = isShowing(new) ? nil : BatchPlan(from: sections, to: new, updated: updated)
+        if let plan, plan.count > collection.resetLimit { return reloadStep }
+        pending = []
+        isDiverged = false
+        return TableStep(
+            batch: plan.map { TableBatch($0) } ?? TableBatch(),
+            updates: plan?.updates.map(\.new) ?? paths(of: updated)
+        ) { [self] in
+            sections = new
+            generation = newGeneration
+        }
+    }
+
+    private func isShowing(_ others: [Section]) -> Bool {
+        sections.count == others.count
+            && zip(sections, others).allSatisfy { left, right in
+                left.key == right.key && left.rows.elementsEqual(right.rows, by: ===)
+            }
+    }
+
+    private func paths(of models: Set<ObjectIdentifier>) -> [RowPath] {
+        if models.isEmpty { return [] }
+        return sections.enumerated().flatMap { section, content in
+            content.rows.indices.filter { models.contains(ObjectIdentifier(content.rows[$0])) }
+                .map { RowPath(section: section, row: $0) }
+        }
+    }
+}
+
+extension ChangeSet {
+    /// The models of all rows that a table configures for the change set. A table that a gesture has changed may have them
+    /// already, as they were before.
+    fileprivate var renewedModels: [Object] {
+        updates.map(\.model) + insertions.map(\.model) + insertedSections.flatMap(\.models)
+    }
+}
+
+extension BatchPlan {
+    /// Plans the way between two states by comparing all rows.
+    fileprivate init<Object>(
+        from old: [CollectionContent<Object>.Section], to new: [CollectionContent<Object>.Section],
+        updated: Set<ObjectIdentifier>
+    ) {
+        var places: [ObjectIdentifier: RowPath] = [:]
+        for (section, content) in old.enumerated() {
+            for (row, model) in content.rows.enumerated() {
+                places[ObjectIdentifier(model)] = RowPath(section: section, row: row)
+            }
+        }
+        var rows: [RowChange] = []
+        for (section, content) in new.enumerated() {
+            for (row, model) in content.rows.enumerated() {
+                let id = ObjectIdentifier(model)
+                let path = RowPath(section: section, row: row)
+                rows.append(RowChange(old: places.removeValue(forKey: id), new: path, isUpdated: updated.contains(id)))
+            }
+        }
+        rows += places.values.map { RowChange(old: $0) }
+        let oldSections = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($1.key, $0) })
+        self.init(oldSections: old.map(\.rows.count), newSections: new.map { oldSections[$0.key] }, rows: rows)
+    }
+}

@@ -1,0 +1,135 @@
+/// The sections of a collection, as they were last applied.
+final class CollectionContent<Object: Model>: PartContent {
+    struct Section {
+        let key: String
+        var rows: [Object]
+    }
+
+    let collection: ModelCollection<Object>
+    let editing: RowEditing<Object>?
+    private let header: String?
+    private let footer: String?
+    var sections: [Section] = []
+    /// The collection's generation that was last applied.
+    var generation = 0
+    /// The change sets that were not applied yet.
+    var pending: [ChangeSet<Object>] = []
+    private var token: ObserverToken?
+    /// Whether the rows are as a gesture has left them, and not as at the generation.
+    var isDiverged = false
+    /// The origin of a gesture's change, which the table does not show where the collection is in it twice.
+    let gesture = ChangeOrigin()
+
+    init(
+        _ collection: ModelCollection<Object>, header: String?, footer: String?, editing: RowEditing<Object>?,
+        origin: ChangeOrigin
+    ) {
+        self.collection = collection
+        self.header = header
+        self.footer = footer
+        self.editing = editing
+        super.init(origin: origin)
+        reload()
+        token = collection.observe { [weak self] in self?.receive($0) }
+    }
+
+    private func receive(_ changes: ChangeSet<Object>) {
+        pending.append(changes)
+        didChange()
+    }
+
+    /// Takes the state of the last commit.
+    private func reload() {
+        sections = committedSections
+        generation = collection.generation
+        pending = []
+        isDiverged = false
+    }
+
+    var committedSections: [Section] {
+        collection.core.committedSections.map { section in
+            Section(key: section.key, rows: section.models.map { unsafeDowncast($0, to: Object.self) })
+        }
+    }
+
+    // MARK: Reading
+
+    override var sectionCount: Int { sections.count }
+    override func rowCount(in section: Int) -> Int { sections[section].rows.count }
+
+    override func object(at path: RowPath) -> Any { sections[path.section].rows[path.row] }
+
+    override func id(at path: RowPath) -> AnyHashable { ObjectIdentifier(sections[path.section].rows[path.row]) }
+
+    override func path(of object: Any) -> RowPath? {
+        guard let model = object as? Object else { return nil }
+        // The collection finds it in logarithmic time, and mostly the row is where the collection has it.
+        if let path = collection.core.path(of: model), contains(path), sections[path.section].rows[path.row] === model {
+            return path
+        }
+        for (section, content) in sections.enumerated() {
+            if let row = content.rows.firstIndex(where: { $0 === model }) { return RowPath(section: section, row: row) }
+        }
+        return nil
+    }
+
+    override func title(of section: Int) -> String? {
+        guard let rule = collection.sectionRule else { return header }
+        let title = rule.title(sections[section].key)
+        return title.isEmpty ? nil : title
+    }
+
+    override func footer(of section: Int) -> String? { collection.sectionRule == nil ? footer : nil }
+
+    override func indexTitle(of section: Int) -> String? { collection.sectionRule?.indexTitle(sections[section].key) }
+
+    override func precedes(_ left: String, _ right: String) -> Bool {
+        collection.sectionRule?.precedes(left, right) ?? (left < right)
+    }
+
+    // MARK: Editing
+
+    override func canRemove(_ path: RowPath) -> Bool {
+        guard contains(path), let editing else { return false }
+        return editing.canRemove(sections[path.section].rows[path.row])
+    }
+
+    override func canMove(_ path: RowPath) -> Bool { movable(path) != nil }
+
+    override func target(ofMoving path: RowPath, to proposed: RowPath) -> RowPath {
+        nearestTarget(ofMoving: path, to: proposed)
+    }
+
+    override func move(from path: RowPath, to target: RowPath) -> Bool { moveShown(from: path, to: target) }
+
+    override func remove(at path: RowPath, isShown: Bool) { removeRow(at: path, isShown: isShown) }
+
+    override func canInsert(in section: Int) -> Bool { editing?.makeModel != nil }
+
+    override func insert(at path: RowPath) throws -> Bool { try insertRow(at: path) }
+
+    // MARK: Changes
+
+    override func nextStep() -> TableStep? {
+        if isDiverged { return correction() }
+        while !pending.isEmpty {
+            let changes = pending.removeFirst()
+            if changes.newGeneration <= generation { continue }
+            if changes.isReset || changes.oldGeneration != generation { return reloadStep }
+            if changes.isEmpty { generation = changes.newGeneration; continue }
+            return step(changes)
+        }
+        return nil
+    }
+
+    var reloadStep: TableStep { TableStep(needsReload: true) { [self] in reload() } }
+
+    private func step(_ changes: ChangeSet<Object>) -> TableStep {
+        let plan = changes.core.plan
+        let isShown = changes.origin === origin
+        return TableStep(batch: isShown ? TableBatch() : TableBatch(plan), updates: plan.updates.map(\.new)) { [self] in
+            sections.apply(changes)
+            generation = changes.newGeneration
+        }
+    }
+}

@@ -1,0 +1,131 @@
+/// The row of a value or model that stands for itself.
+struct ListRow {
+    let id: AnyHashable
+    let object: Any
+    /// Returns whether another object has the same content, or is the same model.
+    let isEqual: (Any) -> Bool
+}
+
+/// The rows of a ``ListContent``, and what is to be observed for them.
+struct ListRows {
+    private(set) var rows: [ListRow] = []
+    private(set) var observed: [ObjectIdentifier: (@escaping () -> Void) -> ObserverToken] = [:]
+    private var seen: [AnyHashable: Int] = [:]
+
+    /// Adds a row. Of rows with one id the later ones are told apart by their number.
+    mutating func append(id: AnyHashable, _ object: Any, isEqual: @escaping (Any) -> Bool) {
+        let number = seen[id, default: 0]
+        seen[id] = number + 1
+        rows.append(ListRow(id: [id, number] as [AnyHashable], object: object, isEqual: isEqual))
+    }
+
+    mutating func append(id: AnyHashable, _ model: Model) {
+        append(id: id, model) { $0 as? Model === model }
+    }
+
+    mutating func observe<Object: Model>(_ collection: ModelCollection<Object>) {
+        observed[ObjectIdentifier(collection)] = { changed in collection.observe { _ in changed() } }
+    }
+}
+
+/// One section of rows that are made again after every change of what they are made from, and compared.
+final class ListContent: PartContent {
+    private let header: String?
+    private let footer: String?
+    private let make: (inout ListRows) -> Void
+    private var rows: [ListRow] = []
+    private var isOutdated = false
+    /// The models whose rows are to be configured again.
+    private var updated: Set<ObjectIdentifier> = []
+    private var sourceToken: ObserverToken?
+    private var tokens: [ObjectIdentifier: ObserverToken] = [:]
+
+    /// Creates the section of the rows that `make` appends, which `observe` tells changes of.
+    init(
+        header: String?, footer: String?, origin: ChangeOrigin,
+        observe: ((@escaping () -> Void) -> ObserverToken)? = nil, make: @escaping (inout ListRows) -> Void
+    ) {
+        self.header = header
+        self.footer = footer
+        self.make = make
+        super.init(origin: origin)
+        take(made())
+        sourceToken = observe? { [weak self] in self?.becomeOutdated() }
+    }
+
+    private func made() -> ListRows {
+        var rows = ListRows()
+        make(&rows)
+        return rows
+    }
+
+    private func becomeOutdated() {
+        isOutdated = true
+        didChange()
+    }
+
+    private func take(_ new: ListRows) {
+        rows = new.rows
+        let old = tokens
+        tokens = [:]
+        for (id, observe) in new.observed {
+            tokens[id] = old[id] ?? observe { [weak self] in self?.becomeOutdated() }
+        }
+        for model in rows.compactMap({ $0.object as? Model }) {
+            let id = ObjectIdentifier(model)
+            tokens[id] = old[id] ?? model.observe { [weak self] _ in self?.update(id) }
+        }
+    }
+
+    private func update(_ model: ObjectIdentifier) {
+        updated.insert(model)
+        becomeOutdated()
+    }
+
+    // MARK: Reading
+
+    override var sectionCount: Int { 1 }
+    override func rowCount(in section: Int) -> Int { rows.count }
+    override func object(at path: RowPath) -> Any { rows[path.row].object }
+    override func id(at path: RowPath) -> AnyHashable { rows[path.row].id }
+
+    override func path(of object: Any) -> RowPath? {
+        rows.firstIndex { $0.isEqual(object) }.map { RowPath(section: 0, row: $0) }
+    }
+
+    override func path(id: AnyHashable, of object: Any) -> RowPath? {
+        rows.firstIndex { $0.id == id }.map { RowPath(section: 0, row: $0) }
+    }
+
+    override func title(of section: Int) -> String? { header }
+    override func footer(of section: Int) -> String? { footer }
+
+    // MARK: Changes
+
+    override func nextStep() -> TableStep? {
+        guard isOutdated else { return nil }
+        isOutdated = false
+        let new = made()
+        let plan = plan(new.rows)
+        updated = []
+        if plan.isEmpty { take(new); return nil }
+        return TableStep(batch: TableBatch(plan), updates: plan.updates.map(\.new)) { [self] in take(new) }
+    }
+
+    private func plan(_ new: [ListRow]) -> BatchPlan {
+        var old = Dictionary(uniqueKeysWithValues: rows.enumerated().map { ($1.id, $0) })
+        var changes = new.enumerated().map { index, row in
+            let place = old.removeValue(forKey: row.id)
+            return BatchPlan.RowChange(
+                old: place.map { RowPath(section: 0, row: $0) }, new: RowPath(section: 0, row: index),
+                isUpdated: place.map { isUpdated(row, since: rows[$0]) } ?? false)
+        }
+        changes += old.values.map { BatchPlan.RowChange(old: RowPath(section: 0, row: $0)) }
+        return BatchPlan(oldSections: [rows.count], newSections: [0], rows: changes)
+    }
+
+    private func isUpdated(_ row: ListRow, since old: ListRow) -> Bool {
+        if !row.isEqual(old.object) { return true }
+        return (row.object as? Model).map { updated.contains(ObjectIdentifier($0)) } ?? false
+    }
+}

@@ -1,0 +1,132 @@
+/// The link between a display and the source it shows, which can be exchanged.
+///
+/// It applies the source's changes one after the other: as a batch, within which the source's answers switch, followed by
+/// the updates; or by a reload where there is no batch, or while the display is off screen. Changes that come meanwhile wait.
+///
+/// A display keeps its controller; the controller does not keep the display.
+public final class TableController {
+    private var shown: TableSource
+    private var next: TableSource?
+    private var isUpdating = false
+    private var told: (presentation: TablePresentation, more: TableMore)?
+
+    public init(_ source: TableSource) {
+        shown = source
+        take(source)
+    }
+
+    /// The display, which reloads when it is set.
+    public weak var display: (any TableDisplay)? {
+        didSet {
+            needsReload = true
+            told = nil
+            update()
+        }
+    }
+
+    /// The source on show. Setting one reloads the display, and nothing is heard of the former one from then on.
+    ///
+    /// While a change is being applied, or while the controller is suspended, the former one stays until that has ended.
+    public var source: TableSource {
+        get { shown }
+        set {
+            next = newValue
+            update()
+        }
+    }
+
+    /// Whether changes have to wait, as while the user drags a row. `false` by default.
+    public var isSuspended = false {
+        didSet { update() }
+    }
+
+    /// Whether the controls for editing are on show. `false` by default.
+    public var isEditing = false {
+        didSet { if isEditing != oldValue { display?.setEditing(isEditing) } }
+    }
+
+    // MARK: Updating
+
+    /// Whether the display does not know the source's present answers.
+    private var needsReload = false
+
+    /// Applies all changes, unless they have to wait.
+    func update() {
+        guard !isUpdating, !isSuspended else { return }
+        isUpdating = true
+        defer { isUpdating = false }
+        repeat {
+            while applyNext() {}
+        } while tell()
+    }
+
+    /// Applies one change, and returns whether there was one.
+    private func applyNext() -> Bool {
+        if let source = next {
+            next = nil
+            exchange(for: source)
+        } else if let step = shown.nextStep() {
+            perform(step)
+        } else if needsReload {
+            needsReload = false
+            display?.reload()
+        } else {
+            return false
+        }
+        return true
+    }
+
+    private func perform(_ step: TableStep) {
+        guard let display, display.isOnScreen, !step.needsReload, !needsReload else {
+            step.apply()
+            needsReload = true
+            return
+        }
+        if step.batch.isEmpty { step.apply() } else { perform(step, on: display) }
+        if needsReload || step.updates.isEmpty { return }
+        // The batch may have let the display leave the screen.
+        if display.isOnScreen { display.reconfigure(step.updates) } else { needsReload = true }
+    }
+
+    private func perform(_ step: TableStep, on display: any TableDisplay) {
+        var isApplied = false
+        display.performBatch(step.batch) {
+            if !isApplied { step.apply() }
+            isApplied = true
+        }
+        if isApplied { return }
+        // The display has not begun the batch, and is not to do so later.
+        isApplied = true
+        step.apply()
+        needsReload = true
+    }
+
+    /// Tells the display of the table's state, and returns whether that is another one than before.
+    private func tell() -> Bool {
+        let (presentation, more) = (shown.presentation, shown.more)
+        if let told, told.presentation == presentation, told.more == more { return false }
+        told = (presentation, more)
+        display?.show(presentation, more: more)
+        return true
+    }
+
+    // MARK: Sources
+
+    private func exchange(for source: TableSource) {
+        if source === shown { return }
+        if shown.controller === self { shown.controller = nil }
+        shown = source
+        take(source)
+        needsReload = true
+    }
+
+    /// Takes a source, also from another controller, which has an empty one then.
+    private func take(_ source: TableSource) {
+        let other = source.controller
+        source.controller = self
+        if let other, other !== self { other.source = TableSource([]) }
+    }
+}
+
+@available(*, unavailable)
+extension TableController: Sendable {}

@@ -1,0 +1,96 @@
+import Foundation
+
+/// The rows of a table, composed of parts, and the receiver of what the user does with them: data source and delegate in one.
+///
+/// The source answers from the last change that was applied to its display, never from the live collections. A
+/// ``TableController`` applies changes in batches; without one they are applied at once. One controller at a time has it.
+///
+/// A source is of the isolation domain of its models. Paths that are out of range are answered with `nil` or `false`.
+public final class TableSource {
+    let parts: [PartContent]
+    /// The origin of the changes that the display shows already, such as the end of a drag.
+    ///
+    /// An app that lets the display move a row by itself passes it to ``ModelCollection/transaction(origin:_:)``: the change
+    /// set that comes back is noted, and performed only as far as it has updates. ``move(from:to:)`` and
+    /// ``remove(at:isShown:)`` do so by themselves, and correct the display where the collection has decided otherwise.
+    public let origin = ChangeOrigin()
+
+    weak var controller: TableController?
+
+    // MARK: The user
+
+    /// Whether several rows may be selected. `false` by default: the selection of a row ends that of another.
+    public var allowsMultipleSelection = false
+    let selectionHandlers = TypeMap<(Any, RowPath) -> Void>()
+    var selected: [RowKey: Any] = [:]
+    var highlighted: (key: RowKey, object: Any)?
+    /// The rows whose state has changed, to be configured again.
+    var restated: [RowKey: Any] = [:]
+    /// Whether the display shows what the parts do not allow.
+    var needsReload = false
+
+    // MARK: Loading
+
+    /// The object that loads the models; `nil` for a table of static data.
+    public let loading: (any TableLoading)?
+    /// The number of rows behind the one on show below which more is loaded. 5 by default.
+    public var distanceToMore = 5
+    /// Returns the text for the user that describes an error. `localizedDescription` by default.
+    public var describeError: (any Error) -> String = { $0.localizedDescription }
+    var isClaimingMore = false
+    private var loadingToken: ObserverToken?
+
+    /// Creates a source of parts, which follow one another in the table.
+    public init(_ parts: [TablePart], loading: (any TableLoading)? = nil) {
+        let origin = origin
+        self.parts = parts.map { $0.makeContent(origin) }
+        self.loading = loading
+        for part in self.parts { part.didChange = { [weak self] in self?.apply() } }
+        loadingToken = loading?.observe { [weak self] in self?.apply() }
+    }
+
+    /// Lets the controller apply what has changed; without one it is applied at once.
+    func apply() {
+        if let controller { controller.update() } else { catchUp() }
+    }
+
+    /// Applies all that has changed, without any display.
+    func catchUp() {
+        while let step = nextStep() { step.apply() }
+    }
+
+    /// The next change that was not applied yet, in the paths of the table; `nil` when there is none.
+    func nextStep() -> TableStep? {
+        if needsReload {
+            needsReload = false
+            return TableStep(needsReload: true) {}
+        }
+        var sections = 0
+        for part in parts {
+            if let step = part.nextStep() { return pruning(step.offset(by: sections)) }
+            sections += part.sectionCount
+        }
+        if restated.isEmpty { return nil }
+        let updates = restated.compactMap { path(of: $0.key, $0.value) }.sorted()
+        restated = [:]
+        return TableStep(updates: updates) {}
+    }
+
+    private func pruning(_ step: TableStep) -> TableStep {
+        var step = step
+        step.apply = { [self, apply = step.apply] in
+            apply()
+            forgetAbsentRows()
+        }
+        return step
+    }
+}
+
+@available(*, unavailable)
+extension TableSource: Sendable {}
+
+/// The identity of a row.
+struct RowKey: Hashable {
+    let part: Int
+    let id: AnyHashable
+}
