@@ -116,7 +116,9 @@ let package = Package(
         .target(name: "DiamondModel", dependencies: ["Diamond"]),
         .target(
             name: "DiamondTesting",
-            dependencies: ["Diamond", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types")]
+            dependencies: [
+                "Diamond", "DiamondModel", "DiamondSQLite", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
         ),
         .executableTarget(
             name: "cachectl",

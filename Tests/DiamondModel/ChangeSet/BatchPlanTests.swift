@@ -1,4 +1,5 @@
 import DiamondTestSupport
+import DiamondTesting
 import Testing
 
 @testable import DiamondModel
@@ -163,7 +164,7 @@ private struct Scene {
     /// The cells on show after a batch.
     func play(_ batch: Batch) throws -> [[Cell]] {
         let source = Source(old.map { $0.rows.map { Cell(id: $0, version: 0) } })
-        var table = SimulatedTable()
+        let table = SimulatedTable()
         table.reload(from: source)
         try table.performBatchUpdates(batch, source: source) { source.cells = expected }
         return table.shown

@@ -1,5 +1,6 @@
 import DiamondModel
 import DiamondTestSupport
+import DiamondTesting
 import Foundation
 import Testing
 

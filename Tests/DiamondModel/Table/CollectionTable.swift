@@ -1,9 +1,10 @@
 import Diamond
 import DiamondModel
+import DiamondTesting
 
 /// A table over a collection of items: a source that answers from the change sets it has applied, and the table itself.
 final class CollectionTable: SimulatedTableSource {
-    private(set) var table = SimulatedTable()
+    let table = SimulatedTable()
     private var rows: [[Item]] = []
     private(set) var failure: String?
     private(set) var batches = 0

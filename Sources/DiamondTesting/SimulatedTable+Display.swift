@@ -1,0 +1,117 @@
+public import DiamondModel
+
+extension SimulatedTable: TableDisplay {
+    public func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
+        if !isOnScreen { fail("a batch came off screen") }
+        batches += 1
+        exclusively("a batch") { try performBatchUpdates(batch, source: self, update: update) }
+    }
+
+    public func reload() {
+        reloads += 1
+        exclusively("a reload") { reload(from: self) }
+    }
+
+    public func reconfigure(_ paths: [RowPath]) {
+        if !isOnScreen { fail("an update came off screen") }
+        reconfigurations += paths.count
+        exclusively("an update") { try configure(paths, source: self) }
+    }
+
+    public func show(_ presentation: TablePresentation, more: TableMore) {
+        self.presentation = presentation
+        self.more = more
+    }
+
+    public func setEditing(_ isEditing: Bool) { self.isEditing = isEditing }
+
+    private func exclusively(_ name: String, _ body: () throws -> Void) {
+        if isBusy { return fail("\(name) came while another change was under way") }
+        isBusy = true
+        defer { isBusy = false }
+        do { try body() } catch { fail("\(error)") }
+    }
+
+    private func fail(_ reason: String) { failures.append(reason) }
+}
+
+extension SimulatedTable: SimulatedTableSource {
+    private var source: TableSource { controller.source }
+
+    package var counts: [Int] { (0..<source.numberOfSections).map { source.numberOfRows(in: $0) } }
+
+    package func cell(at path: RowPath) -> Cell {
+        guard let id = source.rowID(at: path), let object = source.representedObject(at: path) else {
+            fail("the source has no row at \(path)")
+            return Cell(id: path, content: "")
+        }
+        return Cell(id: id, content: content(object), state: source.state(at: path))
+    }
+
+    /// The JSON of a model, or the value itself.
+    public static func content(_ object: Any) -> AnyHashable {
+        if let model = object as? Model { return model.json }
+        return object as? AnyHashable ?? AnyHashable(String(describing: object))
+    }
+
+    /// The cells that the source asks for by now.
+    public var expected: [[Cell]] {
+        counts.enumerated().map { section, count in (0..<count).map { cell(at: RowPath(section: section, row: $0)) } }
+    }
+
+    /// The first failure, or the first difference between what the table shows and what its source asks for; `nil` when all is
+    /// well.
+    ///
+    /// While the controller is suspended only failures count.
+    public var problem: String? {
+        if let failure = failures.first { return failure }
+        if controller.isSuspended { return nil }
+        let expected = expected
+        guard shown.map(\.count) == expected.map(\.count) else {
+            return "the table shows \(shown.map(\.count)) rows, and its source has \(expected.map(\.count))"
+        }
+        for (section, cells) in expected.enumerated() {
+            for (row, cell) in cells.enumerated() {
+                let other = shown[section][row]
+                if other != cell {
+                    return "the table shows \(other) at \(section).\(row), and its source asks for \(cell)"
+                }
+            }
+        }
+        return nil
+    }
+}
+
+// MARK: Gestures
+
+extension SimulatedTable {
+    /// Drags a row to a place, as a user does: the table moves it, then tells the source.
+    ///
+    /// - Parameters:
+    ///   - path: the row's place.
+    ///   - target: the place that it has afterwards; one past the end stands for the end.
+    public func drag(from path: RowPath, to target: RowPath) {
+        guard shown.indices.contains(path.section), shown[path.section].indices.contains(path.row),
+            shown.indices.contains(target.section)
+        else { return }
+        let cell = shown[path.section].remove(at: path.row)
+        let row = min(max(target.row, 0), shown[target.section].count)
+        shown[target.section].insert(cell, at: row)
+        end { controller.source.move(from: path, to: target) }
+    }
+
+    /// Takes a row out, as a swipe does, then tells the source.
+    public func swipeToDelete(_ path: RowPath) {
+        guard shown.indices.contains(path.section), shown[path.section].indices.contains(path.row) else { return }
+        shown[path.section].remove(at: path.row)
+        end { controller.source.remove(at: path, isShown: true) }
+    }
+
+    /// Ends a gesture. Views take no batches before that.
+    private func end(_ tell: () -> Bool) {
+        let wasSuspended = controller.isSuspended
+        controller.isSuspended = true
+        _ = tell()
+        controller.isSuspended = wasSuspended
+    }
+}

@@ -1,0 +1,189 @@
+public import DiamondModel
+
+/// The answers of a table's data source.
+package protocol SimulatedTableSource: AnyObject {
+    var counts: [Int] { get }
+    func cell(at path: RowPath) -> SimulatedTable.Cell
+}
+
+/// A stand-in for UITableView and UICollectionView: it knows the cells on show, the batch, and what its source answers, and
+/// refuses what these refuse.
+///
+/// It asks the source for its counts before, in and after each batch. What it refuses goes to ``failures``.
+///
+/// ```swift
+/// let table = SimulatedTable(TableSource([.collection(cities)]))
+/// try cities.add(kyoto)
+/// #expect(table.problem == nil)
+/// ```
+public final class SimulatedTable {
+    /// A cell on show.
+    public struct Cell: Hashable {
+        /// The identity of the row that the cell represents.
+        public var id: AnyHashable
+        /// What the cell was configured with.
+        public var content: AnyHashable
+        /// The state that the cell was configured with.
+        public var state: RowState = []
+
+        package init(id: AnyHashable, content: AnyHashable, state: RowState = []) {
+            self.id = id
+            self.content = content
+            self.state = state
+        }
+    }
+
+    /// The cells on show, by section.
+    public internal(set) var shown: [[Cell]] = []
+    /// The controller of the table, whose source can be exchanged.
+    public let controller: TableController
+    /// Whether the table is in a window. `true` by default.
+    public var isOnScreen = true
+    /// The number of batches that were performed.
+    public internal(set) var batches = 0
+    /// The number of reloads.
+    public internal(set) var reloads = 0
+    /// The number of rows that were configured again.
+    public internal(set) var reconfigurations = 0
+    /// What the table has refused, each with its reason.
+    public internal(set) var failures: [String] = []
+    /// The state that the table was told last.
+    public internal(set) var presentation: TablePresentation?
+    /// The state of the row for further pages that the table was told last.
+    public internal(set) var more: TableMore?
+    /// Whether the controls for editing are on show.
+    public internal(set) var isEditing = false
+
+    let content: (Any) -> AnyHashable
+    package internal(set) var isBusy = false
+
+    /// Creates a table that shows a source.
+    ///
+    /// - Parameters:
+    ///   - source: the source.
+    ///   - content: returns what a cell shows of a model or value. By default the JSON of a model, and the value otherwise.
+    public init(_ source: TableSource, content: @escaping (Any) -> AnyHashable = SimulatedTable.content) {
+        controller = TableController(source)
+        self.content = content
+        controller.display = self
+    }
+
+    /// Creates a table that is given batches by hand.
+    package convenience init() { self.init(TableSource([])) }
+
+    package func reload(from source: some SimulatedTableSource) {
+        shown = source.counts.enumerated().map { section, count in
+            (0..<count).map { source.cell(at: RowPath(section: section, row: $0)) }
+        }
+    }
+
+    /// Performs a batch; the source has to answer as before until `update` is called, and as after it then.
+    package func performBatchUpdates(
+        _ batch: TableBatch, source: some SimulatedTableSource, update: () throws -> Void
+    ) throws {
+        guard source.counts == shown.map(\.count) else {
+            throw InvalidBatch(
+                "the source answers \(source.counts) before the batch, the table shows \(shown.map(\.count))")
+        }
+        try update()
+        let layout = try Layout(batch, old: shown.map(\.count), new: source.counts)
+        let before = shown
+        shown = try layout.surviving.enumerated().map { section, old in
+            guard let old else {
+                return (0..<source.counts[section]).map { source.cell(at: RowPath(section: section, row: $0)) }
+            }
+            return try rows(of: section, from: old, before, batch, source)
+        }
+        guard source.counts == shown.map(\.count) else {
+            throw InvalidBatch("the source answers otherwise after the batch")
+        }
+    }
+
+    private func rows(
+        of section: Int, from old: Int, _ before: [[Cell]], _ batch: TableBatch, _ source: some SimulatedTableSource
+    ) throws -> [Cell] {
+        let gone = Set((batch.deletions + batch.moves.map(\.from)).filter { $0.section == old }.map(\.row))
+        let kept = before[old].indices.filter { !gone.contains($0) }.map { before[old][$0] }
+        let arriving =
+            batch.insertions.filter { $0.section == section }.count
+            + batch.moves.filter { $0.to.section == section }.count
+        guard kept.count + arriving == source.counts[section] else {
+            throw InvalidBatch("section \(section): \(kept.count) rows stay and \(arriving) come, not \(source.counts)")
+        }
+        var cells = [Cell?](repeating: nil, count: source.counts[section])
+        for path in batch.insertions where path.section == section { cells[path.row] = source.cell(at: path) }
+        // A cell that moves keeps its content.
+        for move in batch.moves where move.to.section == section {
+            cells[move.to.row] = before[move.from.section][move.from.row]
+        }
+        var rest = kept.makeIterator()
+        return cells.compactMap { $0 ?? rest.next() }
+    }
+
+    /// Configures rows again, after the batch. Each has to be the row that the source has at the path.
+    package func configure(_ paths: [RowPath], source: some SimulatedTableSource) throws {
+        guard source.counts == shown.map(\.count) else {
+            throw InvalidBatch("the source answers \(source.counts), the table shows \(shown.map(\.count))")
+        }
+        for path in paths {
+            guard shown.indices.contains(path.section), shown[path.section].indices.contains(path.row) else {
+                throw InvalidBatch("the update of \(path) names no row")
+            }
+            let cell = source.cell(at: path)
+            guard cell.id == shown[path.section][path.row].id else {
+                throw InvalidBatch("the update of \(path) names \(cell), and the table shows another row there")
+            }
+            shown[path.section][path.row] = cell
+        }
+    }
+
+    /// The sections that stay, and the checks of all operations against them.
+    private struct Layout {
+        /// For each section after the batch, the one before that it was.
+        let surviving: [Int?]
+        let pairs: [Int: Int]
+
+        init(_ batch: TableBatch, old: [Int], new: [Int]) throws {
+            let deleted = Set(batch.deletedSections)
+            let inserted = Set(batch.insertedSections)
+            guard deleted.count == batch.deletedSections.count, inserted.count == batch.insertedSections.count,
+                deleted.allSatisfy(old.indices.contains), inserted.allSatisfy(new.indices.contains)
+            else { throw InvalidBatch("a section twice, or out of range") }
+            guard old.count - deleted.count + inserted.count == new.count else {
+                throw InvalidBatch("\(old.count) - \(deleted.count) + \(inserted.count) sections are not \(new.count)")
+            }
+            var rest = old.indices.filter { !deleted.contains($0) }.makeIterator()
+            surviving = new.indices.map { inserted.contains($0) ? nil : rest.next() }
+            pairs = Dictionary(
+                uniqueKeysWithValues: surviving.enumerated().compactMap { new, old in old.map { ($0, new) } })
+            try check(batch.deletions + batch.moves.map(\.from), in: old) { pairs[$0] != nil }
+            try check(batch.insertions + batch.moves.map(\.to), in: new) { surviving[$0] != nil }
+        }
+
+        private func check(_ paths: [RowPath], in counts: [Int], stays: (Int) -> Bool) throws {
+            guard Set(paths).count == paths.count else { throw InvalidBatch("two operations on one row: \(paths)") }
+            for path in paths {
+                guard counts.indices.contains(path.section), stays(path.section),
+                    (0..<counts[path.section]).contains(path.row)
+                else { throw InvalidBatch("\(path) is out of range, or in a section that does not stay") }
+            }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension SimulatedTable: Sendable {}
+
+@available(*, unavailable)
+extension SimulatedTable.Cell: Sendable {}
+
+extension SimulatedTable.Cell: CustomStringConvertible {
+    public var description: String { "\(content.base)\(state == [] ? "" : " \(state)") (\(id.base))" }
+}
+
+/// A reason to refuse a batch.
+package struct InvalidBatch: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ reason: String) { description = reason }
+}

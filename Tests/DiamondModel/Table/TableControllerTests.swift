@@ -1,0 +1,220 @@
+import DiamondModel
+import DiamondTesting
+import Testing
+
+@Suite struct TableControllerTests {
+    private let items = ModelCollection<Item>.items("aabb")
+    private let others = ModelCollection<Item>.items("cc")
+    private let source: TableSource
+    private let table: SimulatedTable
+
+    init() {
+        source = TableSource([.rows(["x"]), .collection(items), .collection(others)])
+        table = SimulatedTable(source, content: label)
+    }
+
+    @Test func `A change is a batch behind the sections before, then the updates at their new places`() throws {
+        try others.transaction {
+            others[1].version = 1
+            try others.insert(Item.make(9), at: 0)
+        }
+        #expect(source.labels[2] == ["item 9", "item 1", "item 2.1"])
+        #expect(table.batches == 1 && table.reconfigurations == 1 && table.reloads == 1)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `Sections that come and go shift those of the later parts`() throws {
+        items.sectionRule = .by(\.group)
+        #expect(source.numberOfSections == 4)
+        try others.remove(at: 0)
+        items.sectionRule = nil
+        others[0].version = 1
+        #expect(source.labels == [["x"], ["item 1", "item 2", "item 3", "item 4"], ["item 2.1"]])
+        #expect(table.reloads == 1)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `A change beyond the limit reloads`() {
+        items.resetLimit = 2
+        items.removeAll()
+        #expect(table.reloads == 2 && table.batches == 0)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `Off screen everything is reloaded, once a change`() throws {
+        table.isOnScreen = false
+        try items.remove(at: 0)
+        items[0].version = 1
+        #expect(table.batches == 0 && table.reconfigurations == 0 && table.reloads == 3)
+        table.isOnScreen = true
+        try items.remove(at: 0)
+        #expect(table.batches == 1)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `Changes wait while the controller is suspended`() throws {
+        table.controller.isSuspended = true
+        try items.remove(at: 0)
+        try others.remove(at: 0)
+        items[0].version = 1
+        #expect(source.labels[1].count == 4)
+        #expect(table.problem == nil)
+        table.controller.isSuspended = false
+        #expect(source.labels == [["x"], ["item 2.1", "item 3", "item 4"], ["item 2"]])
+        #expect(table.batches == 2 && table.reconfigurations == 1)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `A change that comes in a batch waits for its end`() throws {
+        var isFirst = true
+        let table = SimulatedTable(source) { [items, others] object in
+            if isFirst, (object as? Item)?.id == 9 {
+                isFirst = false
+                _ = try? items.remove(at: 0)
+                others[0].version = 1
+            }
+            return label(object)
+        }
+        try items.add(Item.make(9))
+        #expect(source.labels == [["x"], ["item 2", "item 3", "item 4", "item 9"], ["item 1.1", "item 2"]])
+        #expect(table.batches == 2 && table.reconfigurations == 1)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `An observer that changes a collection causes another batch`() throws {
+        let token = items.observe { [others] changes in
+            if let row = changes.deletions.first { _ = try? others.add(Item.make(row.model.id + 50)) }
+        }
+        try items.remove(at: 0)
+        #expect(source.labels[2] == ["item 1", "item 2", "item 51"])
+        #expect(table.batches == 2)
+        #expect(table.problem == nil)
+        token.cancel()
+    }
+
+    @Test func `A change with the source's origin is noted, and performed only as far as it has updates`() throws {
+        let other = SimulatedTable(TableSource([.collection(items)]), content: label)
+        let display = Recorder()
+        let controller = TableController(source)
+        controller.display = display
+        try items.transaction(origin: source.origin) {
+            try items.remove(at: 0)
+            items[1].version = 1
+        }
+        #expect(source.labels[1] == ["item 2", "item 3.1", "item 4"])
+        #expect(display.batches.isEmpty && display.reloads == 1)
+        #expect(display.reconfigured == [RowPath(section: 1, row: 1)])
+        #expect(other.batches == 1)
+        #expect(other.problem == nil)
+    }
+
+    @Test func `A change that comes while the display is told of the state is applied`() {
+        let display = Recorder()
+        display.onShow = { [items] in items[0].version += 1 }
+        let controller = TableController(TableSource([.collection(items)]))
+        controller.display = display
+        #expect(display.reconfigured == [RowPath(section: 0, row: 0)])
+    }
+
+    // MARK: Sources
+
+    @Test func `A source is exchanged, and its late changes are not heard`() throws {
+        let next = TableSource([.collection(others)])
+        table.controller.source = next
+        #expect(table.reloads == 2)
+        try items.remove(at: 0)
+        #expect(table.reloads == 2 && table.batches == 0)
+        try others.remove(at: 0)
+        #expect(table.batches == 1)
+        #expect(table.problem == nil)
+        table.controller.source = source
+        #expect(source.labels == [["x"], ["item 2", "item 3", "item 4"], ["item 2"]])
+        #expect(table.problem == nil)
+    }
+
+    @Test func `A source that is exchanged in a batch gives way after it`() throws {
+        let next = TableSource([.collection(others)])
+        var table: SimulatedTable?
+        table = SimulatedTable(source) { object in
+            if (object as? Item)?.id == 9 { table?.controller.source = next }
+            return label(object)
+        }
+        try items.add(Item.make(9))
+        #expect(table?.controller.source === next)
+        #expect(table?.shown.map { $0.map(\.content) } == [["item 1", "item 2"]])
+        #expect(table?.problem == nil)
+    }
+
+    @Test func `A source that is exchanged while the controller is suspended gives way afterwards`() throws {
+        let next = TableSource([.collection(others)])
+        table.controller.isSuspended = true
+        table.controller.source = next
+        try items.remove(at: 0)
+        #expect(table.controller.source === source)
+        #expect(table.problem == nil)
+        table.controller.isSuspended = false
+        #expect(table.controller.source === next)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `Another table that takes a source leaves the first with none`() throws {
+        let second = SimulatedTable(source, content: label)
+        #expect(table.shown.isEmpty)
+        try items.remove(at: 0)
+        #expect(second.batches == 1)
+        #expect(table.problem == nil && second.problem == nil)
+    }
+
+    @Test func `A table that is gone does not stop its source`() throws {
+        var gone: SimulatedTable? = SimulatedTable(TableSource([.collection(items)]))
+        weak let display = gone
+        let source = gone?.controller.source
+        gone = nil
+        #expect(display == nil)
+        try items.remove(at: 0)
+        #expect(source?.labels == [["item 2", "item 3", "item 4"]])
+    }
+
+    @Test func `A source without a table holds nothing of its collection back`() {
+        weak var former: TableSource?
+        do {
+            let source = TableSource([.collection(items), .fields(of: Contact.make(), Contact.fields)])
+            former = source
+        }
+        #expect(former == nil)
+    }
+
+    @Test func `A display that does not begin the batch is reloaded`() throws {
+        let display = Recorder()
+        display.isLazy = true
+        let controller = TableController(TableSource([.collection(items)]))
+        controller.display = display
+        try items.remove(at: 0)
+        #expect(display.reloads == 2)
+        #expect(controller.source.labels == [["item 2", "item 3", "item 4"]])
+        controller.isEditing = true
+        display.lateUpdate?()
+        #expect(controller.source.labels == [["item 2", "item 3", "item 4"]])
+    }
+}
+
+/// A display that notes what it is told.
+private final class Recorder: TableDisplay {
+    private(set) var reloads = 0
+    private(set) var batches: [TableBatch] = []
+    private(set) var reconfigured: [RowPath] = []
+    /// Whether the block of a batch is kept for later, against the rules.
+    var isLazy = false
+    private(set) var lateUpdate: (() -> Void)?
+    var isOnScreen: Bool { true }
+
+    func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
+        batches.append(batch)
+        if isLazy { lateUpdate = update } else { update() }
+    }
+
+    var onShow: () -> Void = {}
+    func show(_ presentation: TablePresentation, more: TableMore) { onShow() }
+    func reload() { reloads += 1 }
+    func reconfigure(_ paths: [RowPath]) { reconfigured += paths }
+}
