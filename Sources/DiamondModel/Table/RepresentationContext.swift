@@ -1,0 +1,40 @@
+/// The place in an app that a model is represented in. Apps add their own.
+///
+/// ```swift
+/// extension RepresentationContext { static let map = RepresentationContext("map") }
+/// ```
+public struct RepresentationContext: Hashable, Sendable {
+    public let name: String
+
+    public init(_ name: String) { self.name = name }
+
+    /// A row of a list.
+    public static let list = RepresentationContext("list")
+    /// A page of its own.
+    public static let detail = RepresentationContext("detail")
+}
+
+/// A type of which a ``RepresentationRegistry`` knows no representation.
+public struct UnknownRepresentation: Error, Hashable, Sendable, CustomStringConvertible {
+    public let typeName: String
+    public let context: RepresentationContext
+
+    public var description: String {
+        "\(typeName) has no representation for \(context.name): register one for it, a superclass or a protocol"
+    }
+}
+
+/// A model or value that represents itself, by an extension in the target of the views.
+///
+/// ```swift
+/// extension City: Representable {
+///     func representation(in context: RepresentationContext, state: RowState) -> String? { name }
+/// }
+/// ```
+public protocol Representable<Representation> {
+    /// The type of the views: cells, text, a description of a cell.
+    associatedtype Representation
+
+    /// Returns the representation; `nil` for a context in which there is none.
+    func representation(in context: RepresentationContext, state: RowState) -> Representation?
+}
