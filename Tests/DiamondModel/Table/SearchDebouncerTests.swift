@@ -1,0 +1,119 @@
+import DiamondModel
+import DiamondTestSupport
+import DiamondTesting
+import Testing
+
+@MainActor
+@Suite struct SearchDebouncerTests {
+    private let clock = TestClock()
+    private let log = Log()
+
+    private final class Log {
+        var searched: [String] = []
+        var heard: [String] = []
+        var gates: [String: Gate] = [:]
+    }
+
+    private struct Broken: Error {}
+
+    private var search: SearchDebouncer<String> {
+        SearchDebouncer(clock: clock) { [log] text in
+            log.searched.append(text)
+            await log.gates[text]?.wait()
+            if text == "bad" { throw Broken() }
+            return text.uppercased()
+        } receive: { [log] outcome in
+            switch outcome {
+            case .found(let answer, let text): log.heard.append("\(text): \(answer)")
+            case .failed(let error, let text): log.heard.append("\(text): \(error)")
+            case .reset: log.heard.append("reset")
+            }
+        }
+    }
+
+    @Test func `A search waits for 0.4 seconds, and trims its text`() async {
+        let search = search
+        let task = Task { await search.search("  kyoto \n") }
+        await untilTrue { clock.sleeping == [.milliseconds(400)] }
+        clock.advance(by: .milliseconds(399))
+        #expect(log.searched.isEmpty)
+        clock.advance(by: .milliseconds(1))
+        await task.value
+        #expect(log.heard == ["kyoto: KYOTO"])
+    }
+
+    @Test func `The latest text wins`() async {
+        let search = search
+        let first = Task { await search.search("k") }
+        await untilTrue { clock.sleeping.count == 1 }
+        clock.advance(by: .milliseconds(300))
+        let second = Task { await search.search("ky") }
+        await untilTrue { clock.sleeping.count == 2 }
+        clock.advance(by: .milliseconds(100))
+        await first.value
+        #expect(log.searched.isEmpty)
+        clock.advance(by: .milliseconds(300))
+        await second.value
+        #expect(log.searched == ["ky"])
+        #expect(log.heard == ["ky: KY"])
+    }
+
+    @Test func `The late answer of an earlier search is dropped`() async {
+        let search = search
+        let gate = Gate()
+        log.gates["slow"] = gate
+        let slow = Task { await search.search("slow") }
+        await untilTrue { clock.sleeping.count == 1 }
+        clock.advance(by: .milliseconds(400))
+        await untilTrue { log.searched == ["slow"] }
+        let fast = Task { await search.search("fast") }
+        await untilTrue { clock.sleeping.count == 1 }
+        clock.advance(by: .milliseconds(400))
+        await fast.value
+        gate.open()
+        await slow.value
+        #expect(log.heard == ["fast: FAST"])
+    }
+
+    @Test(arguments: ["", " \n "]) func `An empty text resets at once, and drops what is under way`(text: String) async
+    {
+        let search = search
+        let task = Task { await search.search("k") }
+        await untilTrue { clock.sleeping.count == 1 }
+        await search.search(text)
+        #expect(log.heard == ["reset"])
+        clock.advance(by: .milliseconds(400))
+        await task.value
+        #expect(log.searched.isEmpty)
+        #expect(log.heard == ["reset"])
+    }
+
+    @Test func `A failure is told, and the same text may be searched for again`() async {
+        let search = search
+        for _ in 0..<2 {
+            let task = Task { await search.search("bad") }
+            await untilTrue { clock.sleeping.count == 1 }
+            clock.advance(by: .milliseconds(400))
+            await task.value
+        }
+        #expect(log.heard == ["bad: Broken()", "bad: Broken()"])
+    }
+
+    @Test func `A canceled task searches for nothing and tells nothing`() async {
+        let search = search
+        let waiting = Task { await search.search("k") }
+        await untilTrue { clock.sleeping.count == 1 }
+        waiting.cancel()
+        await waiting.value
+        let gate = Gate()
+        log.gates["slow"] = gate
+        let slow = Task { await search.search("slow") }
+        await untilTrue { clock.sleeping.count == 1 }
+        clock.advance(by: .milliseconds(400))
+        await untilTrue { log.searched == ["slow"] }
+        slow.cancel()
+        gate.open()
+        await slow.value
+        #expect(log.heard.isEmpty)
+    }
+}
