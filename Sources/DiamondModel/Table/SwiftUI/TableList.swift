@@ -1,0 +1,127 @@
+#if canImport(SwiftUI)
+import Observation
+public import SwiftUI
+
+/// A list of the rows of a ``TableSource``.
+///
+/// SwiftUI compares the identities of rows itself, so that batches are not needed. Not compiled on Linux, where the tests of
+/// this package run.
+public struct TableList<Row: View, Status: View>: View {
+    @State private var display: TableListDisplay
+    private let row: (Any, RowState) -> Row
+    private let status: (TablePresentation, TableMore) -> Status
+
+    /// Creates a list.
+    ///
+    /// - Parameters:
+    ///   - source: the source of the rows.
+    ///   - row: makes a row of the object that it represents.
+    ///   - status: makes the last row, which shows that the table loads, is empty or has failed, and that there is more.
+    public init(
+        _ source: TableSource, @ViewBuilder row: @escaping (Any, RowState) -> Row,
+        @ViewBuilder status: @escaping (TablePresentation, TableMore) -> Status
+    ) {
+        _display = State(initialValue: TableListDisplay(source))
+        self.row = row
+        self.status = status
+    }
+
+    private var source: TableSource { display.controller.source }
+
+    public var body: some View {
+        List {
+            ForEach(display.sections) { section in
+                Section {
+                    ForEach(section.rows) { content($0) }
+                        .onDelete { $0.reversed().forEach { source.remove(at: RowPath(section: section.id, row: $0)) } }
+                        .onMove { display.move($0, to: $1, in: section.id) }
+                } header: {
+                    if let title = section.title { Text(title) }
+                } footer: {
+                    if let footer = section.footer { Text(footer) }
+                }
+            }
+            status(display.presentation, display.more)
+        }
+        .refreshable { [display] in await display.refresh() }
+    }
+
+    private func content(_ item: TableListDisplay.Row) -> some View {
+        row(item.object, item.state)
+            .onTapGesture { source.select(item.path) }
+            .onAppear {
+                if source.claimsMore(showing: item.path) { Task { await source.loadMore() } }
+            }
+            .deleteDisabled(!source.canRemove(item.path))
+            .moveDisabled(!source.canMove(item.path))
+    }
+}
+
+/// The rows that a list shows, as of the last change.
+@MainActor
+@Observable
+final class TableListDisplay: @MainActor TableDisplay {
+    struct Row: Identifiable {
+        let id: AnyHashable
+        let path: RowPath
+        let object: Any
+        let state: RowState
+    }
+
+    struct Section: Identifiable {
+        let id: Int
+        let title: String?
+        let footer: String?
+        let rows: [Row]
+    }
+
+    let controller: TableController
+    private(set) var sections: [Section] = []
+    private(set) var presentation = TablePresentation.loading
+    private(set) var more = TableMore.none
+
+    init(_ source: TableSource) {
+        controller = TableController(source)
+        controller.display = self
+    }
+
+    var isOnScreen: Bool { true }
+
+    func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
+        update()
+        reload()
+    }
+
+    func reload() {
+        let source = controller.source
+        sections = (0..<source.numberOfSections).map { section in
+            Section(
+                id: section, title: source.title(of: section), footer: source.footer(of: section),
+                rows: (0..<source.numberOfRows(in: section)).compactMap { row(at: RowPath(section: section, row: $0)) })
+        }
+    }
+
+    private func row(at path: RowPath) -> Row? {
+        let source = controller.source
+        guard let id = source.rowID(at: path), let object = source.representedObject(at: path) else { return nil }
+        return Row(id: id, path: path, object: object, state: source.state(at: path))
+    }
+
+    func reconfigure(_ paths: [RowPath]) { reload() }
+
+    func show(_ presentation: TablePresentation, more: TableMore) {
+        self.presentation = presentation
+        self.more = more
+    }
+
+    func refresh() async { await controller.source.refresh() }
+
+    /// Moves a row to where SwiftUI has put it. SwiftUI counts the place before the row is taken out.
+    func move(_ rows: IndexSet, to place: Int, in section: Int) {
+        guard let row = rows.first else { return }
+        let target = RowPath(section: section, row: place > row ? place - 1 : place)
+        controller.source.move(from: RowPath(section: section, row: row), to: target)
+        reload()
+    }
+}
+#endif

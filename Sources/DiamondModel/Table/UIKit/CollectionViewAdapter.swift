@@ -1,0 +1,141 @@
+#if canImport(UIKit) && !os(watchOS)
+public import UIKit
+
+/// The data source, delegate and display of a collection view, which passes everything on to the ``TableSource`` of its
+/// controller.
+///
+/// Set ``TableController/isSuspended`` while an interactive movement is under way. The collection view does not keep the
+/// adapter. Not compiled on Linux, where the tests of this package run.
+@MainActor
+open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollectionViewDelegate {
+    public let controller: TableController
+    /// The cells by the types of models. The fallback has to be of a subclass of `UICollectionViewCell`, as all.
+    public let registry: RepresentationRegistry<ViewRepresentation>
+    /// Shows that the table loads, is empty or has failed, and the state of further pages.
+    public var showState: (TablePresentation, TableMore) -> Void = { _, _ in }
+    fileprivate weak var collectionView: UICollectionView?
+
+    public init(
+        _ collectionView: UICollectionView, source: TableSource,
+        registry: RepresentationRegistry<ViewRepresentation>
+    ) {
+        controller = TableController(source)
+        self.registry = registry
+        self.collectionView = collectionView
+        super.init()
+        collectionView.dataSource = self
+        collectionView.delegate = self
+        controller.display = self
+    }
+
+    private var source: TableSource { controller.source }
+
+    /// Adds a control that loads everything again when the user pulls it.
+    public func addRefreshControl() {
+        let control = UIRefreshControl()
+        let action = UIAction { [weak self, weak control] _ in
+            Task {
+                await self?.source.refresh()
+                control?.endRefreshing()
+            }
+        }
+        control.addAction(action, for: .valueChanged)
+        collectionView?.refreshControl = control
+    }
+
+    // MARK: Data source
+
+    open func numberOfSections(in collectionView: UICollectionView) -> Int { source.numberOfSections }
+
+    open func collectionView(_ collectionView: UICollectionView, numberOfItemsInSection section: Int) -> Int {
+        source.numberOfRows(in: section)
+    }
+
+    open func collectionView(
+        _ collectionView: UICollectionView, cellForItemAt indexPath: IndexPath
+    ) -> UICollectionViewCell {
+        let path = RowPath(indexPath)
+        let object = source.representedObject(at: path) ?? ()
+        let representation = registry.representation(of: object, state: source.state(at: path))
+        let identifier = representation.reuseIdentifier
+        collectionView.register(representation.viewClass, forCellWithReuseIdentifier: identifier)
+        let cell = collectionView.dequeueReusableCell(withReuseIdentifier: identifier, for: indexPath)
+        representation.configure(cell)
+        return cell
+    }
+
+    open func indexTitles(for collectionView: UICollectionView) -> [String]? { source.sectionIndexTitles }
+
+    open func collectionView(
+        _ collectionView: UICollectionView, indexPathForIndexTitle title: String, at index: Int
+    ) -> IndexPath { IndexPath(item: 0, section: source.section(forIndexTitle: title)) }
+
+    // MARK: Moving
+
+    open func collectionView(_ collectionView: UICollectionView, canMoveItemAt indexPath: IndexPath) -> Bool {
+        source.canMove(RowPath(indexPath))
+    }
+
+    open func collectionView(
+        _ collectionView: UICollectionView, targetIndexPathForMoveOfItemFromOriginalIndexPath original: IndexPath,
+        atCurrentIndexPath current: IndexPath, toProposedIndexPath proposed: IndexPath
+    ) -> IndexPath { IndexPath(source.target(ofMoving: RowPath(original), to: RowPath(proposed))) }
+
+    open func collectionView(
+        _ collectionView: UICollectionView, moveItemAt indexPath: IndexPath, to target: IndexPath
+    ) {
+        // The collection view takes no batch before it has ended the move.
+        controller.isSuspended = true
+        source.move(from: RowPath(indexPath), to: RowPath(target))
+        Task { controller.isSuspended = false }
+    }
+
+    // MARK: Delegate
+
+    open func collectionView(_ collectionView: UICollectionView, didSelectItemAt indexPath: IndexPath) {
+        source.select(RowPath(indexPath))
+    }
+
+    open func collectionView(_ collectionView: UICollectionView, didDeselectItemAt indexPath: IndexPath) {
+        source.deselect(RowPath(indexPath))
+    }
+
+    open func collectionView(_ collectionView: UICollectionView, didHighlightItemAt indexPath: IndexPath) {
+        source.highlight(RowPath(indexPath))
+    }
+
+    open func collectionView(_ collectionView: UICollectionView, didUnhighlightItemAt indexPath: IndexPath) {
+        source.highlight(nil)
+    }
+
+    open func collectionView(
+        _ collectionView: UICollectionView, willDisplay cell: UICollectionViewCell, forItemAt indexPath: IndexPath
+    ) {
+        if source.claimsMore(showing: RowPath(indexPath)) { Task { await source.loadMore() } }
+    }
+}
+
+extension CollectionViewAdapter: @MainActor TableDisplay {
+    public var isOnScreen: Bool { collectionView?.window != nil }
+
+    public func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
+        guard let collectionView else { return }
+        collectionView.performBatchUpdates {
+            update()
+            collectionView.deleteSections(IndexSet(batch.deletedSections))
+            collectionView.insertSections(IndexSet(batch.insertedSections))
+            collectionView.deleteItems(at: batch.deletions.map { IndexPath($0) })
+            collectionView.insertItems(at: batch.insertions.map { IndexPath($0) })
+            for move in batch.moves { collectionView.moveItem(at: IndexPath(move.from), to: IndexPath(move.to)) }
+        }
+    }
+
+    public func reload() { collectionView?.reloadData() }
+
+    public func reconfigure(_ paths: [RowPath]) { collectionView?.reconfigureItems(at: paths.map { IndexPath($0) }) }
+
+    public func show(_ presentation: TablePresentation, more: TableMore) { showState(presentation, more) }
+
+    public func setEditing(_ isEditing: Bool) { collectionView?.isEditing = isEditing }
+}
+#endif

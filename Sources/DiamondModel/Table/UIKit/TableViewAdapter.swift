@@ -1,0 +1,163 @@
+#if canImport(UIKit) && !os(watchOS)
+public import UIKit
+
+/// The data source, delegate and display of a table view, which passes everything on to the ``TableSource`` of its controller.
+///
+/// The table view does not keep the adapter. Not compiled on Linux, where the tests of this package run.
+@MainActor
+open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegate {
+    public let controller: TableController
+    /// The cells by the types of models. The fallback has to be of a subclass of `UITableViewCell`, as all.
+    public let registry: RepresentationRegistry<ViewRepresentation>
+    /// Shows that the table loads, is empty or has failed, and the state of further pages.
+    public var showState: (TablePresentation, TableMore) -> Void = { _, _ in }
+    fileprivate weak var tableView: UITableView?
+
+    public init(
+        _ tableView: UITableView, source: TableSource, registry: RepresentationRegistry<ViewRepresentation>
+    ) {
+        controller = TableController(source)
+        self.registry = registry
+        self.tableView = tableView
+        super.init()
+        tableView.dataSource = self
+        tableView.delegate = self
+        controller.display = self
+    }
+
+    private var source: TableSource { controller.source }
+
+    /// Adds a control that loads everything again when the user pulls it.
+    public func addRefreshControl() {
+        let control = UIRefreshControl()
+        let action = UIAction { [weak self, weak control] _ in
+            Task {
+                await self?.source.refresh()
+                control?.endRefreshing()
+            }
+        }
+        control.addAction(action, for: .valueChanged)
+        tableView?.refreshControl = control
+    }
+
+    // MARK: Data source
+
+    open func numberOfSections(in tableView: UITableView) -> Int { source.numberOfSections }
+
+    open func tableView(_ tableView: UITableView, numberOfRowsInSection section: Int) -> Int {
+        source.numberOfRows(in: section)
+    }
+
+    open func tableView(_ tableView: UITableView, titleForHeaderInSection section: Int) -> String? {
+        source.title(of: section)
+    }
+
+    open func tableView(_ tableView: UITableView, titleForFooterInSection section: Int) -> String? {
+        source.footer(of: section)
+    }
+
+    open func sectionIndexTitles(for tableView: UITableView) -> [String]? { source.sectionIndexTitles }
+
+    open func tableView(
+        _ tableView: UITableView, sectionForSectionIndexTitle title: String, at index: Int
+    ) -> Int { source.section(forIndexTitle: title) }
+
+    open func tableView(_ tableView: UITableView, cellForRowAt indexPath: IndexPath) -> UITableViewCell {
+        let path = RowPath(indexPath)
+        guard let object = source.representedObject(at: path) else { return UITableViewCell() }
+        let representation = registry.representation(of: object, state: source.state(at: path))
+        tableView.register(representation.viewClass, forCellReuseIdentifier: representation.reuseIdentifier)
+        let cell = tableView.dequeueReusableCell(withIdentifier: representation.reuseIdentifier, for: indexPath)
+        representation.configure(cell)
+        return cell
+    }
+
+    // MARK: Editing
+
+    open func tableView(_ tableView: UITableView, canEditRowAt indexPath: IndexPath) -> Bool {
+        source.canRemove(RowPath(indexPath)) || source.canMove(RowPath(indexPath))
+    }
+
+    open func tableView(
+        _ tableView: UITableView, editingStyleForRowAt indexPath: IndexPath
+    ) -> UITableViewCell.EditingStyle { source.canRemove(RowPath(indexPath)) ? .delete : .none }
+
+    open func tableView(
+        _ tableView: UITableView, commit editingStyle: UITableViewCell.EditingStyle, forRowAt indexPath: IndexPath
+    ) {
+        if editingStyle == .delete { source.remove(at: RowPath(indexPath)) }
+    }
+
+    open func tableView(_ tableView: UITableView, canMoveRowAt indexPath: IndexPath) -> Bool {
+        source.canMove(RowPath(indexPath))
+    }
+
+    open func tableView(
+        _ tableView: UITableView, targetIndexPathForMoveFromRowAt indexPath: IndexPath,
+        toProposedIndexPath proposed: IndexPath
+    ) -> IndexPath { IndexPath(source.target(ofMoving: RowPath(indexPath), to: RowPath(proposed))) }
+
+    open func tableView(_ tableView: UITableView, moveRowAt indexPath: IndexPath, to target: IndexPath) {
+        // The table view takes no batch before it has ended the move.
+        controller.isSuspended = true
+        source.move(from: RowPath(indexPath), to: RowPath(target))
+        Task { controller.isSuspended = false }
+    }
+
+    // MARK: Delegate
+
+    open func tableView(_ tableView: UITableView, didSelectRowAt indexPath: IndexPath) {
+        source.select(RowPath(indexPath))
+    }
+
+    open func tableView(_ tableView: UITableView, didDeselectRowAt indexPath: IndexPath) {
+        source.deselect(RowPath(indexPath))
+    }
+
+    open func tableView(_ tableView: UITableView, didHighlightRowAt indexPath: IndexPath) {
+        source.highlight(RowPath(indexPath))
+    }
+
+    open func tableView(_ tableView: UITableView, didUnhighlightRowAt indexPath: IndexPath) { source.highlight(nil) }
+
+    open func tableView(
+        _ tableView: UITableView, willDisplay cell: UITableViewCell, forRowAt indexPath: IndexPath
+    ) {
+        if source.claimsMore(showing: RowPath(indexPath)) { Task { await source.loadMore() } }
+    }
+}
+
+extension TableViewAdapter: @MainActor TableDisplay {
+    public var isOnScreen: Bool { tableView?.window != nil }
+
+    public func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
+        guard let tableView else { return }
+        tableView.performBatchUpdates {
+            update()
+            tableView.deleteSections(IndexSet(batch.deletedSections), with: .automatic)
+            tableView.insertSections(IndexSet(batch.insertedSections), with: .automatic)
+            tableView.deleteRows(at: batch.deletions.map { IndexPath($0) }, with: .automatic)
+            tableView.insertRows(at: batch.insertions.map { IndexPath($0) }, with: .automatic)
+            for move in batch.moves { tableView.moveRow(at: IndexPath(move.from), to: IndexPath(move.to)) }
+        }
+    }
+
+    public func reload() { tableView?.reloadData() }
+
+    public func reconfigure(_ paths: [RowPath]) { tableView?.reconfigureRows(at: paths.map { IndexPath($0) }) }
+
+    public func show(_ presentation: TablePresentation, more: TableMore) { showState(presentation, more) }
+
+    public func setEditing(_ isEditing: Bool) { tableView?.setEditing(isEditing, animated: true) }
+}
+
+extension RowPath {
+    /// Creates the path of an index path with a section and a row or item.
+    public init(_ indexPath: IndexPath) { self.init(section: indexPath.section, row: indexPath.item) }
+}
+
+extension IndexPath {
+    /// Creates an index path of a section and a row or item.
+    public init(_ path: RowPath) { self.init(item: path.row, section: path.section) }
+}
+#endif
