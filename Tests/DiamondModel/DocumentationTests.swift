@@ -1,5 +1,6 @@
 import Diamond
 import DiamondModel
+import DiamondTesting
 import Foundation
 import HTTPTypes
 import Observation
@@ -14,6 +15,7 @@ import Testing
         "Sources/DiamondModel/Documentation.docc/Collections.md",
         "Sources/DiamondModel/Documentation.docc/ChangeSets.md",
         "Sources/DiamondModel/Documentation.docc/Loading.md",
+        "Sources/DiamondModel/Documentation.docc/Tables.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
@@ -182,6 +184,68 @@ import Testing
         try cities.transaction(origin: gesture) { try cities.move(from: 3, to: 0) }
         token.cancel()
     }
+
+    private func tables(city: City, cities: ModelCollection<City>, display: any TableDisplay) throws {
+        let source = TableSource([
+            .fields(of: city, header: "City", [.value(\.name), .value(\.population), .model(\.mayor)]),
+            .collection(city.districts, header: "Districts", editing: RowEditing()),
+            .rows(["About"], footer: "Data by GeoNames"),
+        ])
+        print(source.representedObject(at: RowPath(section: 0, row: 0)) ?? "")  // Kyoto
+        print(source.path(of: city.mayor) ?? "", source.title(of: 1) ?? "")  // 0.2 Districts
+        let controller = TableController(source)
+        controller.display = display  // the display keeps the controller
+        controller.source = TableSource([.rows(["Nothing here yet"])])
+        source.onSelection(of: City.self) { city, path in print("open", city.name, path) }
+        source.onSelection(of: Any.self) { object, _ in print("nothing to open for", object) }
+        source.select(RowPath(section: 0, row: 0))
+    }
+
+    private func representations(city: City) {
+        let registry = RepresentationRegistry<String>(
+            fallback: { "? \($0)" }, onUnknown: { unknown in print(unknown) })
+        registry.register(City.self) { city, state in state.contains(.selected) ? "▸ \(city.name)" : city.name }
+        registry.register(City.self, in: .detail) { city, _ in "\(city.name), \(city.population) people" }
+        registry.register((any CustomStringConvertible).self) { value, _ in value.description }
+        print(registry.representation(of: city, in: .detail))
+    }
+
+    private func editing(cities: ModelCollection<City>) throws {
+        let editing = RowEditing<City>(
+            canRemove: { !$0.isNew },
+            changeSection: { city, key in
+                city.name = key + city.name.dropFirst()  // now it belongs there
+                return true
+            },
+            makeModel: { _ in City() })
+        let editable = TableSource([.collection(cities, editing: editing)])
+        editable.move(from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 2))
+        let table = SimulatedTable(TableSource([.collection(cities, editing: RowEditing())]))
+        try cities.remove(at: 0)
+        table.drag(from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 1))
+        #expect(table.problem == nil)
+    }
+
+    private func loading(cities: ModelCollection<City>, loading: any TableLoading, engine: Engine) async {
+        let loaded = TableSource([.collection(cities)], loading: loading)
+        await loaded.refresh()  // as after a pull
+        if loaded.claimsMore(showing: RowPath(section: 0, row: 18)) { await loaded.loadMore() }
+        print(loaded.presentation, loaded.more)
+        let search = SearchDebouncer { text in
+            try await engine.send(Request("https://api.example.com/cities?q=\(text)")).body
+        } receive: { outcome in
+            switch outcome {
+            case .found(let data, _): try? cities.set(data)
+            case .failed(let error, let text): print("no answer for \(text): \(error)")
+            case .reset: cities.removeAll()
+            }
+        }
+        await search.search("kyo")
+    }
+}
+
+extension District: Representable {
+    func representation(in context: RepresentationContext, state: RowState) -> String? { "· \(name)" }
 }
 
 final class City: Model {
