@@ -18,7 +18,7 @@ extension SimulatedTable: TableDisplay {
         exclusively("an update") { try configure(paths, source: self) }
     }
 
-    public func show(_ presentation: TablePresentation, more: TableMore) {
+    public func show(_ presentation: Presentation, more: TableMore) {
         self.presentation = presentation
         self.more = more
     }

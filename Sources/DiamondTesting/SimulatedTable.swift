@@ -48,7 +48,7 @@ public final class SimulatedTable {
     /// What the table has refused, each with its reason.
     public internal(set) var failures: [String] = []
     /// The state that the table was told last.
-    public internal(set) var presentation: TablePresentation?
+    public internal(set) var presentation: Presentation?
     /// The state of the row for further pages that the table was told last.
     public internal(set) var more: TableMore?
     /// Whether the controls for editing are on show.

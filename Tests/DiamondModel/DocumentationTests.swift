@@ -140,7 +140,7 @@ import Testing
         token.cancel()
         let presenter = LoadPresenter(cities)
         let shown = presenter.observe { presentation in
-            if case .error(let error) = presentation { print("\(error): try again") }
+            if case .error(let message) = presentation { print(message) }
         }
         await presenter.appear()
         await presenter.retry()
@@ -226,8 +226,8 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    private func loading(cities: ModelCollection<City>, loading: any TableLoading, engine: Engine) async {
-        let loaded = TableSource([.collection(cities)], loading: loading)
+    private func searching(cities: ModelCollection<City>, engine: Engine) async {
+        let loaded = TableSource([.collection(cities)], loading: cities)
         await loaded.refresh()  // as after a pull
         if loaded.claimsMore(showing: RowPath(section: 0, row: 18)) { await loaded.loadMore() }
         print(loaded.presentation, loaded.more)

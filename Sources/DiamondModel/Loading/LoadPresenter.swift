@@ -1,20 +1,5 @@
 import Diamond
-
-/// What is to be shown of an object that is loaded.
-public enum Presentation {
-    /// Nothing yet: it is not loaded, and no load is under way.
-    case nothing
-    /// A sign that it is being loaded for the first time.
-    case loading
-    /// The content, while it is loaded again, too.
-    case content
-    /// A word that there is nothing.
-    case empty
-    /// The error, with a way to try again: ``LoadPresenter/retry()``.
-    case error(any Error)
-    /// A word that there is no network, with a way to try again.
-    case offline(any Error)
-}
+import Foundation
 
 /// Decides what to show of an object that is loaded, and when to load it.
 ///
@@ -35,8 +20,16 @@ public final class LoadPresenter {
         modelDidChange()
     }
 
+    /// Returns the text for the user that describes an error. `localizedDescription` by default; the error itself is in
+    /// ``LoadState/error``.
+    public var describeError: (any Error) -> String = { $0.localizedDescription }
+
     /// What is to be shown now.
-    public var presentation: Presentation { model.map { Presentation(of: $0) } ?? .nothing }
+    public var presentation: Presentation {
+        guard let model else { return .nothing }
+        let hasContent = model.isLoaded && model.hasContent
+        return Presentation(of: model.loadState, hasContent: hasContent, describe: describeError)
+    }
 
     /// Whether a sign is to be shown beside the content that it is being loaded again.
     public var isRefreshing: Bool {
@@ -59,8 +52,13 @@ public final class LoadPresenter {
     /// Tells nothing until the view appears again. What is being loaded goes on.
     public func disappear() { isOnScreen = false }
 
-    /// Loads again from the source, as after an error or when a list is pulled.
-    public nonisolated(nonsending) func retry() async { try? await model?.load(policy: .revalidate) }
+    /// Repeats the load that has failed.
+    public nonisolated(nonsending) func retry() async { try? await model?.retry() }
+
+    /// Loads what is new, as when a list is pulled.
+    public nonisolated(nonsending) func refresh() async {
+        try? await model?.load(Load(policy: .revalidate, scope: .refresh))
+    }
 
     /// Loads more, as near the end of a list.
     public nonisolated(nonsending) func loadMore() async { try? await model?.load(more: true) }
@@ -74,28 +72,4 @@ public final class LoadPresenter {
     }
 
     private func tell() { if isOnScreen { observers.notify(presentation) } }
-}
-
-extension Presentation {
-    /// What is to be shown of an object.
-    public init(of model: some Loadable) {
-        let state = model.loadState
-        if state.isLoaded, model.hasContent {
-            self = .content
-        } else if state.isLoading {
-            self = .loading
-        } else if let error = state.error {
-            self = error.isOffline ? .offline(error) : .error(error)
-        } else {
-            self = state.isLoaded ? .empty : .nothing
-        }
-    }
-}
-
-extension Error {
-    /// Whether no server could be reached.
-    fileprivate var isOffline: Bool {
-        guard let error = self as? ConnectionError else { return false }
-        return error.code == .cannotConnect
-    }
 }

@@ -16,6 +16,8 @@ public final class LoadState {
     public internal(set) var loadedAt: Date?
     /// The error of the last load; `nil` while it is under way and after one that succeeded.
     public internal(set) var error: (any Error)?
+    /// The load that has failed; `nil` where ``error`` is.
+    @ObservationIgnored private(set) var failedLoad: Load?
     /// The age from which data is outdated; one day by default, `nil` never.
     public var expiry: Duration? = .seconds(86_400)
     /// Whether the data was marked as outdated.
@@ -90,6 +92,7 @@ extension LoadState {
         isLoading = true
         isLoadingMore = flight.load.scope == .more
         error = nil
+        failedLoad = nil
         old?.end(.superseded(by: flight))
         observers.notify(.started(isMore: isLoadingMore))
     }
@@ -107,6 +110,7 @@ extension LoadState {
     }
 
     func fail(_ error: any Error) {
+        failedLoad = flight?.load
         if flight != nil { settle() }
         self.error = error
         observers.notify(.failed(error))
@@ -129,6 +133,7 @@ extension LoadState {
         cancel()
         loadedAt = nil
         error = nil
+        failedLoad = nil
         isInvalid = false
         observers.notify(.reset)
     }

@@ -71,6 +71,9 @@ public protocol Loadable: AnyObject {
     /// The context whose order of loads and saves counts; none by default.
     var loadContext: ModelContext? { get }
 
+    /// Whether there may be more to load than what is there; `false` by default.
+    var hasMore: Bool { get }
+
     /// Whether there is something to show; `true` by default.
     var hasContent: Bool { get }
 
@@ -83,6 +86,7 @@ extension Loadable {
     public func invalidator(isErasure: Bool) throws -> (@concurrent @Sendable () async throws -> Void)? { nil }
     public func resetSource() {}
     public var loadContext: ModelContext? { nil }
+    public var hasMore: Bool { false }
     public var hasContent: Bool { true }
     public func observeContent(_ receive: @escaping () -> Void) -> ObserverToken? { nil }
 }
@@ -128,6 +132,13 @@ extension Loadable {
         if let flight = loadState.flight, !flight.isCanceled { return try await wait(for: flight) }
         if !loadState.isLoaded { return try await load() }
         if loadState.isOutdated, loadState.error == nil { try await load(policy: .revalidate) }
+    }
+
+    /// Repeats the load that has failed; without one the data is loaded again.
+    ///
+    /// - Throws: as ``load(policy:more:)``.
+    public nonisolated(nonsending) func retry() async throws {
+        try await load(loadState.failedLoad ?? Load(policy: .revalidate))
     }
 
     /// Ends the load that is under way; its callers get a `CancellationError`.

@@ -8,7 +8,7 @@ public final class TableController {
     private var shown: TableSource
     private var next: TableSource?
     private var isUpdating = false
-    private var told: (presentation: TablePresentation, more: TableMore)?
+    private var told: (presentation: Presentation, more: TableMore)?
 
     public init(_ source: TableSource) {
         shown = source

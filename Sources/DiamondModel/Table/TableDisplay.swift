@@ -18,13 +18,13 @@ public protocol TableDisplay: AnyObject {
 
     /// Shows that the table loads, is empty or has failed, and the row at its end that stands for further pages. Nothing by
     /// default.
-    func show(_ presentation: TablePresentation, more: TableMore)
+    func show(_ presentation: Presentation, more: TableMore)
 
     /// Shows or hides the controls for editing. Nothing by default.
     func setEditing(_ isEditing: Bool)
 }
 
 extension TableDisplay {
-    public func show(_ presentation: TablePresentation, more: TableMore) {}
+    public func show(_ presentation: Presentation, more: TableMore) {}
     public func setEditing(_ isEditing: Bool) {}
 }

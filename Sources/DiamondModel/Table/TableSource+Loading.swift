@@ -1,13 +1,10 @@
+import Diamond
+
 extension TableSource {
     /// The state of the table as a whole. Rows that are there stay on show while more are loaded, and after an error.
-    public var presentation: TablePresentation {
-        if numberOfRows > 0 { return .content }
-        guard let loading else { return .empty }
-        if loading.isLoading || loading.isLoadingMore { return .loading }
-        if let error = loading.error {
-            return loading.isOffline ? .offline : .error(describeError(error), canRetry: true)
-        }
-        return loading.isLoaded ? .empty : .loading
+    public var presentation: Presentation {
+        guard let loading else { return numberOfRows > 0 ? .content : .empty }
+        return Presentation(of: loading.loadState, hasContent: numberOfRows > 0, describe: describeError)
     }
 
     /// The state of the row that stands for further pages.
@@ -15,7 +12,7 @@ extension TableSource {
         guard let loading, numberOfRows > 0 else { return .none }
         if loading.isLoadingMore { return .loading }
         guard loading.hasMore else { return .none }
-        return loading.error.map { .failed(describeError($0)) } ?? .ready
+        return loading.loadState.error.map { .failed(describeError($0)) } ?? .ready
     }
 
     /// Returns whether the next page is to be loaded now that a row is shown: near the end, and once until the load has ended.
@@ -35,15 +32,17 @@ extension TableSource {
     }
 
     /// Loads the next page.
-    public func loadMore() async {
+    public nonisolated(nonsending) func loadMore() async {
         isClaimingMore = true
-        await loading?.loadMore()
+        try? await loading?.load(more: true)
         isClaimingMore = false
     }
 
-    /// Loads everything again, as after a pull.
-    public func refresh() async { await loading?.refresh() }
+    /// Loads what is new, as after a pull. Errors are shown, not thrown.
+    public nonisolated(nonsending) func refresh() async {
+        try? await loading?.load(Load(policy: .revalidate, scope: .refresh))
+    }
 
     /// Repeats the load that has failed.
-    public func retry() async { await loading?.retry() }
+    public nonisolated(nonsending) func retry() async { try? await loading?.retry() }
 }

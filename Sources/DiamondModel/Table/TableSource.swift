@@ -31,8 +31,8 @@ public final class TableSource {
 
     // MARK: Loading
 
-    /// The object that loads the models; `nil` for a table of static data.
-    public let loading: (any TableLoading)?
+    /// The object that is loaded, such as the collection of a part; `nil` for a table of static data.
+    public let loading: (any Loadable)?
     /// The number of rows behind the one on show below which more is loaded. 5 by default.
     public var distanceToMore = 5
     /// Returns the text for the user that describes an error. `localizedDescription` by default.
@@ -41,12 +41,12 @@ public final class TableSource {
     private var loadingToken: ObserverToken?
 
     /// Creates a source of parts, which follow one another in the table.
-    public init(_ parts: [TablePart], loading: (any TableLoading)? = nil) {
+    public init(_ parts: [TablePart], loading: (any Loadable)? = nil) {
         let origin = origin
         self.parts = parts.map { $0.makeContent(origin) }
         self.loading = loading
         for part in self.parts { part.didChange = { [weak self] in self?.apply() } }
-        loadingToken = loading?.observe { [weak self] in self?.apply() }
+        loadingToken = loading?.loadState.observe { [weak self] _ in self?.apply() }
     }
 
     /// Lets the controller apply what has changed; without one it is applied at once.

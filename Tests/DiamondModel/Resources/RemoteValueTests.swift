@@ -22,7 +22,7 @@ private struct Picture: Equatable, Sendable {
 private struct NoPicture: Error {}
 
 @MainActor
-private final class Contact {
+private final class Profile {
     var portraitURL = ""
     private let images: ResourceLoader<Picture>
     lazy var portrait = RemoteValue(images, default: Picture(text: "default")) { [unowned self] in portraitURL }
@@ -46,7 +46,7 @@ private final class Contact {
 
     @Test func `A value is loaded when it is asked for, and then is in memory`() async throws {
         let (loader, asked, _) = images { _ in "PNG1" }
-        let person = Contact(loader)
+        let person = Profile(loader)
         #expect(person.portrait.value.text == "default")
         person.portraitURL = "https://a.example/1"
         #expect(asked.withLock { $0 }.isEmpty)
@@ -54,7 +54,7 @@ private final class Contact {
         #expect(person.portrait.value.text == "PNG1")
         try await person.portrait.load()
         #expect(asked.withLock { $0.count } == 1)
-        let other = Contact(loader)
+        let other = Profile(loader)
         other.portraitURL = "https://a.example/1"
         #expect(other.portrait.value.text == "PNG1")
     }
@@ -65,7 +65,7 @@ private final class Contact {
             await gate.wait()
             return "PNG1"
         }
-        let people = (0..<5).map { _ in Contact(loader) }
+        let people = (0..<5).map { _ in Profile(loader) }
         for person in people { person.portraitURL = "https://a.example/1" }
         let loads = people.map { person in Task { try await person.portrait.load() } }
         await untilTrue { asked.withLock { $0.count } == 1 }
@@ -80,7 +80,7 @@ private final class Contact {
             if url.hasSuffix("1") { await first.wait() }
             return url.hasSuffix("1") ? "PNG1" : "PNG2"
         }
-        let person = Contact(loader)
+        let person = Profile(loader)
         person.portraitURL = "https://a.example/1"
         let load = Task { try await person.portrait.load() }
         await untilTrue { asked.withLock { $0.count } == 1 }
@@ -97,7 +97,7 @@ private final class Contact {
         let store = TemporaryStore()
         let answers = Guarded(["<html>", "PNG1"])
         let (loader, asked, engine) = images(store: store) { _ in answers.withLock { $0.removeFirst() } }
-        let person = Contact(loader)
+        let person = Profile(loader)
         person.portraitURL = "https://a.example/1"
         await #expect(throws: NoPicture.self) { try await person.portrait.load() }
         if case .failed = person.portrait.state {} else { Issue.record("the state does not tell the error") }
@@ -120,7 +120,7 @@ private final class Contact {
 
     @Test func `Clearing forgets the value, and ends its load`() async throws {
         let (loader, _, _) = images { _ in "PNG1" }
-        let person = Contact(loader)
+        let person = Profile(loader)
         person.portraitURL = "https://a.example/1"
         try await person.portrait.load()
         person.portrait.clear()
@@ -134,7 +134,7 @@ private final class Contact {
             await gate.wait()
             return "PNG1"
         }
-        let person = Contact(loader)
+        let person = Profile(loader)
         person.portraitURL = "https://a.example/1"
         let load = Task { try await person.portrait.load() }
         await untilTrue { asked.withLock { $0.count } == 1 }

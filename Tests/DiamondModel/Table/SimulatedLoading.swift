@@ -1,60 +1,57 @@
+import Diamond
 import DiamondModel
+import DiamondSQLite
 
-/// Loads items into a collection when a test lets it.
-final class SimulatedLoading: TableLoading {
-    private(set) var isLoaded = false
-    private(set) var isLoading = false
-    private(set) var isLoadingMore = false
-    private(set) var hasMore = false
-    private(set) var error: (any Error)?
-    private(set) var loads: [String] = []
+/// The source of a collection of items, whose answers a test chooses.
+final class SimulatedLoading {
+    private struct State {
+        var failure: (any Error)?
+        var pageSize = 0
+        var pages = 1
+        var loads = 0
+    }
+
+    private let state = Guarded(State())
     private let items: ModelCollection<Item>
-    private var tell: () -> Void = {}
-    /// Called while a load is under way.
-    var during: () -> Void = {}
-    /// The error of the loads from now on.
-    var failure: (any Error)?
-    /// The number of items of a page.
-    var pageSize = 0
-    var pages = 1
+    private var token: ObserverToken?
 
-    init(_ items: ModelCollection<Item>) { self.items = items }
-
-    func observe(_ receive: @escaping () -> Void) -> ObserverToken {
-        tell = receive
-        return ObserverToken { [weak self] in self?.tell = {} }
-    }
-
-    func refresh() async {
-        loads.append("refresh")
-        await load { isLoading = $0 }
-    }
-
-    func loadMore() async {
-        loads.append("more")
-        await load { isLoadingMore = $0 }
-    }
-
-    func retry() async {
-        loads.append("retry")
-        await load { isLoading = $0 }
-    }
-
-    private func load(_ mark: (Bool) -> Void) async {
-        mark(true)
-        tell()
-        during()
-        await Task.yield()
-        error = failure
-        if failure == nil {
-            items.transaction {
-                for _ in 0..<pageSize { _ = try? items.add(Item.make(items.count + 1)) }
+    init(_ items: ModelCollection<Item>) {
+        self.items = items
+        items.source = PageSource(paging: .offset(limit: 1_000)) { [state] query in
+            await Task.yield()
+            return try state.withLock { state in
+                state.loads += 1
+                if let failure = state.failure { throw failure }
+                state.pages -= 1
+                let start = if case .offset(let offset) = query.position { offset } else { 0 }
+                let items = (start..<start + state.pageSize).map { JSONValue.object(["id": JSONValue($0 + 1)]) }
+                return Page(items: items, isLast: state.pages <= 0)
             }
-            isLoaded = true
-            pages -= 1
-            hasMore = pages > 0
         }
-        mark(false)
-        tell()
     }
+
+    /// Called while a load is under way, after those who observe already.
+    var during: () -> Void = {} {
+        didSet { token = items.loadState.observe([.started]) { [during] _ in during() } }
+    }
+
+    /// The error of the loads from now on.
+    var failure: (any Error)? {
+        get { state.withLock { $0.failure } }
+        set { state.withLock { $0.failure = newValue } }
+    }
+
+    /// The number of items of a page.
+    var pageSize: Int {
+        get { state.withLock { $0.pageSize } }
+        set { state.withLock { $0.pageSize = newValue } }
+    }
+
+    /// The number of pages that are left.
+    var pages: Int {
+        get { state.withLock { $0.pages } }
+        set { state.withLock { $0.pages = newValue } }
+    }
+
+    var loads: Int { state.withLock { $0.loads } }
 }

@@ -214,7 +214,7 @@ private final class Recorder: TableDisplay {
     }
 
     var onShow: () -> Void = {}
-    func show(_ presentation: TablePresentation, more: TableMore) { onShow() }
+    func show(_ presentation: Presentation, more: TableMore) { onShow() }
     func reload() { reloads += 1 }
     func reconfigure(_ paths: [RowPath]) { reconfigured += paths }
 }

@@ -6,7 +6,7 @@ final class TerminalTable {
     let controller: TableController
     private let registry: RepresentationRegistry<String>
     private var sections: [(title: String?, rows: [String], footer: String?)] = []
-    private var presentation = TablePresentation.content
+    private var presentation = Presentation.content
     private var more = TableMore.none
     /// What was drawn anew, to see that it is no more than what changed.
     private(set) var log: [String] = []
@@ -36,8 +36,8 @@ final class TerminalTable {
         case .loading: lines.append("Loading …")
         case .empty: lines.append("Nothing here")
         case .offline: lines.append("Offline")
-        case .error(let message, let canRetry): lines.append("Error: \(message)\(canRetry ? " [Retry]" : "")")
-        case .content: break
+        case .error(let message): lines.append("Error: \(message) [Retry]")
+        case .nothing, .content: break
         }
         for section in sections {
             if let title = section.title { lines.append("— \(title) —") }
@@ -84,7 +84,7 @@ extension TerminalTable: @MainActor TableDisplay {
         for path in paths { sections[path.section].rows[path.row] = line(at: path) }
     }
 
-    func show(_ presentation: TablePresentation, more: TableMore) {
+    func show(_ presentation: Presentation, more: TableMore) {
         self.presentation = presentation
         self.more = more
     }

@@ -72,7 +72,7 @@ import Testing
     @Test func `A table tells what it waits for`() async {
         let items = ModelCollection<Item>()
         let loading = SimulatedLoading(items)
-        let source = TableSource([.collection(items)], loading: loading)
+        let source = TableSource([.collection(items)], loading: items)
         source.describeError = { _ in "no luck" }
         let table = TerminalTable(source, registry)
         var texts = [table.text]
@@ -92,7 +92,7 @@ import Testing
         texts.append(table.text)
         #expect(
             texts == [
-                "Loading …", "Error: no luck [Retry]", "Nothing here", "  #1 a v0\n▾ more",
+                "", "Error: no luck [Retry]", "Nothing here", "  #1 a v0\n▾ more",
                 "  #1 a v0\n▾ loading …", "  #1 a v0\n▾ no luck [Retry]",
             ])
     }

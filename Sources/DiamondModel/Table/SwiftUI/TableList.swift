@@ -9,7 +9,7 @@ public import SwiftUI
 public struct TableList<Row: View, Status: View>: View {
     @State private var display: TableListDisplay
     private let row: (Any, RowState) -> Row
-    private let status: (TablePresentation, TableMore) -> Status
+    private let status: (Presentation, TableMore) -> Status
 
     /// Creates a list.
     ///
@@ -19,7 +19,7 @@ public struct TableList<Row: View, Status: View>: View {
     ///   - status: makes the last row, which shows that the table loads, is empty or has failed, and that there is more.
     public init(
         _ source: TableSource, @ViewBuilder row: @escaping (Any, RowState) -> Row,
-        @ViewBuilder status: @escaping (TablePresentation, TableMore) -> Status
+        @ViewBuilder status: @escaping (Presentation, TableMore) -> Status
     ) {
         _display = State(initialValue: TableListDisplay(source))
         self.row = row
@@ -77,7 +77,7 @@ final class TableListDisplay: @MainActor TableDisplay {
 
     let controller: TableController
     private(set) var sections: [Section] = []
-    private(set) var presentation = TablePresentation.loading
+    private(set) var presentation = Presentation.loading
     private(set) var more = TableMore.none
 
     init(_ source: TableSource) {
@@ -109,7 +109,7 @@ final class TableListDisplay: @MainActor TableDisplay {
 
     func reconfigure(_ paths: [RowPath]) { reload() }
 
-    func show(_ presentation: TablePresentation, more: TableMore) {
+    func show(_ presentation: Presentation, more: TableMore) {
         self.presentation = presentation
         self.more = more
     }

@@ -12,7 +12,7 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
     /// The cells by the types of models. The fallback has to be of a subclass of `UICollectionViewCell`, as all.
     public let registry: RepresentationRegistry<ViewRepresentation>
     /// Shows that the table loads, is empty or has failed, and the state of further pages.
-    public var showState: (TablePresentation, TableMore) -> Void = { _, _ in }
+    public var showState: (Presentation, TableMore) -> Void = { _, _ in }
     fileprivate weak var collectionView: UICollectionView?
 
     public init(
@@ -134,7 +134,7 @@ extension CollectionViewAdapter: @MainActor TableDisplay {
 
     public func reconfigure(_ paths: [RowPath]) { collectionView?.reconfigureItems(at: paths.map { IndexPath($0) }) }
 
-    public func show(_ presentation: TablePresentation, more: TableMore) { showState(presentation, more) }
+    public func show(_ presentation: Presentation, more: TableMore) { showState(presentation, more) }
 
     public func setEditing(_ isEditing: Bool) { collectionView?.isEditing = isEditing }
 }

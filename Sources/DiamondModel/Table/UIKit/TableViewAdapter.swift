@@ -10,7 +10,7 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
     /// The cells by the types of models. The fallback has to be of a subclass of `UITableViewCell`, as all.
     public let registry: RepresentationRegistry<ViewRepresentation>
     /// Shows that the table loads, is empty or has failed, and the state of further pages.
-    public var showState: (TablePresentation, TableMore) -> Void = { _, _ in }
+    public var showState: (Presentation, TableMore) -> Void = { _, _ in }
     fileprivate weak var tableView: UITableView?
 
     public init(
@@ -146,7 +146,7 @@ extension TableViewAdapter: @MainActor TableDisplay {
 
     public func reconfigure(_ paths: [RowPath]) { tableView?.reconfigureRows(at: paths.map { IndexPath($0) }) }
 
-    public func show(_ presentation: TablePresentation, more: TableMore) { showState(presentation, more) }
+    public func show(_ presentation: Presentation, more: TableMore) { showState(presentation, more) }
 
     public func setEditing(_ isEditing: Bool) { tableView?.setEditing(isEditing, animated: true) }
 }
