@@ -37,7 +37,10 @@ import Testing
                 get { read(Self.name, from: _name) }
                 set { write(Self.name, from: _name, to: newValue) { _name = $0 } }
             }
-            override func visit(_ visitor: PropertyVisitor) { _name = visitor.visit(Self.name, with: _name) }
+            override func visit(_ visitor: PropertyVisitor) {
+                super.visit(visitor)
+                _name = visitor.visit(Self.name, with: _name)
+            }
         }
     }
 
@@ -116,16 +119,20 @@ import Testing
         cities.remove(draft)
     }
 
-    private func sources(engine: Engine, database: Database) async throws {
+    private func sources(text: String, database: Database) async throws {
+        var configuration = Engine.Configuration()
+        configuration.baseURL = "https://api.example.com/v1/"  // what relative URLs are resolved against; ends with /
+        let engine = Engine(configuration)
         let context = ModelContext(engine: engine)
         let cities = ModelCollection<City>(context: context)
         cities.source = PageSource(
             engine, Request("cities", parameters: ["country": "DE"]), paging: .page(size: 50),
-            format: PageFormat(items: "items", total: "total"))
+            format: PageFormat(items: "data", totalField: "X-Total-Count"))  // the total may stand in the body, too
         try await cities.load()
         print(cities.count, cities.total ?? 0)
         while cities.hasMore { try await cities.next() }  // no row twice
         try await cities.refresh()  // what is new, at the top
+        cities.source = PageSource(engine, Request("cities", parameters: ["q": .string(text)]), paging: .page(size: 50))
         cities.source = PageSource { query in
             Page(items: try await database.rows(), isLast: true)
         }
@@ -161,7 +168,8 @@ import Testing
         try await city.save(.wait) { $0.name = "Kyoto" }  // seen once the server has confirmed it
         try await city.load()  // GET
         try await city.destroy()  // DELETE; comes back to its exact place where it fails
-        cities.delete(city)  // with the next upload
+        cities.delete(city)  // leaves the list now, and the server with the next upload
+        cities.undelete(city)  // undo: back in its place
         try await cities.sync()  // uploads what is new, changed and deleted, and loads
     }
 
@@ -217,7 +225,8 @@ import Testing
                 city.name = key + city.name.dropFirst()  // now it belongs there
                 return true
             },
-            makeModel: { _ in City() })
+            makeModel: { _ in City() },
+            onRemove: { cities, city in cities.delete(city) })  // and from the server, with the next upload
         let editable = TableSource([.collection(cities, editing: editing)])
         editable.move(from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 2))
         let table = SimulatedTable(TableSource([.collection(cities, editing: RowEditing())]))
@@ -226,18 +235,21 @@ import Testing
         #expect(table.problem == nil)
     }
 
-    private func searching(cities: ModelCollection<City>, engine: Engine) async {
+    private func searching(cities: ModelCollection<City>, suggestions: ModelCollection<City>, engine: Engine)
+        async throws
+    {
+        try await cities.loadIfNeeded()  // when the screen appears
         let loaded = TableSource([.collection(cities)], loading: cities)
         await loaded.refresh()  // as after a pull
         if loaded.claimsMore(showing: RowPath(section: 0, row: 18)) { await loaded.loadMore() }
         print(loaded.presentation, loaded.more)
         let search = SearchDebouncer { text in
-            try await engine.send(Request("https://api.example.com/cities?q=\(text)")).body
+            try await engine.send(Request("suggestions", parameters: ["q": .string(text)])).body
         } receive: { outcome in
             switch outcome {
-            case .found(let data, _): try? cities.set(data)
+            case .found(let data, _): try? suggestions.set(data)
             case .failed(let error, let text): print("no answer for \(text): \(error)")
-            case .reset: cities.removeAll()
+            case .reset: suggestions.removeAll()
             }
         }
         await search.search("kyo")

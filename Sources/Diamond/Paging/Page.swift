@@ -1,4 +1,4 @@
-public import HTTPTypes
+import HTTPTypes
 
 /// A page of a list: its items, and what the answer says of the rest.
 public struct Page: Hashable, Sendable {
@@ -61,12 +61,12 @@ public struct PageFormat: Hashable, Sendable {
     /// The place of the total in the body.
     public var total: JSONPlace?
     /// The field that has the total, such as `X-Total-Count`.
-    public var totalField: HTTPField.Name?
+    public var totalField: String?
     /// The place of the next page's cursor or URL in the body.
     public var next: JSONPlace?
 
     public init(
-        items: JSONPlace? = nil, total: JSONPlace? = nil, totalField: HTTPField.Name? = nil, next: JSONPlace? = nil
+        items: JSONPlace? = nil, total: JSONPlace? = nil, totalField: String? = nil, next: JSONPlace? = nil
     ) {
         self.items = items
         self.total = total
@@ -100,7 +100,11 @@ public struct PageFormat: Hashable, Sendable {
     private var place: String { items.map { "at \"\($0)\"" } ?? "at its top" }
 
     private func number(in body: JSONValue, _ response: Response) -> Int? {
-        if let totalField, let text = response.headers[totalField], let total = Int(text) { return max(total, 0) }
+        if let totalField, let name = HTTPField.Name(totalField),
+            let total = response.headers[name].flatMap({ Int($0) })
+        {
+            return max(total, 0)
+        }
         switch total?.value(in: body) {
         case .integer(let number)?: return Int(exactly: max(number, 0))
         case .string(let text)?: return Int(text)

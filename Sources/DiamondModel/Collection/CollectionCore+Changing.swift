@@ -20,7 +20,7 @@ extension CollectionCore {
         if entry(of: model) != nil { return false }
         if case .index(let index) = position { try check(index, within: visibleCount) }
         try admit([model])
-        pagerIfAny?.deleted.removeAll { $0 === model }
+        pagerIfAny?.deleted.removeAll { $0.model === model }
         transaction { insert(revived(model) ?? Entry(model, in: self), at: position, reason) }
         return true
     }

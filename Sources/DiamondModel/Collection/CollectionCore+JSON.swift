@@ -58,7 +58,7 @@ extension CollectionCore {
     private func isGone(_ id: ModelID) -> Bool {
         guard let context, let time = context.answerTime else { return false }
         return context.order.isDestroyed(ModelKey(type, id), since: time)
-            || pagerIfAny?.deleted.contains { $0.modelID == id } ?? false
+            || pagerIfAny?.deleted.contains { $0.model.modelID == id } ?? false
     }
 
     /// Replaces the content by that of a list, or throws and changes nothing.

@@ -15,7 +15,7 @@ final class Pager {
     private(set) var requests: [Request] = []
     private static let mostRequests = 1_000
     /// The models that were deleted here and may still be on the server.
-    var deleted: [Model] = []
+    var deleted: [DeletedModel] = []
     private(set) lazy var state = LoadState(hasSource: { [weak self] in self?.source != nil }, now: now)
     private let now: () -> Date
 

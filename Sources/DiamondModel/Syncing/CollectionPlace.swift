@@ -1,5 +1,11 @@
 import Diamond
 
+/// A model that was deleted here, with its places in the collections that it has left.
+struct DeletedModel {
+    let model: Model
+    let places: [CollectionPlace]
+}
+
 /// The place of a model in a collection that it has left, to come back to.
 struct CollectionPlace {
     let core: CollectionCore
@@ -19,8 +25,17 @@ struct CollectionPlace {
         hadChangedMembers = core.hasChangedMembers
     }
 
-    /// Notes that the model has left.
-    mutating func noteLeft() { memberChanges = core.memberChanges }
+    /// Takes a model out of every collection, and returns its places.
+    static func leave(_ model: Model) -> [CollectionPlace] {
+        var places = all(of: model)
+        model.leaveCollections()
+        for index in places.indices { places[index].memberChanges = places[index].core.memberChanges }
+        return places
+    }
+
+    static func all(of model: Model) -> [CollectionPlace] {
+        model.links.compactMap { link in (link as? Entry).flatMap(CollectionPlace.init) }
+    }
 
     /// Puts the model back, unless another with its id has come in meanwhile.
     func restore(_ model: Model) {

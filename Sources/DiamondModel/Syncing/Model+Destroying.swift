@@ -12,11 +12,7 @@ extension Model {
     public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
         // A collection may have the URL.
         syncing.server = server
-        var places = links.compactMap { link in (link as? Entry).flatMap(CollectionPlace.init) }
-        if mode == .optimistic {
-            leaveCollections()
-            for index in places.indices { places[index].noteLeft() }
-        }
+        let places = mode == .optimistic ? CollectionPlace.leave(self) : CollectionPlace.all(of: self)
         let order = context?.order
         let time = order?.begin() ?? 0
         defer { order?.end(time) }

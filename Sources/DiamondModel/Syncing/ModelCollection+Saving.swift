@@ -30,15 +30,28 @@ extension ModelCollection {
 
     /// Removes an object from every collection, and from the server with the next ``upload()`` or ``sync()``.
     ///
-    /// Adding it again takes that back. No load brings it back before.
+    /// ``undelete(_:)`` takes that back. No load brings it back before.
     public func delete(_ model: Object) {
+        if core.pager.deleted.contains(where: { $0.model === model }) { return }
         model.syncing.server = server ?? model.server
-        model.leaveCollections()
-        if !core.pager.deleted.contains(where: { $0 === model }) { core.pager.deleted.append(model) }
+        core.pager.deleted.append(DeletedModel(model: model, places: CollectionPlace.leave(model)))
+    }
+
+    /// Takes a deletion back: the object returns to its exact place in each collection that it has left, and stays on the
+    /// server.
+    ///
+    /// - Returns: whether the object was deleted here, and not sent since.
+    @discardableResult
+    public func undelete(_ model: Object) -> Bool {
+        guard let index = core.pager.deleted.firstIndex(where: { $0.model === model }) else { return false }
+        for place in core.pager.deleted.remove(at: index).places.reversed() { place.restore(model) }
+        return true
     }
 
     /// The objects that were deleted here and may still be on the server.
-    public var deleted: [Object] { (core.pagerIfAny?.deleted ?? []).map { unsafeDowncast($0, to: Object.self) } }
+    public var deleted: [Object] {
+        (core.pagerIfAny?.deleted ?? []).map { unsafeDowncast($0.model, to: Object.self) }
+    }
 
     /// Sends what the server does not have: deletes what was deleted here, and saves new and changed objects in their order.
     ///
@@ -51,7 +64,7 @@ extension ModelCollection {
         for model in deleted {
             do {
                 try await model.destroy()
-                core.pager.deleted.removeAll { $0 === model }
+                core.pager.deleted.removeAll { $0.model === model }
             } catch {
                 try Task.checkCancellation()
                 failures.append(UploadError.Failure(id: model.modelID, error: error))

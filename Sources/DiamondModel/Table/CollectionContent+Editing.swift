@@ -31,6 +31,7 @@ extension CollectionContent {
                 let index = collection.index(of: model), let goal = goal(of: model, at: index, target)
             else { return }
             try? collection.move(from: index, to: goal)
+            editing?.onMove(collection, model)
         }
         didChange()
         return true
@@ -59,10 +60,11 @@ extension CollectionContent {
 
     func removeRow(at path: RowPath, isShown: Bool) {
         let model = sections[path.section].rows[path.row]
-        guard isShown else { collection.remove(model); return }
+        let remove = editing?.onRemove ?? { $0.remove($1) }
+        guard isShown else { return remove(collection, model) }
         sections[path.section].rows.remove(at: path.row)
         isDiverged = true
-        _ = collection.transaction(origin: gesture) { collection.remove(model) }
+        collection.transaction(origin: gesture) { remove(collection, model) }
         didChange()
     }
 

@@ -174,6 +174,20 @@ import Testing
         #expect(!api.calls.contains { $0.method == "DELETE" })
     }
 
+    @Test func `A deletion that is taken back leads to the exact places, and a second deletion is none`() throws {
+        let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
+        for list in lists { try list.set([["id": 7, "text": "a"], ["id": 8, "text": "b"], ["id": 9, "text": "c"]]) }
+        lists[1].sortKeys = [.by(\.id, .reverse, named: "id")]
+        let notes = try [7, 8].map { try #require(lists[0][id: ModelID($0)]) }
+        for note in notes { lists[0].delete(note) }
+        lists[0].delete(notes[0])
+        #expect(lists.map { $0.map(\.id) } == [[9], [9]] && lists[0].deleted.map(\.id) == [7, 8])
+        #expect(lists[0].undelete(notes[0]) && lists[0].undelete(notes[1]))
+        #expect(!lists[0].undelete(notes[1]))
+        #expect(lists.map { $0.map(\.id) } == [[7, 8, 9], [9, 8, 7]])
+        #expect(lists[0].deleted.isEmpty)
+    }
+
     @Test func `A change that a setter refuses is an error, and nothing is sent`() async throws {
         let strict: StrictNote = try context.model(from: ["id": 7, "stars": 1])
         for mode in [SaveMode.optimistic, .wait] {

@@ -203,6 +203,21 @@ import Testing
         #expect(mapped.target(ofMoving: path(1, 0), to: path(9, 0)) == path(1, 2))
     }
 
+    @Test func `A table tells an app of what was moved, and removes rows as the app says`() throws {
+        var moved: [Int] = []
+        let editing = RowEditing<Item>(
+            onRemove: { items, item in items.delete(item) }, onMove: { _, item in moved.append(item.id) })
+        let table = SimulatedTable(TableSource([.collection(items, editing: editing)]), content: label)
+        table.drag(from: path(0, 0), to: path(0, 2))
+        table.swipeToDelete(path(0, 1))
+        #expect(moved == [1])
+        #expect(items.deleted.map(\.id) == [3] && items.map(\.id) == [2, 1, 4, 5])
+        let item = try #require(items.deleted.first)
+        items.undelete(item)
+        #expect(items.map(\.id) == [2, 3, 1, 4, 5])
+        #expect(table.problem == nil)
+    }
+
     @Test func `A collection that is in a table twice is followed by its other part`() {
         let source = TableSource([
             .collection(items, editing: RowEditing()), .collection(items, editing: RowEditing()),
