@@ -37,7 +37,7 @@ private struct Accepted<Output: Sendable>: Sendable {
     let output: Output
 }
 
-/// An error of the one who asks, apart from those of the engine.
+/// An error of the caller's, apart from those of the engine.
 private struct Refusal: Error {
     let reason: any Error
 }

@@ -42,7 +42,7 @@ public struct PagingError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let noItems = Code(name: "noItems")
         /// The next page is at another origin.
         public static let otherOrigin = Code(name: "otherOrigin")
-        /// The position is one of another scheme.
+        /// The position belongs to another scheme.
         public static let otherScheme = Code(name: "otherScheme")
     }
 

@@ -20,7 +20,6 @@ extension CollectionCore {
         if entry(of: model) != nil { return false }
         if case .index(let index) = position { try check(index, within: visibleCount) }
         try admit([model])
-        pagerIfAny?.deleted.removeAll { $0.model === model }
         transaction { insert(revived(model) ?? Entry(model, in: self), at: position, reason) }
         return true
     }
@@ -55,6 +54,11 @@ extension CollectionCore {
         if let context { for model in models { try context.register(model) } }
     }
 
+    /// Takes a deletion back that is not sent yet: the model is in a collection again.
+    private func forgetDeletion(of model: Model, in context: ModelContext) {
+        context.order.deleted.remove(ModelKey(Swift.type(of: model), model.modelID))
+    }
+
     /// The entry of a model that left in this transaction, and is still kept for the change set.
     func revived(_ model: Model) -> Entry? {
         for link in model.tracking.links {
@@ -67,6 +71,7 @@ extension CollectionCore {
 
     func insert(_ entry: Entry, at position: Position, _ reason: ChangeReason) {
         hasChangedMembers = true
+        if let context, !context.order.deleted.isEmpty { forgetDeletion(of: entry.model, in: context) }
         enter(entry)
         switch position {
         case .sorted: order.append(entry)

@@ -38,9 +38,12 @@ extension CollectionCore {
     /// Merges an answer into the models that are there. None comes and none leaves: members that a user has changed are kept
     /// until they are saved.
     func mergeMembers(with values: [JSONValue]) {
+        let rejected = rejected
         transaction {
             read(values.filter { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }) { _ in }
         }
+        // The models of those that fail are there.
+        self.rejected = rejected
     }
 
     /// The models that an answer does not have, and that have to stay: those with something to save, and those that newer
@@ -58,7 +61,7 @@ extension CollectionCore {
     private func isGone(_ id: ModelID) -> Bool {
         guard let context, let time = context.answerTime else { return false }
         return context.order.isDestroyed(ModelKey(type, id), since: time)
-            || pagerIfAny?.deleted.contains { $0.model.modelID == id } ?? false
+            || context.order.deleted.contains(ModelKey(type, id))
     }
 
     /// Replaces the content by that of a list, or throws and changes nothing.

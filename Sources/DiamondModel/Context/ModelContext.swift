@@ -132,6 +132,7 @@ public final class ModelContext {
     func rekey(_ model: Model, from old: ModelID, to new: ModelID) {
         if !old.isLocal { models[key(of: model, old)] = nil }
         models[key(of: model, new)] = .passUnretained(model)
+        if order.deleted.remove(key(of: model, old)) != nil { order.deleted.insert(key(of: model, new)) }
         observers.notify(IDChange(model: model, old: old, new: new))
     }
 

@@ -27,6 +27,9 @@ final class SyncOrder {
     /// Whether answers to other calls than the one of a time may come.
     func hasOthers(than time: Int) -> Bool { active.count > (active.contains(time) ? 1 : 0) }
 
+    /// The objects that were deleted here and may still be on the server.
+    var deleted: Set<ModelKey> = []
+
     func noteDestroyed(_ key: ModelKey) { if !active.isEmpty { destroyed[key] = next() } }
 
     /// Whether an object was destroyed after a call had begun.

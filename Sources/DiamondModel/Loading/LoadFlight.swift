@@ -70,19 +70,27 @@ final class LoadFlight: Sendable {
 
     /// Takes a caller away that was canceled. Without any the load ends, also one whose data was not taken in yet.
     private func leave(_ waiter: Awaited<Outcome>) {
-        let isAbandoned = state.withLock { state in
-            state.waiters[ObjectIdentifier(waiter)] = nil
-            return state.waiters.isEmpty && state.expected == 0 && !state.isFinal
+        drop { $0.waiters[ObjectIdentifier(waiter)] = nil }
+    }
+
+    private func drop(_ caller: (inout State) -> Void) {
+        let (isAbandoned, next) = state.withLock { state -> (Bool, LoadFlight?) in
+            caller(&state)
+            if case .superseded(let next)? = state.outcome { return (false, next) }
+            return (state.waiters.isEmpty && state.expected == 0 && !state.isFinal, nil)
         }
+        // The load that has replaced this one expects the caller.
+        next?.drop { $0.expected -= 1 }
         if isAbandoned { end(.canceled) }
     }
 
     /// Ends the load. An outcome that has not taken effect yet gives way to a cancellation, and to another load.
     func end(_ outcome: Outcome) {
         let (waiters, task) = state.withLock { state -> ([Awaited<Outcome>], Task<Void, Never>?) in
-            guard !state.isFinal, state.outcome == nil || outcome.isWithdrawal else { return ([], nil) }
+            let isWithdrawal = outcome.isWithdrawal && !state.isFinal && state.outcome?.isWithdrawal == false
+            guard state.outcome == nil || isWithdrawal else { return ([], nil) }
             state.outcome = outcome
-            if case .superseded(let next) = outcome { next.expect(state.waiters.count) }
+            if case .superseded(let next) = outcome { next.expect(state.waiters.count + state.expected) }
             return (Array(state.waiters.values), state.task)
         }
         for waiter in waiters { waiter.tell(outcome) }

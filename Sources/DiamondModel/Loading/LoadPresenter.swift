@@ -3,8 +3,8 @@ import Foundation
 
 /// Decides what to show of an object that is loaded, and when to load it.
 ///
-/// The view calls ``appear()`` and ``disappear()``, and shows what it is told. Of a model that was replaced nothing is told
-/// any more; while the view is not on screen nothing is told, and once when it comes back.
+/// The view calls ``appear()`` and ``disappear()``, and shows what it is told. The presenter is silent about a model that was
+/// replaced, and while the view is off screen; it tells the present state when the view comes back.
 public final class LoadPresenter {
     /// The object that is shown.
     public var model: (any Loadable)? {
@@ -24,14 +24,14 @@ public final class LoadPresenter {
     /// ``LoadState/error``.
     public var describeError: (any Error) -> String = { $0.localizedDescription }
 
-    /// What is to be shown now.
+    /// The presentation of the model now.
     public var presentation: Presentation {
         guard let model else { return .nothing }
         let hasContent = model.isLoaded && model.hasContent
         return Presentation(of: model.loadState, hasContent: hasContent, describe: describeError)
     }
 
-    /// Whether a sign is to be shown beside the content that it is being loaded again.
+    /// Whether a sign is to be shown with the content, because it is being loaded again.
     public var isRefreshing: Bool {
         guard let model, case .content = presentation else { return false }
         return model.loadState.isLoading && !model.loadState.isLoadingMore

@@ -6,9 +6,9 @@ public struct Load: Hashable, Sendable {
     public enum Scope: Hashable, Sendable {
         /// All, or of a list the first page, in place of what is there.
         case beginning
-        /// What is new, beside what is there.
+        /// The new items, added to those that are there.
         case refresh
-        /// What follows on what is there.
+        /// The next page.
         case more
     }
 
@@ -40,7 +40,7 @@ public struct Load: Hashable, Sendable {
 /// }
 /// ```
 public protocol Loadable: AnyObject {
-    /// What the work of a load brings.
+    /// The data that a load returns.
     associatedtype Payload: Sendable
 
     var loadState: LoadState { get }
@@ -101,8 +101,8 @@ extension Loadable {
 
     /// Loads, and returns when the data is in place.
     ///
-    /// A load like the one that is under way joins it. Any other from the beginning takes its place, and whoever waited
-    /// for the old one waits for the new one; a load of more waits for the one from the beginning. Data that is there stays
+    /// A load like the one that is under way joins it. Any other from the beginning takes its place: callers that waited
+    /// for the old one wait for the new one; a load of more waits for the one from the beginning. Data that is there stays
     /// until the new data is; it stays, too, when the load fails or is canceled. When the calling task is canceled the call
     /// ends at once, and the load with the last of its callers.
     ///
@@ -192,13 +192,11 @@ extension Loadable {
             flight = next
             outcome = await flight.outcome(wasExpected: true)
         }
-        if loadState.flight === flight {
-            if case .canceled = outcome {
-                // Others may wait for it.
-                if flight.isCanceled { loadState.cancel() }
-            } else {
-                finish(flight, outcome)
-            }
+        if case .canceled = outcome {
+            // Others may wait for it, or for the one that has replaced it.
+            if loadState.flight?.isCanceled == true { loadState.cancel() }
+        } else if loadState.flight === flight {
+            finish(flight, outcome)
         }
         switch outcome {
         case .loaded: if let error = flight.failure { throw error }
@@ -211,7 +209,9 @@ extension Loadable {
     private func finish(_ flight: LoadFlight, _ outcome: LoadFlight.Outcome) {
         flight.makeFinal()
         do {
-            loadState.finish(age: try takeIn(outcome, of: flight))
+            let age = try takeIn(outcome, of: flight)
+            // An observer may have reset the object.
+            if loadState.flight === flight { loadState.finish(age: age) }
         } catch {
             flight.failure = error
             loadState.fail(error)

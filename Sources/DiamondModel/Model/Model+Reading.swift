@@ -84,6 +84,7 @@ extension Model {
         let reading = PropertyVisitor.read(object, into: self, RepairLog(context: context, staging: staging))
         tracking.repairs = reading.repairs
         if !reading.hasNested { tracking.nesting = .absent }
+        if let context, let time = context.answerTime { noteFirstAnswer(object, time, context) }
         for array in reading.arrays {
             guard let staging else { load(array.values, into: array.core, of: array.property); continue }
             staging.append { self.load(array.values, into: array.core, of: array.property) }

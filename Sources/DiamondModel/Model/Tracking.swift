@@ -119,4 +119,13 @@ final class ChildLink: OwnerLink {
     }
 
     override func receive(_ event: ModelEvent) { parent?.receive(event, from: property) }
+
+    /// Puts a model in the place of the nested one, which has the same id by now.
+    func substitute(_ child: Model) {
+        guard let parent else { return }
+        parent.transact(source: .server) {
+            let slot = PropertyVisitor.Slot(property: property, value: child)
+            for change in PropertyVisitor.assign([slot], to: parent) { parent.note(change) }
+        }
+    }
 }

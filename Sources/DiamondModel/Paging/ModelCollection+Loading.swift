@@ -42,10 +42,10 @@ extension ModelCollection: Loadable {
     /// - Throws: as ``load(policy:more:)``.
     public nonisolated(nonsending) func next() async throws { try await load(more: true) }
 
-    /// Loads what is new, and adds it at the top; what is there stays, and so does the position.
+    /// Loads the new items, and adds them at the top. The other rows and the position stay.
     ///
-    /// Of a list of one page, and where what is new does not reach to what is there, that is ``load(policy:more:)``: rows
-    /// would be missing between the two.
+    /// Where rows may be missing between the new items and those that are there, the list is loaded from the beginning; so is
+    /// a list of one page.
     ///
     /// - Throws: as ``load(policy:more:)``.
     public nonisolated(nonsending) func refresh() async throws {
@@ -102,19 +102,33 @@ extension CollectionCore {
             guard reaches(page, source) else { return try begin(with: page, source) }
             upsertAtTop(page.items)
         case .more:
+            let isShifted = pager.isShifted
             let position = pager.nextPosition(source)
             let next = try source.paging.position(after: page, at: position)
+            let changes = pager.sourceChanges
             upsert(page.items)
-            pager.moveOn(to: next, from: position, total: page.total)
+            // Where rows have moved up meanwhile, the same page is asked for again.
+            if !isShifted, pager.sourceChanges == changes { pager.moveOn(to: next, from: position, total: page.total) }
         }
         pager.note(page)
     }
 
     private func begin(with page: Page, _ source: PageSource) throws {
         let next = try source.paging.position(after: page, at: .start)
+        let destroyed = page.items.filter(isDestroyed).count
+        let changes = pager.sourceChanges
         replaceAll(with: page.items)
-        pager.begin(at: next, total: page.total)
+        guard pager.sourceChanges == changes else { return }
+        pager.begin(at: next, total: page.total, destroyed: destroyed)
         pager.note(page)
+    }
+
+    /// Whether an element of an answer was destroyed while it was on its way.
+    private func isDestroyed(_ json: JSONValue) -> Bool {
+        guard let context, let time = context.answerTime, let object = try? json.modelObject(),
+            let id = object[type.idKey].flatMap(ModelID.init(json:))
+        else { return false }
+        return context.order.isDestroyed(ModelKey(type, id), since: time)
     }
 
     /// Whether no rows are missing between new ones and those that are there.

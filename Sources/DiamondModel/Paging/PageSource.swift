@@ -99,10 +99,11 @@ public struct PageSource: Sendable {
         while let before = last {
             rounds += 1
             let next = try await load(query.before(before))
-            last = next.items.last.flatMap { key.value(in: $0) }
             // Some servers know only one of the two bounds.
+            let newer = next.items.prefix { key.value(in: $0) != query.newerThan }
+            last = newer.count < next.items.count ? nil : newer.last.flatMap { key.value(in: $0) }
             guard last != before, rounds < Self.mostRounds else { break }
-            page.items += next.items
+            page.items += newer
         }
         // What did not end may have left something out.
         if rounds == Self.mostRounds { page.isLast = false }

@@ -11,6 +11,9 @@ final class Pager {
     private var visited: Set<PagePosition> = []
     /// The number of objects that were destroyed since the position was taken.
     private var destroyed = 0
+    private var destroyedWhenAsked = 0
+    /// The number of times that another source was taken.
+    private(set) var sourceChanges = 0
     /// The requests that have brought pages, of which a cache may have the answers.
     private(set) var requests: [Request] = []
     private static let mostRequests = 1_000
@@ -26,6 +29,7 @@ final class Pager {
     func setSource(_ source: PageSource?) {
         let isOther = self.source != nil
         self.source = source
+        sourceChanges += 1
         if isOther {
             state.reset()
             reset()
@@ -39,15 +43,19 @@ final class Pager {
     func reset() { begin(at: .start, total: total) }
 
     /// Takes the position behind the first page.
-    func begin(at position: PagePosition, total: Int?) {
+    ///
+    /// - Parameter destroyed: the number of its objects that were destroyed while it was loaded.
+    func begin(at position: PagePosition, total: Int?, destroyed: Int = 0) {
         visited = [.start]
-        destroyed = 0
+        self.destroyed = destroyed
         self.position = position
         self.total = total
     }
 
     /// Takes the position behind a page.
     func moveOn(to next: PagePosition, from position: PagePosition, total: Int?) {
+        // Pages behind destroyed objects are asked for again.
+        if destroyed > 0 { visited = [.start] }
         visited.insert(position)
         destroyed = 0
         self.position = visited.contains(next) ? .end : next
@@ -56,8 +64,12 @@ final class Pager {
 
     /// The position to ask for: rows move up when others before them are destroyed.
     func nextPosition(_ source: PageSource) -> PagePosition {
-        source.paging.position(position, withoutItems: destroyed)
+        destroyedWhenAsked = destroyed
+        return source.paging.position(position, withoutItems: destroyed)
     }
+
+    /// Whether objects were destroyed since the page was asked for, so that it may leave a row out.
+    var isShifted: Bool { destroyed > destroyedWhenAsked }
 
     func noteDestroyed() { destroyed += 1 }
 

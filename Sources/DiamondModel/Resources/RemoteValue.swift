@@ -3,14 +3,14 @@ public import Observation
 /// A value bound one to one to a URL, such as the image of a model: loaded when it is asked for, and forgotten when the URL
 /// changes.
 ///
-/// A model has one beside the property of the URL. What is loaded is shown only if the URL is still the same, so that a cell
+/// A model has one for each property with a URL. A value is shown only if the URL is still the same, so that a cell
 /// that was reused for another row never shows the image of the first.
 ///
 /// ```swift
 /// lazy var portrait = RemoteValue(images, default: placeholder) { [unowned self] in portraitURL }
 /// ```
 ///
-/// Of the isolation domain of its model.
+/// A remote value belongs to the isolation domain of its model.
 @Observable
 public final class RemoteValue<Value: Sendable> {
     /// The state of the value of the present URL.
@@ -78,7 +78,11 @@ public final class RemoteValue<Value: Sendable> {
         let url = url
         for load in tasks where load.url != url { load.task.cancel() }
         guard !url.isEmpty else { return defaultValue }
-        if let value = loader.existing(url) { return value }
+        if let value = loader.existing(url) {
+            // Another may have loaded it, which nothing here has told.
+            mark = (url, .loaded)
+            return value
+        }
         let task = Task { @concurrent [loader] in try await loader.value(of: url) }
         tasks.append((url, task))
         mark = (url, .loading)

@@ -57,6 +57,8 @@ public final class ResourceLoader<Value: Sendable>: Sendable {
         let outcome = await flight.outcome()
         state.withLock { if $0.flights[url] === flight, flight.isOver { $0.flights[url] = nil } }
         switch outcome {
+        // Its last caller was canceled before this one was there.
+        case .canceled where !Task.isCancelled: return try await value(of: url)
         case .loaded(let payload):
             guard let value = payload as? Value else { throw CancellationError() }
             return value

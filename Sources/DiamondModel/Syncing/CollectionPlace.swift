@@ -47,7 +47,6 @@ struct CollectionPlace {
 
     /// The entry to come before: the neighbor, or where that has left too, the first with a greater label.
     private var neighbor: Entry? {
-        guard let next else { return nil }
-        return core.entry(of: next) ?? core.order.first { $0.label > label }
+        next.flatMap(core.entry) ?? core.order.first { $0.label > label }
     }
 }

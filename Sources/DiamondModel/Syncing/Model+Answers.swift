@@ -22,6 +22,13 @@ extension Model {
         tracking.answerTimes = times
     }
 
+    /// Notes which answer a new object is of.
+    final func noteFirstAnswer(_ object: [String: JSONValue], _ time: Int, _ context: ModelContext) {
+        guard context.order.hasOthers(than: time) else { return }
+        let properties = PropertyVisitor.slots(of: self).map(\.property)
+        noteAnswer(time, Set(properties.filter { $0.keyFound(in: object) != nil }.map(\.key)))
+    }
+
     /// Whether the object has values of an answer that is newer than a time.
     final func hasAnswer(since time: Int) -> Bool { tracking.answerTimes?.values.contains { $0 > time } ?? false }
 

@@ -48,7 +48,7 @@ extension ModelObject where Self: Model {
     ) async throws {
         let before = change == nil ? nil : SaveState(of: self)
         if mode == .optimistic, let change { transaction { change(self) } }
-        let after = change == nil || mode == .wait ? nil : SaveState(of: self)
+        let after = change == nil || mode == .wait ? nil : SaveState(of: self, after: before)
         var isConfirmed = false
         do {
             if let before, let after { try Self.check(after.newRejections(since: before)) }

@@ -24,17 +24,25 @@ extension ModelCollection {
             if isAdded, model.isNew { remove(model) }
             throw error
         }
-        // It may have left meanwhile.
-        if core.entry(of: model) == nil { try add(model) }
+        // Of two calls the first may have failed, and taken it away.
+        if !isAdded, core.entry(of: model) == nil, !isDeleted(model) { try add(model) }
+    }
+
+    /// Whether an object was deleted here, and that was not taken back.
+    private func isDeleted(_ model: Object) -> Bool {
+        context?.order.deleted.contains(ModelKey(Object.self, model.modelID)) ?? false
     }
 
     /// Removes an object from every collection, and from the server with the next ``upload()`` or ``sync()``.
     ///
     /// ``undelete(_:)`` takes that back. No load brings it back before.
     public func delete(_ model: Object) {
-        if core.pager.deleted.contains(where: { $0.model === model }) { return }
+        if deleted.contains(where: { $0 === model }) { return }
         model.syncing.server = server ?? model.server
+        core.pager.deleted.removeAll { $0.model === model }
         core.pager.deleted.append(DeletedModel(model: model, places: CollectionPlace.leave(model)))
+        if core.context == nil { core.context = model.context ?? ModelContext(engine: source?.engine) }
+        context?.order.deleted.insert(ModelKey(Object.self, model.modelID))
     }
 
     /// Takes a deletion back: the object returns to its exact place in each collection that it has left, and stays on the
@@ -43,14 +51,17 @@ extension ModelCollection {
     /// - Returns: whether the object was deleted here, and not sent since.
     @discardableResult
     public func undelete(_ model: Object) -> Bool {
-        guard let index = core.pager.deleted.firstIndex(where: { $0.model === model }) else { return false }
+        guard isDeleted(model), let index = core.pager.deleted.firstIndex(where: { $0.model === model }) else {
+            return false
+        }
         for place in core.pager.deleted.remove(at: index).places.reversed() { place.restore(model) }
+        context?.order.deleted.remove(ModelKey(Object.self, model.modelID))
         return true
     }
 
     /// The objects that were deleted here and may still be on the server.
     public var deleted: [Object] {
-        (core.pagerIfAny?.deleted ?? []).map { unsafeDowncast($0.model, to: Object.self) }
+        (core.pagerIfAny?.deleted ?? []).map { unsafeDowncast($0.model, to: Object.self) }.filter(isDeleted)
     }
 
     /// Sends what the server does not have: deletes what was deleted here, and saves new and changed objects in their order.
@@ -61,16 +72,21 @@ extension ModelCollection {
     public nonisolated(nonsending) func upload() async throws {
         let memberChanges = core.memberChanges
         var failures: [UploadError.Failure] = []
-        for model in deleted {
+        // Each is looked at again: the user goes on while the others are sent.
+        for model in deleted where isDeleted(model) {
             do {
+                let key = ModelKey(Object.self, model.modelID)
+                let hasServerID = !model.isNew
                 try await model.destroy()
+                context?.order.deleted.remove(key)
                 core.pager.deleted.removeAll { $0.model === model }
+                if hasServerID { core.pager.noteDestroyed() }
             } catch {
                 try Task.checkCancellation()
                 failures.append(UploadError.Failure(id: model.modelID, error: error))
             }
         }
-        for model in allModels where model.isNew || model.isDirty {
+        for model in allModels where core.entry(of: model) != nil && (model.isNew || model.isDirty) {
             do {
                 try await model.save()
             } catch {

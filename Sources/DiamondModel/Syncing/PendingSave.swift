@@ -116,7 +116,10 @@ struct PendingSave {
             let twin = context.existing(type(of: model), id: id), twin !== model
         else { return }
         context.replace(twin)
-        for case let entry as Entry in twin.links { entry.owner?.substitute(entry, by: model) }
+        for link in twin.links {
+            if let entry = link as? Entry { entry.owner?.substitute(entry, by: model) }
+            if let child = link as? ChildLink { child.substitute(model) }
+        }
     }
 
     // MARK: Confirmed values
@@ -133,7 +136,9 @@ struct PendingSave {
         model.tracking.dirty.removeAll { $0.property === sent.property }
         model.tracking.repairs.removeAll { $0.key == sent.property.key }
         if slot.property.areSame(slot.value, sent.value) { return }
-        if wasDirty, !slot.property.areSame(slot.value, sent.current),
+        // A value that was set back to the server's is no edit, though the server has another by now.
+        let isSet = wasDirty || slot.property.areSame(sent.current, sent.value)
+        if isSet, !slot.property.areSame(slot.value, sent.current),
             let original = sent.property.original(sent.value)
         {
             // It was set while the save was under way.

@@ -12,7 +12,8 @@ final class SaveState {
     /// The members of nested collections.
     private var collections: [(core: CollectionCore, members: [Model], hasChangedMembers: Bool)] = []
 
-    init(of model: Model) {
+    /// - Parameter before: the state before a change, whose nested models are a part of this one, too.
+    init(of model: Model, after before: SaveState? = nil) {
         slots = PropertyVisitor.slots(of: model)
         dirty = model.tracking.dirty
         repairs = model.tracking.repairs
@@ -23,6 +24,9 @@ final class SaveState {
         model.tracking.isVisiting = true
         defer { model.tracking.isVisiting = false }
         for slot in slots where slot.property.isNested { addNested(slot) }
+        for (model, state) in before?.nested ?? [] where !nested.contains(where: { $0.model === model }) {
+            nested.append((model, SaveState(of: model, after: state)))
+        }
     }
 
     private func addNested(_ slot: PropertyVisitor.Slot) {
@@ -70,8 +74,14 @@ final class SaveState {
                 model.tracking.dirty.removeAll { $0.property === property }
             } else {
                 back.append(slot)
-                let isSame = present.map { property.areSame($0.original.anyValue, slot.value) } ?? false
-                if isSame { model.tracking.dirty.removeAll { $0.property === property } }
+                if let present {
+                    let isOriginal = property.areSame(present.original.anyValue, slot.value)
+                    if isOriginal { model.tracking.dirty.removeAll { $0.property === property } }
+                } else if !property.areSame(current[index].value, slot.value),
+                    let original = property.original(current[index].value)
+                {
+                    model.tracking.dirty.append(DirtyProperty(property: property, original: original))
+                }
             }
             model.tracking.repairs += repairs.filter { repair in
                 repair.key == property.key && !model.tracking.repairs.contains(repair)

@@ -354,6 +354,19 @@ private final class Source: Sendable {
         #expect(forecast.text == "rain" && source.loads.count == 1)
     }
 
+    @Test func `A load that has taken the place of others ends with the last of all their callers`() async throws {
+        let first = await begin()
+        first.cancel()
+        let second = await begin(Load(policy: .reload), after: 1)
+        let third = await begin(Load(policy: .revalidate), after: 2)
+        await #expect(throws: CancellationError.self) { try await first.value }
+        third.cancel()
+        second.cancel()
+        _ = await second.result
+        _ = await third.result
+        #expect(!forecast.isLoading && source.canceled == 3)
+    }
+
     // MARK: The presenter
 
     @Test func `A presenter shows loading, content, an error, and nothing of a model that was replaced`() async throws {

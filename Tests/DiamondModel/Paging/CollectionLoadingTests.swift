@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [Paging.offset(limit: 3), .items(after: "since_id", limit: 3)])
-    func `A refresh that does not reach to what is there begins anew, so that no rows are missing`(
+    func `A refresh that does not reach to what is there begins from the start, so that no rows are missing`(
         _ paging: Paging
     ) async throws {
         let list = Guarded(Array(1...8))
@@ -182,7 +182,7 @@ import Testing
         #expect(notes.map(\.id) == [1, 2])
     }
 
-    @Test func `A page that is loaded when the list is loaded anew is not taken in`() async throws {
+    @Test func `A page that is loaded when the list is loaded again is not taken in`() async throws {
         let gate = Gate()
         let asked = Guarded(0)
         let notes = ModelCollection<Note>()
@@ -346,9 +346,45 @@ import Testing
         let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
         notes.source = self.notes(paging, list).source
         try await notes.load()
-        try await notes[id: 1]?.destroy()
+        try await notes.next()
+        for id in [1, 2, 4, 5] { try await notes[id: ModelID(id)]?.destroy() }
         while notes.hasMore { try await notes.next() }
-        #expect(notes.map(\.id) == Array(2...8))
+        #expect(notes.map(\.id) == [3, 6, 7, 8])
+    }
+
+    @Test func `A page that was on its way when rows moved up is asked for again`() async throws {
+        let gate = Gate()
+        let list = Guarded(Array(1...8))
+        let api = StubAPI { call in
+            list.withLock { list in list.removeAll { "notes/\($0)" == call.path } }
+            return StubAPI.Answer(204)
+        }
+        let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
+        notes.source = PageSource(paging: .offset(limit: 3)) { query in
+            if query.position == .offset(3) { await gate.wait() }
+            let start = if case .offset(let offset) = query.position { offset } else { 0 }
+            return Page(items: list.withLock { Array($0.dropFirst(start).prefix(3)) }.map(Self.row))
+        }
+        try await notes.load()
+        let next = Task { try await notes.next() }
+        await untilTrue { notes.isLoadingMore }
+        try await notes[id: 1]?.destroy()
+        gate.open()
+        try await next.value
+        while notes.hasMore { try await notes.next() }
+        #expect(Set(notes.map(\.id)) == Set(2...8))
+    }
+
+    @Test func `Newer items end at the first that is there, where a server knows one bound only`() async throws {
+        let notes = ModelCollection<Note>()
+        notes.source = PageSource(paging: .items(after: "since_id", limit: 3)) { query in
+            let all = query.newerThan == nil ? [3, 2, 1] : Array((1...9).reversed())
+            let start = query.newerBefore.flatMap { id in all.firstIndex { JSONValue($0) == id } }.map { $0 + 1 } ?? 0
+            return Page(items: all.dropFirst(start).prefix(3).map(Self.row))
+        }
+        try await notes.load()
+        try await notes.refresh()
+        #expect(notes.map(\.id) == [9, 8, 7, 6, 5, 4, 3, 2, 1])
     }
 
     @Test func `Newer items are asked for until there are none`() async throws {

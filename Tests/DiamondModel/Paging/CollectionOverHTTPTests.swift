@@ -37,7 +37,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func `A list is served by the cache again, and asked for anew once it is invalidated`() async throws {
+    @Test func `A list is served by the cache again, and asked for again once it is invalidated`() async throws {
         let engine = engine(try await SampleServer.shared)
         let towns = ModelCollection<SampleCity>()
         let request = Request("cities", parameters: ["country": "FR", "minPopulation": 400_000])

@@ -197,6 +197,92 @@ import Testing
         #expect(api.calls.isEmpty && strict.rejections.isEmpty)
     }
 
+    @Test func `A value that is set back while a save is under way stays, and is sent by the next`() async throws {
+        let note = try note()
+        let save = await begin { try await note.save { $0.text = "bread" } }
+        note.text = "milk"
+        held.gate("PATCH notes/7").open()
+        try await save.value
+        #expect(note.text == "milk" && note.changedJSON == ["text": "milk"])
+    }
+
+    @Test func `A value that is given back by a failed save is as unsaved as it was`() async throws {
+        let failing = Held([:])
+        let api = StubAPI { await failing.answer($0) }
+        let context = ModelContext(engine: api.engine)
+        let note: Note = try context.model(from: ["id": 7, "text": "A", "stars": 1])
+        note.text = "B"
+        failing.gate("PATCH notes/7").open()
+        await #expect(throws: ConnectionError.self) {
+            try await note.save {
+                $0.text = "A"
+                $0.stars = 5
+            }
+        }
+        #expect(note.text == "B" && note.changedJSON == ["text": "B"])
+    }
+
+    @Test func `An upload leaves what was added again, and what has left meanwhile`() async throws {
+        let gate = Gate()
+        let api = StubAPI { _ in
+            await gate.wait()
+            return StubAPI.Answer(204)
+        }
+        let notes = ModelCollection<Note>(context: ModelContext(engine: api.engine))
+        try notes.set([["id": 1, "text": "a"], ["id": 2, "text": "b"], ["id": 3, "text": "c"]])
+        let models = notes.models
+        for model in models.prefix(2) { notes.delete(model) }
+        let draft = Note()
+        draft.text = "d"
+        try notes.add(draft)
+        let upload = Task { try await notes.upload() }
+        await untilTrue { api.calls.count == 1 }
+        try notes.set([models[1], models[2], draft])
+        notes.remove(draft)
+        gate.open()
+        try await upload.value
+        #expect(api.calls.map(\.path) == ["notes/1"])
+        #expect(notes.map(\.id) == [2, 3] && notes.deleted.isEmpty)
+    }
+
+    @Test func `A deleted object is in no list that is loaded, and in none by the end of its creation`() async throws {
+        let context = ModelContext(engine: api.engine)
+        let lists = [ModelCollection<Note>(context: context), ModelCollection<Note>(context: context)]
+        for list in lists { list.source = PageSource(api.engine, Request("notes")) }
+        try lists[0].set([["id": 7, "text": "a"]])
+        lists[0].delete(try #require(lists[0][id: 7]))
+        held.gate("GET notes").open()
+        try await lists[1].load()
+        #expect(lists[1].isEmpty)
+        let draft = Note()
+        draft.text = "new"
+        let creation = await begin(2) { try await lists[0].create(draft) }
+        lists[0].delete(draft)
+        held.gate("POST notes").open()
+        try await creation.value
+        #expect(lists[0].isEmpty && lists[0].deleted.count == 2)
+    }
+
+    @Test func `An object that a newer answer has made keeps that answer's values`() async throws {
+        let first = Gate()
+        let api = StubAPI { call in
+            if call.path == "a" { await first.wait() }
+            return StubAPI.Answer(200, [["id": 7, "text": .string(call.path == "a" ? "old" : "new")]])
+        }
+        let context = ModelContext(engine: api.engine)
+        let lists = ["a", "b"].map { path in
+            let list = ModelCollection<Note>(context: context)
+            list.source = PageSource(api.engine, Request(path))
+            return list
+        }
+        let load = Task { try await lists[0].load() }
+        await untilTrue { api.calls.count == 1 }
+        try await lists[1].load()
+        first.open()
+        try await load.value
+        #expect(lists[0].map(\.text) == ["new"] && lists[0].first === lists[1].first)
+    }
+
     // MARK: Nested objects
 
     private func album(_ api: StubAPI, _ context: ModelContext) throws -> Album {
@@ -248,6 +334,20 @@ import Testing
         gate.open()
         try await save.value
         #expect(album.cover.name == "b" && album.cover.width == 5 && album.cover.isDirty)
+    }
+
+    @Test func `A nested object that was changed and then replaced comes back as it was`() async throws {
+        let api = StubAPI { _ in StubAPI.Answer(500) }
+        let context = ModelContext(engine: api.engine)
+        let album = try album(api, context)
+        let cover = album.cover
+        await #expect(throws: ConnectionError.self) {
+            try await album.save { album in
+                album.cover.name = "b"
+                album.cover = Cover()
+            }
+        }
+        #expect(album.cover === cover && cover.name == "a" && !album.isDirty)
     }
 
     @Test func `A load keeps what a user has put into a nested list and taken out of it`() async throws {

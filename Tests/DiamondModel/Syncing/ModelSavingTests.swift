@@ -128,7 +128,7 @@ import Testing
         #expect(api.calls.last == StubAPI.Call("PATCH", "notes/7", ["text": "cheese"]))
     }
 
-    @Test func `An optimistic change that somebody has set anew is not taken back`() async throws {
+    @Test func `An optimistic change that somebody has set since is not taken back`() async throws {
         let gate = Gate()
         let api = StubAPI { _ in
             await gate.wait()
