@@ -29,14 +29,14 @@ extension Presentation {
         } else if state.isLoading {
             self = .loading
         } else if let error = state.error {
-            self = error.isOffline ? .offline : .error(describe(error))
+            self = state.isOffline ? .offline : .error(describe(error))
         } else {
             self = state.isLoaded ? .empty : .nothing
         }
     }
 }
 
-extension Error {
-    /// Whether no server could be reached.
-    fileprivate var isOffline: Bool { (self as? ConnectionError)?.code == .cannotConnect }
+extension LoadState {
+    /// Whether the last load has failed because no server could be reached, as for a banner over the rows that are there.
+    public var isOffline: Bool { (error as? ConnectionError)?.code == .cannotConnect }
 }

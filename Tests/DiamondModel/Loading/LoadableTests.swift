@@ -419,7 +419,7 @@ private final class Source: Sendable {
         let task = await begin()
         source.answer(0, .failure(ConnectionError(.cannotConnect, "no network")))
         await #expect(throws: ConnectionError.self) { try await task.value }
-        #expect(presenter.presentation.name == "offline")
+        #expect(presenter.presentation.name == "offline" && forecast.loadState.isOffline)
     }
 }
 
