@@ -100,10 +100,10 @@ queue_peer *queue_peer_open(const char *path) {
         "SELECT 1 FROM hold WHERE (kind, name) IN (VALUES ('key', NULL), ('identity', NULL), ('lane', 'default'))",
         "SELECT state, count FROM census",
         "INSERT INTO job (state, method, url, host, tags, metadata, is_idempotent, idempotency_key, key_lifetime, reason,"
-        " is_strict, is_head, priority, turn, run_at, expires_at, enqueued_at, changed_at, attempt_limit, lane)"
+        " is_strict, is_head, priority, turn, run_at, expires_at, enqueued_at, changed_at, attempt_limit, lane, digest, checksum)"
         " VALUES (0, 'POST', 'https://api.example.com/notes', 'api.example.com', '[]', '{}', 0,"
         " '5F9E7A3C-4B1D-4F0E-9C55-1D2E3F4A5B6C', 86400000, 'enqueued', 0, 1, 0, (SELECT last FROM turn), ?1, ?2, ?1, ?1,"
-        " 20, 'default')",
+        " 20, 'default', 0, 0)",
         "INSERT INTO payload (job, request) VALUES (?, ?)",
         "INSERT INTO hour (hour, verb, count) VALUES (?, ?, ?)"
         " ON CONFLICT (hour, verb) DO UPDATE SET count = count + excluded.count",
