@@ -21,6 +21,7 @@ extension SimulatedTable: TableDisplay {
     public func show(_ presentation: Presentation, more: TableMore) {
         self.presentation = presentation
         self.more = more
+        asksForMore = more == .ready
     }
 
     public func setEditing(_ isEditing: Bool) { self.isEditing = isEditing }
@@ -79,6 +80,25 @@ extension SimulatedTable: SimulatedTableSource {
             }
         }
         return nil
+    }
+}
+
+// MARK: Loading
+
+extension SimulatedTable {
+    /// Loads further pages for as long as the rows on screen ask for them, as a view does by itself.
+    public nonisolated(nonsending) func loadMore() async {
+        while asksForMore {
+            asksForMore = false
+            await controller.source.loadMore(showing: lastRowOnScreen)
+        }
+    }
+
+    private var lastRowOnScreen: RowPath? {
+        let paths = shown.enumerated().flatMap { section, cells in
+            cells.indices.map { RowPath(section: section, row: $0) }
+        }
+        return paths.prefix(rowsOnScreen).last
     }
 }
 

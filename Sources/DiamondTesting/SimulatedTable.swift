@@ -51,6 +51,10 @@ public final class SimulatedTable {
     public internal(set) var presentation: Presentation?
     /// The state of the row for further pages that the table was told last.
     public internal(set) var more: TableMore?
+    /// The number of rows that fit on the screen, from the first on. 20 by default.
+    public var rowsOnScreen = 20
+    /// Whether the table was told that there is more, and has not asked for it yet.
+    var asksForMore = false
     /// Whether the controls for editing are on show.
     public internal(set) var isEditing = false
 

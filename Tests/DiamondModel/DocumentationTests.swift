@@ -241,7 +241,7 @@ import Testing
         try await cities.loadIfNeeded()  // when the screen appears
         let loaded = TableSource([.collection(cities)], loading: cities)
         await loaded.refresh()  // as after a pull
-        if loaded.claimsMore(showing: RowPath(section: 0, row: 18)) { await loaded.loadMore() }
+        await loaded.loadMore(showing: RowPath(section: 0, row: 18))  // as row 18 comes on screen
         print(loaded.presentation, loaded.more)
         let search = SearchDebouncer { text in
             try await engine.send(Request("suggestions", parameters: ["q": .string(text)])).body

@@ -8,7 +8,7 @@ public final class TableController {
     private var shown: TableSource
     private var next: TableSource?
     private var isUpdating = false
-    private var told: (presentation: Presentation, more: TableMore)?
+    private var told: (presentation: Presentation, more: TableMore, awaitsMore: Bool)?
 
     public init(_ source: TableSource) {
         shown = source
@@ -101,12 +101,13 @@ public final class TableController {
         needsReload = true
     }
 
-    /// Tells the display of the table's state, and returns whether that is another one than before.
+    /// Tells the display of the table's state, and returns whether that is another one than before. It is told once more
+    /// when a load has ended that kept it from loading more.
     private func tell() -> Bool {
-        let (presentation, more) = (shown.presentation, shown.more)
-        if let told, told.presentation == presentation, told.more == more { return false }
-        told = (presentation, more)
-        display?.show(presentation, more: more)
+        let state = (presentation: shown.presentation, more: shown.more, awaitsMore: shown.awaitsMore)
+        if let told, told == state { return false }
+        told = state
+        display?.show(state.presentation, more: state.more)
         return true
     }
 

@@ -18,6 +18,9 @@ public protocol TableDisplay: AnyObject {
 
     /// Shows that the table loads, is empty or has failed, and the row at its end that stands for further pages. Nothing by
     /// default.
+    ///
+    /// A view that loads more by itself calls ``TableSource/loadMore(showing:)`` with the last row on show, in a task, when
+    /// `more` is ``TableMore/ready``.
     func show(_ presentation: Presentation, more: TableMore)
 
     /// Shows or hides the controls for editing. Nothing by default.

@@ -1,29 +1,31 @@
 import Diamond
 
 extension TableSource {
-    /// The state of the table as a whole. Rows that are there stay on show while more are loaded, and after an error.
+    /// The state of the table as a whole: that of ``loading``, as ``LoadPresenter`` tells it, also beside rows of other parts.
+    ///
+    /// While nothing of what was loaded is on show, as behind a filter, and there is more, the table counts as loading.
     public var presentation: Presentation {
         guard let loading else { return numberOfRows > 0 ? .content : .empty }
-        return Presentation(of: loading.loadState, hasContent: numberOfRows > 0, describe: describeError)
+        let presentation = Presentation(of: loading.loadState, hasContent: hasContent, describe: describeError)
+        return presentation == .empty && loading.hasMore ? .loading : presentation
     }
 
-    /// The state of the row that stands for further pages.
+    /// The state of the row that stands for further pages. It also tells the error of any load that has left rows on show.
     public var more: TableMore {
-        guard let loading, numberOfRows > 0 else { return .none }
+        guard let loading else { return .none }
         if loading.isLoadingMore { return .loading }
-        guard loading.hasMore else { return .none }
-        return loading.loadState.error.map { .failed(describeError($0)) } ?? .ready
+        if let error = loading.loadState.error { return hasContent ? .failed(describeError(error)) : .none }
+        return loading.hasMore ? .ready : .none
     }
 
-    /// Returns whether the next page is to be loaded now that a row is shown: near the end, and once until the load has ended.
-    ///
-    /// The caller then awaits ``loadMore()``, in a task of its own. After an error only the user's retry loads again.
-    public func claimsMore(showing path: RowPath) -> Bool {
-        guard more == .ready, let loading, !loading.isLoading, !isClaimingMore, rowsBehind(path) < distanceToMore else {
-            return false
-        }
-        isClaimingMore = true
-        return true
+    private var hasContent: Bool { loading.map { $0.isLoaded && $0.hasContent } ?? false }
+
+    /// Whether nothing is loaded, and more could be.
+    var awaitsMore: Bool { more == .ready && loading?.isLoading == false }
+
+    /// Whether a row is so near to the end that the next page is to be loaded now.
+    func needsMore(showing path: RowPath?) -> Bool {
+        awaitsMore && rowsBehind(path ?? RowPath(section: 0, row: -1)) < distanceToMore
     }
 
     private func rowsBehind(_ path: RowPath) -> Int {
@@ -31,11 +33,14 @@ extension TableSource {
         return (path.section + 1..<max(numberOfSections, path.section + 1)).reduce(own) { $0 + numberOfRows(in: $1) }
     }
 
-    /// Loads the next page.
-    public nonisolated(nonsending) func loadMore() async {
-        isClaimingMore = true
-        try? await loading?.load(more: true)
-        isClaimingMore = false
+    /// Loads the next page if a row on show is near the end, and nothing is being loaded.
+    ///
+    /// A display calls it when it shows a row, and with the last row on show whenever it is told that there is more: a page
+    /// may fit on the screen. After an error only ``retry()`` loads again.
+    ///
+    /// - Parameter path: the row; `nil` where there is none on show.
+    public nonisolated(nonsending) func loadMore(showing path: RowPath?) async {
+        if needsMore(showing: path) { try? await loading?.load(more: true) }
     }
 
     /// Loads what is new, as after a pull. Errors are shown, not thrown.

@@ -37,7 +37,6 @@ public final class TableSource {
     public var distanceToMore = 5
     /// Returns the text for the user that describes an error. `localizedDescription` by default.
     public var describeError: (any Error) -> String = { $0.localizedDescription }
-    var isClaimingMore = false
     private var loadingToken: ObserverToken?
 
     /// Creates a source of parts, which follow one another in the table.

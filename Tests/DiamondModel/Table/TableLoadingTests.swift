@@ -64,25 +64,72 @@ import Testing
         #expect(table.presentation == .offline)
     }
 
-    @Test func `More is claimed near the end, once, and again for the page after`() async {
+    @Test func `More is loaded near the end, once, and again for the page after`() async {
         loading.pageSize = 20
         loading.pages = 3
         await source.refresh()
         #expect(table.more == .ready)
-        #expect(!source.claimsMore(showing: row(14)))
-        #expect(source.claimsMore(showing: row(15)))
-        #expect(!source.claimsMore(showing: row(16)))
+        await source.loadMore(showing: row(14))
+        #expect(loading.loads == 1)
         var during: TableMore?
         loading.during = { [table] in during = table.more }
-        await source.loadMore()
+        await source.loadMore(showing: row(15))
         #expect(during == .loading)
-        #expect(items.count == 40)
-        #expect(!source.claimsMore(showing: row(16)))
-        #expect(source.claimsMore(showing: row(39)))
-        await source.loadMore()
+        #expect(loading.loads == 2 && items.count == 40)
+        await source.loadMore(showing: row(16))
+        #expect(loading.loads == 2)
+        await source.loadMore(showing: row(39))
         #expect(table.more == TableMore.none)
-        #expect(!source.claimsMore(showing: row(59)))
+        await source.loadMore(showing: row(59))
+        #expect(loading.loads == 3)
         #expect(table.problem == nil)
+    }
+
+    @Test func `Pages that fit on the screen are followed by the next ones`() async {
+        loading.pageSize = 3
+        loading.pages = 50
+        await source.refresh()
+        table.rowsOnScreen = 10
+        await table.loadMore()
+        // Five rows behind the last one on show.
+        #expect(items.count == 15)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `Pages that a filter hides are followed by the next ones, and the table counts as loading`() async {
+        items.filters["late"] = Filter { $0.id > 6 }
+        loading.pageSize = 3
+        loading.pages = 3
+        await source.refresh()
+        #expect(table.presentation == .loading && table.more == .ready)
+        await table.loadMore()
+        #expect(loading.loads == 3)
+        #expect(table.presentation == .content && table.shown == table.expected && items.count == 3)
+        items.filters["late"] = Filter { _ in false }
+        #expect(table.presentation == .empty && table.more == TableMore.none)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `A display that could not load more during a refresh is told again after it`() async {
+        final class Display: TableDisplay {
+            var told: [Bool] = []
+            weak var items: ModelCollection<Item>?
+            var isOnScreen: Bool { true }
+            func performBatch(_ batch: TableBatch, update: @escaping () -> Void) { update() }
+            func reload() {}
+            func reconfigure(_ paths: [RowPath]) {}
+            func show(_ presentation: Presentation, more: TableMore) {
+                if more == .ready { told.append(items?.isLoading ?? false) }
+            }
+        }
+        loading.pageSize = 3
+        loading.pages = 9
+        await source.refresh()
+        let display = Display()
+        display.items = items
+        table.controller.display = display
+        await source.refresh()
+        #expect(display.told.last == false && display.told.count > 1)
     }
 
     @Test func `After an error only a retry loads more`() async {
@@ -90,14 +137,44 @@ import Testing
         loading.pages = 3
         await source.refresh()
         loading.failure = Broken()
-        #expect(source.claimsMore(showing: row(1)))
-        await source.loadMore()
+        await source.loadMore(showing: row(1))
         #expect(table.more == .failed("broken") && table.presentation == .content)
-        #expect(!source.claimsMore(showing: row(1)))
+        await source.loadMore(showing: row(1))
+        #expect(loading.loads == 2)
         loading.failure = nil
         await source.retry()
         #expect(table.more == .ready)
-        #expect(source.claimsMore(showing: row(3)))
+        await source.loadMore(showing: row(3))
+        #expect(items.count == 6)
+    }
+
+    @Test func `The error of a refresh is told below the rows`() async {
+        loading.pageSize = 2
+        await source.refresh()
+        loading.failure = Broken()
+        await source.refresh()
+        #expect(table.presentation == .content && table.more == .failed("broken"))
+        loading.failure = nil
+        await source.retry()
+        #expect(table.more == TableMore.none)
+    }
+
+    @Test func `Static rows beside what is loaded do not hide its state`() async {
+        let source = TableSource([.rows(["x"]), .collection(items)], loading: items)
+        source.describeError = { _ in "broken" }
+        let table = SimulatedTable(source)
+        var during: Presentation?
+        loading.during = { during = table.presentation }
+        loading.failure = Broken()
+        await source.refresh()
+        #expect(during == .loading && table.presentation == .error("broken") && table.more == TableMore.none)
+        loading.failure = nil
+        await source.retry()
+        #expect(table.presentation == .empty)
+        loading.pageSize = 1
+        await source.refresh()
+        #expect(table.presentation == .content)
+        #expect(table.problem == nil)
     }
 
     @Test func `Rows of later sections count as rows before the end`() async {
@@ -106,17 +183,18 @@ import Testing
         let source = TableSource([.collection(items), .rows(["a", "b", "c", "d"])], loading: items)
         source.distanceToMore = 3
         await source.refresh()
-        #expect(!source.claimsMore(showing: row(1)))
-        #expect(!source.claimsMore(showing: RowPath(section: 1, row: 0)))
-        #expect(source.claimsMore(showing: RowPath(section: 1, row: 1)))
+        await source.loadMore(showing: row(1))
+        await source.loadMore(showing: RowPath(section: 1, row: 0))
+        #expect(loading.loads == 1)
+        await source.loadMore(showing: RowPath(section: 1, row: 1))
+        #expect(loading.loads == 2)
     }
 
     @Test func `Without loading there is nothing to load`() async {
         let source = TableSource([.rows(["x"])])
         await source.refresh()
-        await source.loadMore()
+        await source.loadMore(showing: row(0))
         await source.retry()
-        #expect(!source.claimsMore(showing: row(0)))
         #expect(source.more == .none)
     }
 }

@@ -88,7 +88,7 @@ import Testing
         texts.append(table.text)
         loading.during = { [unowned table] in texts.append(table.text) }
         loading.failure = Broken()
-        await source.loadMore()
+        await source.loadMore(showing: nil)
         texts.append(table.text)
         #expect(
             texts == [

@@ -49,9 +49,8 @@ public struct TableList<Row: View, Status: View>: View {
     private func content(_ item: TableListDisplay.Row) -> some View {
         row(item.object, item.state)
             .onTapGesture { source.select(item.path) }
-            .onAppear {
-                if source.claimsMore(showing: item.path) { Task { await source.loadMore() } }
-            }
+            .onAppear { display.appear(item) }
+            .onDisappear { display.disappear(item) }
             .deleteDisabled(!source.canRemove(item.path))
             .moveDisabled(!source.canMove(item.path))
     }
@@ -79,6 +78,8 @@ final class TableListDisplay: @MainActor TableDisplay {
     private(set) var sections: [Section] = []
     private(set) var presentation = Presentation.loading
     private(set) var more = TableMore.none
+    /// The identities of the rows on screen.
+    @ObservationIgnored private var onScreen: Set<AnyHashable> = []
 
     init(_ source: TableSource) {
         controller = TableController(source)
@@ -112,6 +113,25 @@ final class TableListDisplay: @MainActor TableDisplay {
     func show(_ presentation: Presentation, more: TableMore) {
         self.presentation = presentation
         self.more = more
+        if more == .ready { loadMore(showing: lastRowOnScreen) }
+    }
+
+    // MARK: Loading
+
+    func appear(_ row: Row) {
+        onScreen.insert(row.id)
+        loadMore(showing: row.path)
+    }
+
+    func disappear(_ row: Row) { onScreen.remove(row.id) }
+
+    private var lastRowOnScreen: RowPath? {
+        sections.lazy.reversed().flatMap { $0.rows.reversed() }.first { self.onScreen.contains($0.id) }?.path
+    }
+
+    private func loadMore(showing path: RowPath?) {
+        let source = controller.source
+        if source.needsMore(showing: path) { Task { await source.loadMore(showing: path) } }
     }
 
     func refresh() async { await controller.source.refresh() }

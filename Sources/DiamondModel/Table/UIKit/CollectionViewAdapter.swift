@@ -111,7 +111,13 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
     open func collectionView(
         _ collectionView: UICollectionView, willDisplay cell: UICollectionViewCell, forItemAt indexPath: IndexPath
     ) {
-        if source.claimsMore(showing: RowPath(indexPath)) { Task { await source.loadMore() } }
+        loadMore(showing: RowPath(indexPath))
+    }
+
+    /// Loads more if the last row on show is near the end.
+    private func loadMore(showing path: RowPath?) {
+        let source = source
+        if source.needsMore(showing: path) { Task { await source.loadMore(showing: path) } }
     }
 }
 
@@ -134,7 +140,10 @@ extension CollectionViewAdapter: @MainActor TableDisplay {
 
     public func reconfigure(_ paths: [RowPath]) { collectionView?.reconfigureItems(at: paths.map { IndexPath($0) }) }
 
-    public func show(_ presentation: Presentation, more: TableMore) { showState(presentation, more) }
+    public func show(_ presentation: Presentation, more: TableMore) {
+        showState(presentation, more)
+        if more == .ready { loadMore(showing: collectionView?.indexPathsForVisibleItems.max().map { RowPath($0) }) }
+    }
 
     public func setEditing(_ isEditing: Bool) { collectionView?.isEditing = isEditing }
 }

@@ -123,7 +123,13 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
     open func tableView(
         _ tableView: UITableView, willDisplay cell: UITableViewCell, forRowAt indexPath: IndexPath
     ) {
-        if source.claimsMore(showing: RowPath(indexPath)) { Task { await source.loadMore() } }
+        loadMore(showing: RowPath(indexPath))
+    }
+
+    /// Loads more if the last row on show is near the end.
+    private func loadMore(showing path: RowPath?) {
+        let source = source
+        if source.needsMore(showing: path) { Task { await source.loadMore(showing: path) } }
     }
 }
 
@@ -146,7 +152,10 @@ extension TableViewAdapter: @MainActor TableDisplay {
 
     public func reconfigure(_ paths: [RowPath]) { tableView?.reconfigureRows(at: paths.map { IndexPath($0) }) }
 
-    public func show(_ presentation: Presentation, more: TableMore) { showState(presentation, more) }
+    public func show(_ presentation: Presentation, more: TableMore) {
+        showState(presentation, more)
+        if more == .ready { loadMore(showing: tableView?.indexPathsForVisibleRows?.max().map { RowPath($0) }) }
+    }
 
     public func setEditing(_ isEditing: Bool) { tableView?.setEditing(isEditing, animated: true) }
 }
