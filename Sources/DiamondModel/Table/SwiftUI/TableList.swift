@@ -7,7 +7,8 @@ public import SwiftUI
 /// SwiftUI compares the identities of rows itself, so that batches are not needed. Not compiled on Linux, where the tests of
 /// this package run.
 public struct TableList<Row: View, Status: View>: View {
-    @State private var display: TableListDisplay
+    @State private var display = TableListDisplay()
+    private let source: TableSource
     private let row: (Any, RowState) -> Row
     private let status: (Presentation, TableMore) -> Status
 
@@ -21,19 +22,17 @@ public struct TableList<Row: View, Status: View>: View {
         _ source: TableSource, @ViewBuilder row: @escaping (Any, RowState) -> Row,
         @ViewBuilder status: @escaping (Presentation, TableMore) -> Status
     ) {
-        _display = State(initialValue: TableListDisplay(source))
+        self.source = source
         self.row = row
         self.status = status
     }
-
-    private var source: TableSource { display.controller.source }
 
     public var body: some View {
         List {
             ForEach(display.sections) { section in
                 Section {
                     ForEach(section.rows) { content($0) }
-                        .onDelete { $0.reversed().forEach { source.remove(at: RowPath(section: section.id, row: $0)) } }
+                        .onDelete { $0.reversed().forEach { shown.remove(at: RowPath(section: section.id, row: $0)) } }
                         .onMove { display.move($0, to: $1, in: section.id) }
                 } header: {
                     if let title = section.title { Text(title) }
@@ -44,15 +43,19 @@ public struct TableList<Row: View, Status: View>: View {
             status(display.presentation, display.more)
         }
         .refreshable { [display] in await display.refresh() }
+        .onChange(of: ObjectIdentifier(source), initial: true) { display.controller.source = source }
     }
+
+    /// The source of the rows on show.
+    private var shown: TableSource { display.controller.source }
 
     private func content(_ item: TableListDisplay.Row) -> some View {
         row(item.object, item.state)
-            .onTapGesture { source.select(item.path) }
+            .onTapGesture { shown.select(item.path) }
             .onAppear { display.appear(item) }
             .onDisappear { display.disappear(item) }
-            .deleteDisabled(!source.canRemove(item.path))
-            .moveDisabled(!source.canMove(item.path))
+            .deleteDisabled(!shown.canRemove(item.path))
+            .moveDisabled(!shown.canMove(item.path))
     }
 }
 
@@ -81,8 +84,9 @@ final class TableListDisplay: @MainActor TableDisplay {
     /// The identities of the rows on screen.
     @ObservationIgnored private var onScreen: Set<AnyHashable> = []
 
-    init(_ source: TableSource) {
-        controller = TableController(source)
+    /// Creates the display of no rows, which takes its source once it is on screen: SwiftUI makes more displays than it keeps.
+    init() {
+        controller = TableController(TableSource([]))
         controller.display = self
     }
 
