@@ -13,7 +13,8 @@ public protocol TableDisplay: AnyObject {
     /// Asks the source for everything again.
     func reload()
 
-    /// Configures the rows at some paths again, without replacing their views.
+    /// Configures the rows at some paths again, without replacing their views. A row whose object has a view of another
+    /// kind now gets that view.
     func reconfigure(_ paths: [RowPath])
 
     /// Shows that the table loads, is empty or has failed, and the row at its end that stands for further pages. Nothing by

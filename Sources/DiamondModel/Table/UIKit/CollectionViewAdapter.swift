@@ -54,14 +54,17 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
     open func collectionView(
         _ collectionView: UICollectionView, cellForItemAt indexPath: IndexPath
     ) -> UICollectionViewCell {
-        let path = RowPath(indexPath)
-        let object = source.representedObject(at: path) ?? ()
-        let representation = registry.representation(of: object, state: source.state(at: path))
+        let representation = representation(at: indexPath)
         let identifier = representation.reuseIdentifier
         collectionView.register(representation.viewClass, forCellWithReuseIdentifier: identifier)
         let cell = collectionView.dequeueReusableCell(withReuseIdentifier: identifier, for: indexPath)
         representation.configure(cell)
         return cell
+    }
+
+    private func representation(at indexPath: IndexPath) -> ViewRepresentation {
+        let path = RowPath(indexPath)
+        return registry.representation(of: source.representedObject(at: path) ?? (), state: source.state(at: path))
     }
 
     open func indexTitles(for collectionView: UICollectionView) -> [String]? { source.sectionIndexTitles }
@@ -138,7 +141,16 @@ extension CollectionViewAdapter: @MainActor TableDisplay {
 
     public func reload() { collectionView?.reloadData() }
 
-    public func reconfigure(_ paths: [RowPath]) { collectionView?.reconfigureItems(at: paths.map { IndexPath($0) }) }
+    public func reconfigure(_ paths: [RowPath]) {
+        guard let collectionView else { return }
+        let all = paths.map { IndexPath($0) }
+        // A collection view refuses a cell of another kind for an item that is configured again.
+        let kept = all.filter {
+            collectionView.cellForItem(at: $0)?.reuseIdentifier == representation(at: $0).reuseIdentifier
+        }
+        collectionView.reconfigureItems(at: kept)
+        collectionView.reloadItems(at: all.filter { !kept.contains($0) })
+    }
 
     public func show(_ presentation: Presentation, more: TableMore) {
         showState(presentation, more)

@@ -63,13 +63,16 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
     ) -> Int { source.section(forIndexTitle: title) }
 
     open func tableView(_ tableView: UITableView, cellForRowAt indexPath: IndexPath) -> UITableViewCell {
-        let path = RowPath(indexPath)
-        guard let object = source.representedObject(at: path) else { return UITableViewCell() }
-        let representation = registry.representation(of: object, state: source.state(at: path))
+        guard let representation = representation(at: indexPath) else { return UITableViewCell() }
         tableView.register(representation.viewClass, forCellReuseIdentifier: representation.reuseIdentifier)
         let cell = tableView.dequeueReusableCell(withIdentifier: representation.reuseIdentifier, for: indexPath)
         representation.configure(cell)
         return cell
+    }
+
+    private func representation(at indexPath: IndexPath) -> ViewRepresentation? {
+        let path = RowPath(indexPath)
+        return source.representedObject(at: path).map { registry.representation(of: $0, state: source.state(at: path)) }
     }
 
     // MARK: Editing
@@ -150,7 +153,16 @@ extension TableViewAdapter: @MainActor TableDisplay {
 
     public func reload() { tableView?.reloadData() }
 
-    public func reconfigure(_ paths: [RowPath]) { tableView?.reconfigureRows(at: paths.map { IndexPath($0) }) }
+    public func reconfigure(_ paths: [RowPath]) {
+        guard let tableView else { return }
+        let all = paths.map { IndexPath($0) }
+        // A table view refuses a cell of another kind for a row that is configured again.
+        let kept = all.filter {
+            tableView.cellForRow(at: $0)?.reuseIdentifier == representation(at: $0)?.reuseIdentifier
+        }
+        tableView.reconfigureRows(at: kept)
+        tableView.reloadRows(at: all.filter { !kept.contains($0) }, with: .none)
+    }
 
     public func show(_ presentation: Presentation, more: TableMore) {
         showState(presentation, more)
