@@ -26,7 +26,7 @@ extension CollectionContent {
         sections[path.section].rows.remove(at: path.row)
         sections[target.section].rows.insert(model, at: target.row)
         isDiverged = true
-        collection.transaction(origin: gesture) {
+        collection.transaction {
             guard collection.contains(model), enter(model, sections[target.section].key),
                 let index = collection.index(of: model), let goal = goal(of: model, at: index, target)
             else { return }
@@ -64,7 +64,7 @@ extension CollectionContent {
         guard isShown else { return remove(collection, model) }
         sections[path.section].rows.remove(at: path.row)
         isDiverged = true
-        collection.transaction(origin: gesture) { remove(collection, model) }
+        collection.transaction { remove(collection, model) }
         didChange()
     }
 

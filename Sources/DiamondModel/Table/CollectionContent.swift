@@ -17,18 +17,15 @@ final class CollectionContent<Object: Model>: PartContent {
     private var token: ObserverToken?
     /// Whether the rows are as a gesture has left them, and not as at the generation.
     var isDiverged = false
-    /// The origin of a gesture's change, which the table does not show where the collection is in it twice.
-    let gesture = ChangeOrigin()
 
     init(
-        _ collection: ModelCollection<Object>, header: String?, footer: String?, editing: RowEditing<Object>?,
-        origin: ChangeOrigin
+        _ collection: ModelCollection<Object>, header: String?, footer: String?, editing: RowEditing<Object>?
     ) {
         self.collection = collection
         self.header = header
         self.footer = footer
         self.editing = editing
-        super.init(origin: origin)
+        super.init()
         reload()
         token = collection.observe { [weak self] in self?.receive($0) }
     }
@@ -126,8 +123,7 @@ final class CollectionContent<Object: Model>: PartContent {
 
     private func step(_ changes: ChangeSet<Object>) -> TableStep {
         let plan = changes.core.plan
-        let isShown = changes.origin === origin
-        return TableStep(batch: isShown ? TableBatch() : TableBatch(plan), updates: plan.updates.map(\.new)) { [self] in
+        return TableStep(batch: TableBatch(plan), updates: plan.updates.map(\.new)) { [self] in
             sections.apply(changes)
             generation = changes.newGeneration
         }

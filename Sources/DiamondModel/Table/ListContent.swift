@@ -42,13 +42,13 @@ final class ListContent: PartContent {
 
     /// Creates the section of the rows that `make` appends, which `observe` tells changes of.
     init(
-        header: String?, footer: String?, origin: ChangeOrigin,
+        header: String?, footer: String?,
         observe: ((@escaping () -> Void) -> ObserverToken)? = nil, make: @escaping (inout ListRows) -> Void
     ) {
         self.header = header
         self.footer = footer
         self.make = make
-        super.init(origin: origin)
+        super.init()
         take(made())
         sourceToken = observe? { [weak self] in self?.becomeOutdated() }
     }

@@ -4,10 +4,6 @@
 class PartContent {
     /// The closure to be called when ``nextStep()`` has something to return.
     var didChange: () -> Void = {}
-    /// The origin of changes that the display shows already.
-    let origin: ChangeOrigin
-
-    init(origin: ChangeOrigin) { self.origin = origin }
 
     var sectionCount: Int { 0 }
     func rowCount(in section: Int) -> Int { 0 }

@@ -2,7 +2,7 @@
 ///
 /// A value that several ``TableSource``s may be made of.
 public struct TablePart {
-    let makeContent: (ChangeOrigin) -> PartContent
+    let makeContent: () -> PartContent
 
     /// Returns the sections of a collection with their titles, or one section where it has no ``ModelCollection/sectionRule``.
     ///
@@ -15,9 +15,7 @@ public struct TablePart {
         _ collection: ModelCollection<Object>, header: String? = nil, footer: String? = nil,
         editing: RowEditing<Object>? = nil
     ) -> TablePart {
-        TablePart {
-            CollectionContent(collection, header: header, footer: footer, editing: editing, origin: $0)
-        }
+        TablePart { CollectionContent(collection, header: header, footer: footer, editing: editing) }
     }
 
     /// Returns one section of rows of unrelated types, which an object has as its fields.
@@ -27,9 +25,9 @@ public struct TablePart {
     public static func fields<Object: Model>(
         of object: Object, header: String? = nil, footer: String? = nil, _ fields: [TableField<Object>]
     ) -> TablePart {
-        TablePart { origin in
+        TablePart {
             ListContent(
-                header: header, footer: footer, origin: origin,
+                header: header, footer: footer,
                 observe: { changed in object.observe { _ in changed() } },
                 make: { rows in
                     for (number, field) in fields.enumerated() { field.append(object, number, &rows) }
@@ -39,8 +37,8 @@ public struct TablePart {
 
     /// Returns one section of objects that stay. A row with a model is updated when the model changes.
     public static func rows(_ objects: [Any], header: String? = nil, footer: String? = nil) -> TablePart {
-        TablePart { origin in
-            ListContent(header: header, footer: footer, origin: origin) { rows in
+        TablePart {
+            ListContent(header: header, footer: footer) { rows in
                 for (number, object) in objects.enumerated() { rows.append(id: number, static: object) }
             }
         }

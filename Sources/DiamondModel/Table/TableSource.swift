@@ -8,12 +8,6 @@ import Foundation
 /// A source is of the isolation domain of its models. Paths that are out of range are answered with `nil` or `false`.
 public final class TableSource {
     let parts: [PartContent]
-    /// The origin of the changes that the display shows already, such as the end of a drag.
-    ///
-    /// An app that lets the display move a row by itself passes it to ``ModelCollection/transaction(origin:_:)``: the change
-    /// set that comes back is noted, and performed only as far as it has updates. ``move(from:to:)`` and
-    /// ``remove(at:isShown:)`` do so by themselves, and correct the display where the collection has decided otherwise.
-    public let origin = ChangeOrigin()
 
     weak var controller: TableController?
 
@@ -41,8 +35,7 @@ public final class TableSource {
 
     /// Creates a source of parts, which follow one another in the table.
     public init(_ parts: [TablePart], loading: (any Loadable)? = nil) {
-        let origin = origin
-        self.parts = parts.map { $0.makeContent(origin) }
+        self.parts = parts.map { $0.makeContent() }
         self.loading = loading
         for part in self.parts { part.didChange = { [weak self] in self?.apply() } }
         loadingToken = loading?.loadState.observe { [weak self] _ in self?.apply() }

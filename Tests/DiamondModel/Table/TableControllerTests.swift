@@ -92,22 +92,6 @@ import Testing
         token.cancel()
     }
 
-    @Test func `A change with the source's origin is noted, and performed only as far as it has updates`() throws {
-        let other = SimulatedTable(TableSource([.collection(items)]), content: label)
-        let display = Recorder()
-        let controller = TableController(source)
-        controller.display = display
-        try items.transaction(origin: source.origin) {
-            try items.remove(at: 0)
-            items[1].version = 1
-        }
-        #expect(source.labels[1] == ["item 2", "item 3.1", "item 4"])
-        #expect(display.batches.isEmpty && display.reloads == 1)
-        #expect(display.reconfigured == [RowPath(section: 1, row: 1)])
-        #expect(other.batches == 1)
-        #expect(other.problem == nil)
-    }
-
     @Test func `A change that comes while the display is told of the state is applied`() {
         let display = Recorder()
         display.onShow = { [items] in items[0].version += 1 }

@@ -30,11 +30,12 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
 
     private var source: TableSource { controller.source }
 
+    #if !os(tvOS)
     /// Adds a control that loads everything again when the user pulls it.
     public func addRefreshControl() {
         let control = UIRefreshControl()
         let action = UIAction { [weak self, weak control] _ in
-            Task {
+            Task { [weak self, weak control] in
                 await self?.source.refresh()
                 control?.endRefreshing()
             }
@@ -42,6 +43,7 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
         control.addAction(action, for: .valueChanged)
         collectionView?.refreshControl = control
     }
+    #endif
 
     // MARK: Data source
 

@@ -27,11 +27,12 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
 
     private var source: TableSource { controller.source }
 
+    #if !os(tvOS)
     /// Adds a control that loads everything again when the user pulls it.
     public func addRefreshControl() {
         let control = UIRefreshControl()
         let action = UIAction { [weak self, weak control] _ in
-            Task {
+            Task { [weak self, weak control] in
                 await self?.source.refresh()
                 control?.endRefreshing()
             }
@@ -39,6 +40,7 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
         control.addAction(action, for: .valueChanged)
         tableView?.refreshControl = control
     }
+    #endif
 
     // MARK: Data source
 
