@@ -9,7 +9,7 @@ struct ListRow {
 /// The rows of a ``ListContent``, and what is to be observed for them.
 struct ListRows {
     private(set) var rows: [ListRow] = []
-    private(set) var observed: [ObjectIdentifier: (@escaping () -> Void) -> ObserverToken] = [:]
+    private(set) var observed: [ObjectIdentifier: Observed] = [:]
     private var seen: [AnyHashable: Int] = [:]
 
     /// Adds a row. Of rows with one id the later ones are told apart by their number.
@@ -24,7 +24,15 @@ struct ListRows {
     }
 
     mutating func observe<Object: Model>(_ collection: ModelCollection<Object>) {
-        observed[ObjectIdentifier(collection)] = { changed in collection.observe { _ in changed() } }
+        observed[ObjectIdentifier(collection)] = Observed(object: collection) { changed in
+            collection.observe { _ in changed() }
+        }
+    }
+
+    /// What is observed, and the way to do so.
+    struct Observed {
+        let object: AnyObject
+        let observe: (@escaping () -> Void) -> ObserverToken
     }
 }
 
@@ -38,7 +46,8 @@ final class ListContent: PartContent {
     /// The models whose rows are to be configured again.
     private var updated: Set<ObjectIdentifier> = []
     private var sourceToken: ObserverToken?
-    private var tokens: [ObjectIdentifier: ObserverToken] = [:]
+    /// What is observed, which is kept: the next object in its place in memory would have its identifier.
+    private var tokens: [ObjectIdentifier: (object: AnyObject, token: ObserverToken)] = [:]
 
     /// Creates the section of the rows that `make` appends, which `observe` tells changes of.
     init(
@@ -68,12 +77,12 @@ final class ListContent: PartContent {
         rows = new.rows
         let old = tokens
         tokens = [:]
-        for (id, observe) in new.observed {
-            tokens[id] = old[id] ?? observe { [weak self] in self?.becomeOutdated() }
+        for (id, observed) in new.observed {
+            tokens[id] = old[id] ?? (observed.object, observed.observe { [weak self] in self?.becomeOutdated() })
         }
         for model in rows.compactMap({ $0.object as? Model }) {
             let id = ObjectIdentifier(model)
-            tokens[id] = old[id] ?? model.observe { [weak self] _ in self?.update(id) }
+            tokens[id] = old[id] ?? (model, model.observe { [weak self] _ in self?.update(id) })
         }
     }
 

@@ -14,11 +14,14 @@ final class TypeMap<Value> {
     private var classes: [ObjectIdentifier: Value?] = [:]
     private var protocols: [ObjectIdentifier: Value?] = [:]
 
-    /// Sets the value for a class, a protocol or another type.
+    /// Sets the value for a class, a protocol or another type. One that is set again keeps its place in the order.
     func set<Object>(for type: Object.Type, _ value: Value) {
-        entries.removeAll { $0.type == type }
-        entries.append(
-            Entry(type: type, value: value, matches: { $0 is Object }, covers: { $0 is Object.Type }))
+        let entry = Entry(type: type, value: value, matches: { $0 is Object }, covers: { $0 is Object.Type })
+        if let index = entries.firstIndex(where: { $0.type == type }) {
+            entries[index] = entry
+        } else {
+            entries.append(entry)
+        }
         exact[ObjectIdentifier(type)] = value
         classes = [:]
         protocols = [:]

@@ -46,6 +46,8 @@ import Testing
         #expect(registry.representation(of: Note()) == "named note")
         #expect(registry.representation(of: Dot()) == "named circle")
         #expect(registry.representation(of: "text") == "text")
+        registry.register((any Named).self) { named, _ in "again \(named.name)" }
+        #expect(registry.representation(of: Note()) == "again note")
     }
 
     @Test func `A model represents itself where its class is not registered`() {

@@ -68,6 +68,23 @@ import Testing
         #expect(table.problem == nil)
     }
 
+    @Test func `A nested collection that nothing else keeps is followed, and so is its successor`() throws {
+        final class Holder { var items: ModelCollection<Item>? }
+        for _ in 0..<50 {
+            let holder = Holder()
+            holder.items = ModelCollection()
+            let source = TableSource([.fields(of: contact, [.models { _ in holder.items ?? ModelCollection() }])])
+            let table = SimulatedTable(source, content: label)
+            holder.items = nil
+            // The successor may have the same place in memory.
+            holder.items = ModelCollection()
+            contact.name += "."
+            try holder.items?.add(Item.make(1))
+            #expect(source.labels == [["item 1"]])
+            #expect(table.problem == nil)
+        }
+    }
+
     @Test func `One transaction of the model is one batch`() {
         contact.transaction {
             contact.name = "Grace"
