@@ -48,9 +48,16 @@ extension TableSource {
     }
 
     /// The models and values of the selected rows, in the order of the rows.
-    public var selection: [Any] {
-        selected.compactMap { key, object in path(of: key, object).map { ($0, object) } }.sorted { $0.0 < $1.0 }
-            .map(\.1)
+    public var selection: [Any] { selectedPaths.compactMap(representedObject) }
+
+    private var selectedPaths: [RowPath] { selected.compactMap { path(of: $0.key, $0.value) }.sorted() }
+
+    func limitSelection() {
+        if !allowsMultipleSelection, let first = selectedPaths.first.flatMap(key) {
+            selected = selected.filter { $0.key == first }
+        }
+        needsReload = true
+        apply()
     }
 
     /// Marks a row as touched, or no row. The row is configured again with its new state.

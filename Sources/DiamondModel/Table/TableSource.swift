@@ -14,7 +14,11 @@ public final class TableSource {
     // MARK: The user
 
     /// Whether several rows may be selected. `false` by default: the selection of a row ends that of another.
-    public var allowsMultipleSelection = false
+    ///
+    /// Its display reloads when it changes; of several selected rows the first one stays so.
+    public var allowsMultipleSelection = false {
+        didSet { if allowsMultipleSelection != oldValue { limitSelection() } }
+    }
     let selectionHandlers = TypeMap<(Any, RowPath) -> Void>()
     var selected: [RowKey: Any] = [:]
     var highlighted: (key: RowKey, object: Any)?

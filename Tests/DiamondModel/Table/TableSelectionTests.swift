@@ -46,6 +46,16 @@ import Testing
         #expect(table.problem == nil)
     }
 
+    @Test func `A table that no longer allows several selections reloads, and keeps the first`() {
+        source.allowsMultipleSelection = true
+        source.select(path(2))
+        source.select(path(0))
+        source.allowsMultipleSelection = false
+        #expect(source.selection.map(label) == ["item 1"])
+        #expect(table.reloads == 3)
+        #expect(table.problem == nil)
+    }
+
     @Test func `The state follows the row, and ends with it`() throws {
         source.select(path(0))
         source.highlight(path(0))
@@ -66,6 +76,7 @@ import Testing
         source.select(RowPath(section: 0, row: 0))
         contact.name = "Grace"
         #expect(table.shown[0][0].state == .selected)
+        #expect(source.selection.map(label) == ["Grace"])
         #expect(table.problem == nil)
     }
 
