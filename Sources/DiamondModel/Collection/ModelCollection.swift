@@ -65,10 +65,14 @@ public final class ModelCollection<Object: Model>: Observable {
     /// The division into sections; `nil` for one section.
     public var sectionRule: SectionRule<Object>? {
         didSet {
+            sectionRuleNumber += 1
             core.sectionRule = sectionRule?.rules
             core.sort()
         }
     }
+
+    /// The number of section rules so far.
+    private(set) var sectionRuleNumber = 0
 
     /// Sorts all rows. Rows that were put in or moved by index give up their places.
     public func sort() { core.sort() }

@@ -5,10 +5,14 @@ extension CollectionContent {
         // The change sets up to the state that is read have to be there: they name the updated rows.
         guard (pending.last?.newGeneration ?? generation) >= collection.generation else { return nil }
         let missed = pending.filter { $0.newGeneration > generation }
-        if missed.contains(where: \.isReset) { return reloadStep }
+        if missed.contains(where: \.isReset) || missed.first.map({ $0.oldGeneration > generation }) ?? false {
+            return reloadStep
+        }
         let updated = Set(missed.flatMap(\.renewedModels).map { ObjectIdentifier($0) })
         let new = committedSections
         let newGeneration = collection.generation
+        let keys = Set(new.map(\.key))
+        if hasOtherTitles(where: { keys.contains(sections[$0].key) }) { return reloadStep }
         let plan = isShowing(new) ? nil : BatchPlan(from: sections, to: new, updated: updated)
         if let plan, plan.count > collection.resetLimit { return reloadStep }
         pending = []
@@ -17,8 +21,7 @@ extension CollectionContent {
             batch: plan.map { TableBatch($0) } ?? TableBatch(),
             updates: plan?.updates.map(\.new) ?? paths(of: updated)
         ) { [self] in
-            sections = new
-            generation = newGeneration
+            take(new, generation: newGeneration)
         }
     }
 

@@ -14,7 +14,11 @@ final class CollectionContent<Object: Model>: PartContent {
     var generation = 0
     /// The change sets that were not applied yet.
     var pending: [ChangeSet<Object>] = []
+    private static var mostPending: Int { 100 }
     private var token: ObserverToken?
+    /// The section rule that was last applied, and its number.
+    private(set) var rule: SectionRule<Object>?
+    private var ruleNumber = 0
     /// Whether the rows are as a gesture has left them, and not as at the generation.
     var isDiverged = false
 
@@ -31,16 +35,37 @@ final class CollectionContent<Object: Model>: PartContent {
     }
 
     private func receive(_ changes: ChangeSet<Object>) {
+        // Change sets that are missing are made up for by a reload.
+        if pending.count == Self.mostPending { pending = [] }
         pending.append(changes)
         didChange()
     }
 
     /// Takes the state of the last commit.
     private func reload() {
-        sections = committedSections
-        generation = collection.generation
+        take(committedSections, generation: collection.generation)
         pending = []
         isDiverged = false
+    }
+
+    /// Takes the sections of a generation, and the titles that they have by now.
+    func take(_ sections: [Section], generation: Int) {
+        self.sections = sections
+        self.generation = generation
+        rule = collection.sectionRule
+        ruleNumber = collection.sectionRuleNumber
+    }
+
+    /// Whether sections that stay have other titles by now.
+    func hasOtherTitles(where stays: (Int) -> Bool) -> Bool {
+        if ruleNumber == collection.sectionRuleNumber { return false }
+        let new = collection.sectionRule
+        return sections.indices.contains { section in
+            guard stays(section) else { return false }
+            let key = sections[section].key
+            return title(of: section) != title(of: key, by: new) || footer(by: rule) != footer(by: new)
+                || rule?.indexTitle(key) != new?.indexTitle(key)
+        }
     }
 
     var committedSections: [Section] {
@@ -71,18 +96,22 @@ final class CollectionContent<Object: Model>: PartContent {
     }
 
     override func title(of section: Int) -> String? {
-        guard let rule = collection.sectionRule else { return header }
-        let title = rule.title(sections[section].key)
+        title(of: sections[section].key, by: rule)
+    }
+
+    private func title(of key: String, by rule: SectionRule<Object>?) -> String? {
+        guard let rule else { return header }
+        let title = rule.title(key)
         return title.isEmpty ? nil : title
     }
 
-    override func footer(of section: Int) -> String? { collection.sectionRule == nil ? footer : nil }
+    override func footer(of section: Int) -> String? { footer(by: rule) }
 
-    override func indexTitle(of section: Int) -> String? { collection.sectionRule?.indexTitle(sections[section].key) }
+    private func footer(by rule: SectionRule<Object>?) -> String? { rule == nil ? footer : nil }
 
-    override func precedes(_ left: String, _ right: String) -> Bool {
-        collection.sectionRule?.precedes(left, right) ?? (left < right)
-    }
+    override func indexTitle(of section: Int) -> String? { rule?.indexTitle(sections[section].key) }
+
+    override func precedes(_ left: String, _ right: String) -> Bool { rule?.precedes(left, right) ?? (left < right) }
 
     // MARK: Editing
 
@@ -113,7 +142,9 @@ final class CollectionContent<Object: Model>: PartContent {
             let changes = pending.removeFirst()
             if changes.newGeneration <= generation { continue }
             if changes.isReset || changes.oldGeneration != generation { return reloadStep }
-            if changes.isEmpty { generation = changes.newGeneration; continue }
+            let deleted = Set(changes.deletedSections)
+            if hasOtherTitles(where: { !deleted.contains($0) }) { return reloadStep }
+            if changes.isEmpty { take(sections, generation: changes.newGeneration); continue }
             return step(changes)
         }
         return nil
@@ -125,7 +156,7 @@ final class CollectionContent<Object: Model>: PartContent {
         let plan = changes.core.plan
         return TableStep(batch: TableBatch(plan), updates: plan.updates.map(\.new)) { [self] in
             sections.apply(changes)
-            generation = changes.newGeneration
+            take(sections, generation: changes.newGeneration)
         }
     }
 }

@@ -100,6 +100,61 @@ import Testing
         #expect(display.reconfigured == [RowPath(section: 0, row: 0)])
     }
 
+    @Test func `Many changes during a suspension are one reload`() {
+        table.controller.isSuspended = true
+        for _ in 0..<1000 { items[0].version += 1 }
+        table.controller.isSuspended = false
+        #expect(table.reloads == 2 && table.batches == 0)
+        #expect(table.problem == nil)
+    }
+
+    // MARK: Titles
+
+    @Test func `Titles are those of the last change that was applied`() {
+        items.sectionRule = titled("old")
+        #expect(source.title(of: 1) == "old a" && source.sectionIndexTitles == ["OLD a", "OLD b"])
+        table.controller.isSuspended = true
+        items.sectionRule = titled("new")
+        #expect(source.title(of: 1) == "old a" && source.sectionIndexTitles == ["OLD a", "OLD b"])
+        let (reloads, batches) = (table.reloads, table.batches)
+        table.controller.isSuspended = false
+        #expect(source.title(of: 1) == "new a" && source.sectionIndexTitles == ["NEW a", "NEW b"])
+        #expect(table.reloads == reloads + 1 && table.batches == batches)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `A rule with the same titles does not reload`() throws {
+        items.sectionRule = titled("old")
+        let reloads = table.reloads
+        try items.transaction {
+            items.sectionRule = titled("old")
+            try items.remove(at: 0)
+        }
+        #expect(table.reloads == reloads)
+        #expect(table.problem == nil)
+    }
+
+    @Test func `A rule that comes with a drag gives the sections other titles`() {
+        let source = TableSource([.collection(items, editing: RowEditing())])
+        let table = SimulatedTable(source, content: label)
+        items.sectionRule = titled("old")
+        table.controller.isSuspended = true
+        items.sectionRule = titled("new")
+        table.drag(from: RowPath(section: 0, row: 0), to: RowPath(section: 0, row: 1))
+        #expect(source.title(of: 0) == "old a" && source.footer(of: 0) == nil)
+        let reloads = table.reloads
+        table.controller.isSuspended = false
+        #expect(source.title(of: 0) == "new a" && table.reloads == reloads + 1)
+        #expect(table.problem == nil)
+    }
+
+    private func titled(_ name: String) -> SectionRule<Item> {
+        var rule = SectionRule<Item>.by(\.group)
+        rule.title = { "\(name) \($0)" }
+        rule.indexTitle = { "\(name.uppercased()) \($0)" }
+        return rule
+    }
+
     // MARK: Sources
 
     @Test func `A source is exchanged, and its late changes are not heard`() throws {
@@ -194,9 +249,11 @@ private final class Recorder: TableDisplay {
 
     func performBatch(_ batch: TableBatch, update: @escaping () -> Void) {
         batches.append(batch)
+        onBatch()
         if isLazy { lateUpdate = update } else { update() }
     }
 
+    var onBatch: () -> Void = {}
     var onShow: () -> Void = {}
     func show(_ presentation: Presentation, more: TableMore) { onShow() }
     func reload() { reloads += 1 }
