@@ -129,9 +129,8 @@ extension SimulatedTable {
 
     /// Ends a gesture. Views take no batches before that.
     private func end(_ tell: () -> Bool) {
-        let wasSuspended = controller.isSuspended
-        controller.isSuspended = true
+        controller.hold()
         _ = tell()
-        controller.isSuspended = wasSuspended
+        controller.release()
     }
 }

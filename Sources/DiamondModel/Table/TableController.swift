@@ -20,6 +20,7 @@ public final class TableController {
         didSet {
             needsReload = true
             told = nil
+            if isEditing { display?.setEditing(true) }
             update()
         }
     }
@@ -35,9 +36,22 @@ public final class TableController {
         }
     }
 
-    /// Whether changes have to wait, as while the user drags a row. `false` by default.
+    /// Whether the app lets changes wait, as while a row is being dragged. `false` by default.
+    ///
+    /// A display lets them wait by itself for as long as it notices a gesture, which leaves this as it is.
     public var isSuspended = false {
         didSet { update() }
+    }
+
+    /// The number of gestures of the display that let changes wait.
+    private var holds = 0
+
+    /// Lets changes wait for a gesture of the display, until ``release()`` is called as often.
+    package func hold() { holds += 1 }
+
+    package func release() {
+        holds -= 1
+        update()
     }
 
     /// Whether the controls for editing are on show. `false` by default.
@@ -50,9 +64,11 @@ public final class TableController {
     /// Whether the display does not know the source's present answers.
     private var needsReload = false
 
-    /// Applies all changes, unless they have to wait.
+    private var isWaiting: Bool { isSuspended || holds > 0 }
+
+    /// Applies all changes, unless they have to wait. A display that does not know what is applied reloads in any case.
     func update() {
-        guard !isUpdating, !isSuspended else { return }
+        guard !isUpdating else { return }
         isUpdating = true
         defer { isUpdating = false }
         repeat {
@@ -62,10 +78,10 @@ public final class TableController {
 
     /// Applies one change, and returns whether there was one.
     private func applyNext() -> Bool {
-        if let source = next {
+        if !isWaiting, let source = next {
             next = nil
             exchange(for: source)
-        } else if let step = shown.nextStep() {
+        } else if !isWaiting, let step = shown.nextStep() {
             perform(step)
         } else if needsReload {
             needsReload = false
@@ -104,6 +120,7 @@ public final class TableController {
     /// Tells the display of the table's state, and returns whether that is another one than before. It is told once more
     /// when a load has ended that kept it from loading more.
     private func tell() -> Bool {
+        if isWaiting { return false }
         let state = (presentation: shown.presentation, more: shown.more, awaitsMore: shown.awaitsMore)
         if let told, told == state { return false }
         told = state

@@ -100,6 +100,29 @@ import Testing
         #expect(display.reconfigured == [RowPath(section: 0, row: 0)])
     }
 
+    @Test func `A suspension that begins with a change holds the next one back`() throws {
+        let display = Recorder()
+        let controller = TableController(source)
+        controller.display = display
+        controller.isSuspended = true
+        try items.remove(at: 0)
+        try others.remove(at: 0)
+        display.onBatch = { controller.isSuspended = true }
+        controller.isSuspended = false
+        #expect(display.batches.count == 1)
+        #expect(source.labels == [["x"], ["item 2", "item 3", "item 4"], ["item 1", "item 2"]])
+        controller.isSuspended = false
+        #expect(display.batches.count == 2)
+    }
+
+    @Test func `A display that is set during a suspension shows what is applied`() throws {
+        table.controller.isSuspended = true
+        try items.remove(at: 0)
+        let other = Recorder()
+        table.controller.display = other
+        #expect(other.reloads == 1 && source.labels[1].count == 4)
+    }
+
     @Test func `Many changes during a suspension are one reload`() {
         table.controller.isSuspended = true
         for _ in 0..<1000 { items[0].version += 1 }

@@ -179,6 +179,17 @@ import Testing
         token.cancel()
     }
 
+    @Test func `A suspension that the app begins during a drag stays`() throws {
+        var table: SimulatedTable?
+        table = self.table(RowEditing(onMove: { _, _ in table?.controller.isSuspended = true }))
+        table?.drag(from: path(1, 0), to: path(1, 2))
+        try items.remove(at: 0)
+        #expect(table?.controller.isSuspended == true && table?.batches == 0)
+        table?.controller.isSuspended = false
+        #expect(table?.batches == 1)
+        #expect(table?.problem == nil)
+    }
+
     @Test func `A drag in a transaction is corrected and comes with its end`() {
         let table = table()
         items.transaction {
@@ -291,6 +302,14 @@ import Testing
         let source = table.controller.source
         #expect(!source.canMove(path(1, 0)) && !source.canRemove(path(1, 0)) && !source.canInsert(in: 1))
         #expect(try !source.insert(at: path(1, 0)))
+    }
+
+    @Test func `A display is told that the table is being edited already`() {
+        let table = table()
+        table.controller.isEditing = true
+        let other = SimulatedTable(TableSource([]))
+        table.controller.display = other
+        #expect(other.isEditing)
     }
 
     @Test func `The controls for editing are shown and hidden`() {

@@ -90,9 +90,9 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
         _ collectionView: UICollectionView, moveItemAt indexPath: IndexPath, to target: IndexPath
     ) {
         // The collection view takes no batch before it has ended the move.
-        controller.isSuspended = true
+        controller.hold()
         source.move(from: RowPath(indexPath), to: RowPath(target))
-        Task { controller.isSuspended = false }
+        Task { controller.release() }
     }
 
     // MARK: Delegate
@@ -116,7 +116,17 @@ open class CollectionViewAdapter: NSObject, UICollectionViewDataSource, UICollec
     open func collectionView(
         _ collectionView: UICollectionView, willDisplay cell: UICollectionViewCell, forItemAt indexPath: IndexPath
     ) {
+        showSelection(at: indexPath)
         loadMore(showing: RowPath(indexPath))
+    }
+
+    /// Brings the selection that the view keeps into line with the source's.
+    private func showSelection(at indexPath: IndexPath) {
+        guard let collectionView else { return }
+        let isSelected = source.state(at: RowPath(indexPath)).contains(.selected)
+        let isShown = collectionView.indexPathsForSelectedItems?.contains(indexPath) ?? false
+        if isSelected, !isShown { collectionView.selectItem(at: indexPath, animated: false, scrollPosition: []) }
+        if isShown, !isSelected { collectionView.deselectItem(at: indexPath, animated: false) }
     }
 
     /// Loads more if the last row on show is near the end.
@@ -141,7 +151,10 @@ extension CollectionViewAdapter: @MainActor TableDisplay {
         }
     }
 
-    public func reload() { collectionView?.reloadData() }
+    public func reload() {
+        collectionView?.allowsMultipleSelection = source.allowsMultipleSelection
+        collectionView?.reloadData()
+    }
 
     public func reconfigure(_ paths: [RowPath]) {
         guard let collectionView else { return }
@@ -152,6 +165,7 @@ extension CollectionViewAdapter: @MainActor TableDisplay {
         }
         collectionView.reconfigureItems(at: kept)
         collectionView.reloadItems(at: all.filter { !kept.contains($0) })
+        for indexPath in all { showSelection(at: indexPath) }
     }
 
     public func show(_ presentation: Presentation, more: TableMore) {

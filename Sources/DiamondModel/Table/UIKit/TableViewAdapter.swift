@@ -3,6 +3,10 @@ public import UIKit
 
 /// The data source, delegate and display of a table view, which passes everything on to the ``TableSource`` of its controller.
 ///
+/// Changes wait while a dragged row is over another place than its own. A table view does not tell that a row was lifted, so
+/// they are applied until then; nor that a drag was canceled, so they wait until the user scrolls, drags again or ends editing.
+/// An app that knows better sets ``TableController/isSuspended``.
+///
 /// The table view does not keep the adapter. Not compiled on Linux, where the tests of this package run.
 @MainActor
 open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegate {
@@ -26,6 +30,17 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
     }
 
     private var source: TableSource { controller.source }
+
+    /// Whether the user drags a row or has just let it go. Changes wait meanwhile.
+    private var isDragging = false {
+        didSet {
+            if isDragging == oldValue { return }
+            if isDragging { controller.hold() } else { controller.release() }
+        }
+    }
+
+    /// Ends a drag once the table view has ended what it is doing: it takes no batch before.
+    private func endDrag() { Task { isDragging = false } }
 
     #if !os(tvOS)
     /// Adds a control that loads everything again when the user pulls it.
@@ -100,14 +115,20 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
     open func tableView(
         _ tableView: UITableView, targetIndexPathForMoveFromRowAt indexPath: IndexPath,
         toProposedIndexPath proposed: IndexPath
-    ) -> IndexPath { IndexPath(source.target(ofMoving: RowPath(indexPath), to: RowPath(proposed))) }
+    ) -> IndexPath {
+        let target = IndexPath(source.target(ofMoving: RowPath(indexPath), to: RowPath(proposed)))
+        // Nothing tells that a row is let go where it was.
+        if target == indexPath { endDrag() } else { isDragging = true }
+        return target
+    }
 
     open func tableView(_ tableView: UITableView, moveRowAt indexPath: IndexPath, to target: IndexPath) {
-        // The table view takes no batch before it has ended the move.
-        controller.isSuspended = true
+        isDragging = true
         source.move(from: RowPath(indexPath), to: RowPath(target))
-        Task { controller.isSuspended = false }
+        endDrag()
     }
+
+    open func scrollViewWillBeginDragging(_ scrollView: UIScrollView) { isDragging = false }
 
     // MARK: Delegate
 
@@ -128,7 +149,17 @@ open class TableViewAdapter: NSObject, UITableViewDataSource, UITableViewDelegat
     open func tableView(
         _ tableView: UITableView, willDisplay cell: UITableViewCell, forRowAt indexPath: IndexPath
     ) {
+        showSelection(at: indexPath)
         loadMore(showing: RowPath(indexPath))
+    }
+
+    /// Brings the selection that the view keeps into line with the source's.
+    private func showSelection(at indexPath: IndexPath) {
+        guard let tableView else { return }
+        let isSelected = source.state(at: RowPath(indexPath)).contains(.selected)
+        let isShown = tableView.indexPathsForSelectedRows?.contains(indexPath) ?? false
+        if isSelected, !isShown { tableView.selectRow(at: indexPath, animated: false, scrollPosition: .none) }
+        if isShown, !isSelected { tableView.deselectRow(at: indexPath, animated: false) }
     }
 
     /// Loads more if the last row on show is near the end.
@@ -153,7 +184,10 @@ extension TableViewAdapter: @MainActor TableDisplay {
         }
     }
 
-    public func reload() { tableView?.reloadData() }
+    public func reload() {
+        tableView?.allowsMultipleSelection = source.allowsMultipleSelection
+        tableView?.reloadData()
+    }
 
     public func reconfigure(_ paths: [RowPath]) {
         guard let tableView else { return }
@@ -164,6 +198,7 @@ extension TableViewAdapter: @MainActor TableDisplay {
         }
         tableView.reconfigureRows(at: kept)
         tableView.reloadRows(at: all.filter { !kept.contains($0) }, with: .none)
+        for indexPath in all { showSelection(at: indexPath) }
     }
 
     public func show(_ presentation: Presentation, more: TableMore) {
@@ -171,7 +206,10 @@ extension TableViewAdapter: @MainActor TableDisplay {
         if more == .ready { loadMore(showing: tableView?.indexPathsForVisibleRows?.max().map { RowPath($0) }) }
     }
 
-    public func setEditing(_ isEditing: Bool) { tableView?.setEditing(isEditing, animated: true) }
+    public func setEditing(_ isEditing: Bool) {
+        tableView?.setEditing(isEditing, animated: true)
+        isDragging = false
+    }
 }
 
 extension RowPath {
