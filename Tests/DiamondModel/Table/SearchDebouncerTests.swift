@@ -8,18 +8,20 @@ import Testing
     private let clock = TestClock()
     private let log = Log()
 
-    private final class Log {
+    @MainActor private final class Log {
         var searched: [String] = []
         var heard: [String] = []
+        var canceled: [String] = []
         var gates: [String: Gate] = [:]
     }
 
     private struct Broken: Error {}
 
     private var search: SearchDebouncer<String> {
-        SearchDebouncer(clock: clock) { [log] text in
+        SearchDebouncer(clock: clock) { @MainActor [log] text in
             log.searched.append(text)
             await log.gates[text]?.wait()
+            if Task.isCancelled { log.canceled.append(text) }
             if text == "bad" { throw Broken() }
             return text.uppercased()
         } receive: { [log] outcome in
@@ -48,9 +50,9 @@ import Testing
         await untilTrue { clock.sleeping.count == 1 }
         clock.advance(by: .milliseconds(300))
         let second = Task { await search.search("ky") }
-        await untilTrue { clock.sleeping.count == 2 }
-        clock.advance(by: .milliseconds(100))
         await first.value
+        await untilTrue { clock.sleeping == [.milliseconds(400)] }
+        clock.advance(by: .milliseconds(100))
         #expect(log.searched.isEmpty)
         clock.advance(by: .milliseconds(300))
         await second.value
@@ -58,7 +60,7 @@ import Testing
         #expect(log.heard == ["ky: KY"])
     }
 
-    @Test func `The late answer of an earlier search is dropped`() async {
+    @Test func `An earlier search is canceled, and its late answer dropped`() async {
         let search = search
         let gate = Gate()
         log.gates["slow"] = gate
@@ -73,6 +75,7 @@ import Testing
         gate.open()
         await slow.value
         #expect(log.heard == ["fast: FAST"])
+        #expect(log.canceled == ["slow"])
     }
 
     @Test(arguments: ["", " \n "]) func `An empty text resets at once, and drops what is under way`(text: String) async
@@ -82,7 +85,6 @@ import Testing
         await untilTrue { clock.sleeping.count == 1 }
         await search.search(text)
         #expect(log.heard == ["reset"])
-        clock.advance(by: .milliseconds(400))
         await task.value
         #expect(log.searched.isEmpty)
         #expect(log.heard == ["reset"])
