@@ -234,7 +234,9 @@ final class Row: Model {
 
     static func make(_ id: Int, rank: Int) -> Row {
         let group = String(UnicodeScalar(UInt8(97 + id % 26)))
-        let json: Diamond.JSONValue = ["id": .integer(Int64(id)), "rank": .integer(Int64(rank)), "group": .string(group)]
+        let json: Diamond.JSONValue = [
+            "id": .integer(Int64(id)), "rank": .integer(Int64(rank)), "group": .string(group),
+        ]
         do { return try Row(json: json) } catch { preconditionFailure("\(error)") }
     }
 }
