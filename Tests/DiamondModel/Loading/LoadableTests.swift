@@ -2,12 +2,13 @@ import Diamond
 import DiamondModel
 import DiamondSQLite
 import DiamondTestSupport
+import Dispatch
 import Foundation
 import Testing
 
 /// An object that is loaded without any request.
-@MainActor
-private final class Weather: @MainActor Loadable {
+@ModelActor
+private final class Weather: @ModelActor Loadable {
     let loadState: LoadState
     private(set) var text = ""
     private(set) var erasures: [Bool] = []
@@ -44,7 +45,6 @@ private final class Source: Sendable {
     private struct State {
         var loads: [Load] = []
         var canceled = 0
-        var ended = 0
         var answers: [Awaiting] = []
     }
 
@@ -54,6 +54,7 @@ private final class Source: Sendable {
     }
 
     private let state = Guarded(State())
+    private let ends = DispatchSemaphore(value: 0)
 
     func load(_ load: Load) async throws -> String {
         let index = state.withLock { state in
@@ -68,11 +69,12 @@ private final class Source: Sendable {
             state.withLock { $0.canceled += 1 }
             gate.open()
         }
-        defer { state.withLock { $0.ended += 1 } }
+        defer { ends.signal() }
         return try state.withLock { try $0.answers[index].result.get() }
     }
 
-    func hasEnded(_ count: Int) -> Bool { state.withLock { $0.ended >= count } }
+    /// Blocks its thread until a work has ended.
+    func waitForEnd() { ends.wait() }
 
     func answer(_ index: Int, _ result: Result<String, any Error>) {
         let gate = state.withLock { state in
@@ -88,7 +90,7 @@ private final class Source: Sendable {
     func hasBegun(_ count: Int) async { await untilTrue { loads.count >= count } }
 }
 
-@MainActor
+@ModelActor
 @Suite(.timeLimit(.minutes(1))) struct LoadableTests {
     private let source = Source()
     private let forecast: Weather
@@ -314,8 +316,8 @@ private final class Source: Sendable {
     @Test func `A caller that is canceled when the data is there leaves no load behind`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
-        // The main actor is busy until the data has come.
-        while !source.hasEnded(1) {}
+        // The caller is told on this actor, which does not come to it before it is canceled.
+        source.waitForEnd()
         task.cancel()
         _ = await task.result
         #expect(!forecast.isLoading)
@@ -328,7 +330,7 @@ private final class Source: Sendable {
     @Test func `A load that is canceled for all when the data is there brings nothing`() async throws {
         let task = await begin()
         source.answer(0, .success("rain"))
-        while !source.hasEnded(1) {}
+        source.waitForEnd()
         forecast.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(forecast.text.isEmpty && !forecast.isLoading && !forecast.isLoaded)

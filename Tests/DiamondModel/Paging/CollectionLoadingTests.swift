@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@MainActor
+@ModelActor
 @Suite(.timeLimit(.minutes(1))) struct CollectionLoadingTests {
     private func row(_ id: Int, stars: Int = 0) -> JSONValue {
         ["id": JSONValue(id), "text": "x", "stars": JSONValue(stars)]

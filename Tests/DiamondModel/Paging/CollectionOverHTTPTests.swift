@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 /// Collections over a real server, a real transport and a real store.
-@MainActor
+@ModelActor
 @Suite(.timeLimit(.minutes(1))) struct CollectionOverHTTPTests {
     private let temporary = TemporaryStore()
 

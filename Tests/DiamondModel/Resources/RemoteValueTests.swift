@@ -21,7 +21,7 @@ private struct Picture: Equatable, Sendable {
 
 private struct NoPicture: Error {}
 
-@MainActor
+@ModelActor
 private final class Profile {
     var portraitURL = ""
     private let images: ResourceLoader<Picture>
@@ -30,7 +30,7 @@ private final class Profile {
     init(_ images: ResourceLoader<Picture>) { self.images = images }
 }
 
-@MainActor
+@ModelActor
 @Suite(.timeLimit(.minutes(1))) struct RemoteValueTests {
     private func images(
         capacity: Int = 1_000, store: TemporaryStore? = nil, _ answer: @escaping @Sendable (String) async -> String

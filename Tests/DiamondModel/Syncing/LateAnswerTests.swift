@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 /// Answers that come in another order than their calls, and what a user does meanwhile.
-@MainActor
+@ModelActor
 @Suite(.timeLimit(.minutes(1))) struct LateAnswerTests {
     /// An API that answers each call when the test says so.
     private final class Held: Sendable {
@@ -50,7 +50,7 @@ import Testing
 
     private func note() throws -> Note { try context.model(from: ["id": 7, "text": "milk", "stars": 1]) }
 
-    private func begin(_ count: Int = 1, _ body: @escaping @MainActor () async throws -> Void) async -> Task<
+    private func begin(_ count: Int = 1, _ body: @escaping @ModelActor () async throws -> Void) async -> Task<
         Void, any Error
     > {
         let task = Task { try await body() }

@@ -5,7 +5,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@MainActor
+@ModelActor
 @Suite(.timeLimit(.minutes(1))) struct ModelSavingTests {
     /// Models do not keep their contexts.
     private final class Contexts {
