@@ -96,4 +96,18 @@ import Testing
                 "  #1 a v0\n▾ loading …", "  #1 a v0\n▾ no luck [Retry]",
             ])
     }
+
+    @Test func `Rows that are drawn at once ask for one page`() async {
+        let items = ModelCollection<Item>()
+        let loading = SimulatedLoading(items)
+        loading.pageSize = 2
+        loading.pages = 9
+        let source = TableSource([.collection(items)], loading: items)
+        await source.refresh()
+        let tasks = (0..<2).map { row in Task { await source.loadMore(showing: RowPath(section: 0, row: row)) } }
+        for task in tasks { await task.value }
+        #expect(loading.loads == 2)
+        await source.loadMore(showing: RowPath(section: 0, row: 3))
+        #expect(loading.loads == 3)
+    }
 }
