@@ -164,7 +164,8 @@ extension CollectionViewAdapter: @MainActor TableDisplay {
             collectionView.cellForItem(at: $0)?.reuseIdentifier == representation(at: $0).reuseIdentifier
         }
         collectionView.reconfigureItems(at: kept)
-        collectionView.reloadItems(at: all.filter { !kept.contains($0) })
+        let replaced = Set(all).subtracting(kept)
+        if !replaced.isEmpty { collectionView.reloadItems(at: Array(replaced)) }
         for indexPath in all { showSelection(at: indexPath) }
     }
 

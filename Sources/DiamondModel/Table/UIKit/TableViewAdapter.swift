@@ -197,7 +197,8 @@ extension TableViewAdapter: @MainActor TableDisplay {
             tableView.cellForRow(at: $0)?.reuseIdentifier == representation(at: $0)?.reuseIdentifier
         }
         tableView.reconfigureRows(at: kept)
-        tableView.reloadRows(at: all.filter { !kept.contains($0) }, with: .none)
+        let replaced = Set(all).subtracting(kept)
+        if !replaced.isEmpty { tableView.reloadRows(at: Array(replaced), with: .none) }
         for indexPath in all { showSelection(at: indexPath) }
     }
 
