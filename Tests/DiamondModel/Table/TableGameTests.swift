@@ -55,6 +55,7 @@ private final class TableGame {
     private var rule: SectionRule<Item> {
         var rule = SectionRule<Item>.by(\.group)
         if below(2) == 0 { rule.kept = ["b", "e"] }
+        rule.title = { [name = below(2)] in "\(name) \($0)" }
         return rule
     }
 
@@ -217,6 +218,11 @@ private final class TableGame {
         budget = 0
         problem = table.problem
         if problem != nil || table.controller.isSuspended { return }
+        for section in sectioned.sections where sectioned.sectionRule != nil && !sectioned[section.indices].isEmpty {
+            let path = table.controller.source.path(of: sectioned[section.indices.lowerBound])
+            guard let path, table.controller.source.title(of: path.section) != section.title else { continue }
+            problem = "section \(path.section) has another title than \(section.title)"
+        }
         let expected = live.flatMap { $0() }
         let actual = table.controller.source.labels
         if actual != expected { problem = "the source answers \(actual), not \(expected)" }
