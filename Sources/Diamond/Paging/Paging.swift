@@ -155,6 +155,7 @@ extension Paging {
     /// Returns the request of the items that are newer than the first that is there; `nil` where the scheme has none.
     ///
     /// - Parameters:
+    ///   - base: the request of the list.
     ///   - first: the id of the first item that is there.
     ///   - last: the id of the last of the newer items that have come already, where the server did not send all at once.
     public func request(_ base: Request, newerThan first: JSONValue, before last: JSONValue? = nil) -> Request? {
