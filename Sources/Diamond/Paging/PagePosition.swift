@@ -47,7 +47,7 @@ public struct PagingError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// What happened and what to do.
+    /// A description of the error, with its remedy.
     public let message: String
 
     init(_ code: Code, _ message: String) {

@@ -129,7 +129,8 @@ extension CollectionCore {
         }
     }
 
-    private func id(of json: JSONValue) throws -> ModelID {
+    /// Returns the id of an element.
+    func id(of json: JSONValue) throws -> ModelID {
         guard let id = try json.modelObject()[type.idKey].flatMap(ModelID.init(json:)) else {
             throw ModelError(.missingID, "the object has no id at \"\(type.idKey)\": it is kept in `rejected`")
         }

@@ -34,7 +34,7 @@ public struct ModelError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    /// What happened and what to do.
+    /// A description of the error, with its remedy.
     public let message: String
     /// The repairs that strict reading would have needed.
     public let repairs: [Repair]

@@ -125,9 +125,7 @@ extension CollectionCore {
 
     /// Whether an element of an answer was destroyed while it was on its way.
     private func isDestroyed(_ json: JSONValue) -> Bool {
-        guard let context, let time = context.answerTime, let object = try? json.modelObject(),
-            let id = object[type.idKey].flatMap(ModelID.init(json:))
-        else { return false }
+        guard let context, let time = context.answerTime, let id = try? id(of: json) else { return false }
         return context.order.isDestroyed(ModelKey(type, id), since: time)
     }
 
@@ -135,9 +133,6 @@ extension CollectionCore {
     private func reaches(_ page: Page, _ source: PageSource) -> Bool {
         if source.paging == .whole || order.first == nil { return false }
         if page.hasOnlyNewer { return page.isLast != false }
-        return page.items.contains { json in
-            (try? json.modelObject()[type.idKey]).flatMap { $0.flatMap(ModelID.init(json:)) }
-                .map { entries[$0] != nil } ?? false
-        }
+        return page.items.contains { json in (try? id(of: json)).map { entries[$0] != nil } ?? false }
     }
 }

@@ -6,11 +6,11 @@ import Diamond
 public class AnyProperty: @unchecked Sendable {
     /// The side that may set a property, and whether the property is in the JSON.
     public enum Access: Sendable {
-        /// In the JSON; the app may set it.
+        /// A property in the JSON that the app may set.
         case user
-        /// In the JSON; only merges set it.
+        /// A property in the JSON that only merges set.
         case server
-        /// Tracked, but not in the JSON.
+        /// A tracked property that is not in the JSON.
         case transient
     }
 

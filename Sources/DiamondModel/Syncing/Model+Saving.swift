@@ -2,9 +2,9 @@ import Diamond
 
 /// The time at which the app sees a change that the server has to confirm.
 public enum SaveMode: Hashable, Sendable {
-    /// At once; taken back where the server does not confirm it.
+    /// The app sees it at once, and it is taken back where the server does not confirm it.
     case optimistic
-    /// When the server has confirmed it.
+    /// The app sees it when the server has confirmed it.
     case wait
 }
 

@@ -5,7 +5,7 @@ import Foundation
 /// The source answers from the last change that was applied to its display, never from the live collections. A
 /// ``TableController`` applies changes in batches; without one they are applied at once. One controller at a time has it.
 ///
-/// A source is of the isolation domain of its models. Paths that are out of range are answered with `nil` or `false`.
+/// A source belongs to the isolation domain of its models. Paths that are out of range are answered with `nil` or `false`.
 public final class TableSource {
     let parts: [PartContent]
 

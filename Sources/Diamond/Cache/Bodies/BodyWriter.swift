@@ -144,7 +144,7 @@ package final class BodyWriter {
         let (file, stored) = (cache.file, entry.stored)
         guard var row else {
             let generation = file.generation
-            let first = try file.prepared(entry, chunks)
+            let first = try file.prepared(entry, chunks: chunks)
             return try await cache.change { (connection) throws(SQLiteError) in
                 try file.refuseSealed(of: generation)
                 return try file.begin(first, stored, on: connection)

@@ -33,22 +33,22 @@ struct PreparedChunks: Sendable {
     fileprivate let chunks: [Chunk]
     /// The row behind them.
     fileprivate let row: PartialRow
-    /// What it says beside its body.
+    /// The entry's fields without its body, as the row is to hold them.
     fileprivate let stored: StoredResponse
-    /// What the row holds before.
+    /// The checksum that the row has before the write.
     fileprivate let checksum: Int64
 }
 
 /// Writing a body in pieces, each time so that the row is sound.
 extension CacheFile {
-    /// The partial entry that a body begins with.
-    func prepared(_ entry: CacheEntry, _ chunks: [Data]) throws(CacheError) -> CacheRow {
+    /// Returns the row of the partial entry that a body begins with.
+    func prepared(_ entry: CacheEntry, chunks: [Data]) throws(CacheError) -> CacheRow {
         var part = entry
         part.stored.flags.insert(.partial)
         return try row(of: part, chunks)
     }
 
-    /// Chunks behind those of a row.
+    /// Returns chunks to be written behind those of a row.
     ///
     /// - Parameter isPartial: whether the entry is partial with them still.
     func prepared(_ chunks: [Data], behind row: PartialRow, isPartial: Bool) throws(CacheError) -> PreparedChunks {
@@ -67,7 +67,7 @@ extension CacheFile {
 
     /// Makes the partial entry, in the place of another of its key.
     ///
-    /// - Parameter stored: what the row says beside its body, in clear.
+    /// - Parameter stored: the entry's fields without its body, in clear.
     func begin(
         _ row: CacheRow,
         _ stored: StoredResponse,

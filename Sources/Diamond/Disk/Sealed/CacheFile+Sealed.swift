@@ -21,8 +21,8 @@ extension CacheSealError {
 
 /// Rows as the file keeps them: sealed where it has a seal.
 extension CacheFile {
-    /// What confirms a row; `nil` where it is not the one that was confirmed: another process may have stored a newer one
-    /// meanwhile, or marked it stale.
+    /// Makes the change that confirms a row; `nil` where the row is not the one that was confirmed: another process may have
+    /// stored a newer one meanwhile, or marked it stale.
     func confirmation(
         of entry: CacheEntry,
         _ old: StoredResponse,

@@ -1,16 +1,16 @@
 import DiamondSQLite
 
-/// A change in the form in which its transaction writes it. Sealed and compressed before that: until an app's seal returns, no
-/// other process could write.
+/// A change in the form in which its transaction writes it. It is sealed and compressed before the transaction, because no
+/// other process could write until an app's seal returns.
 struct PreparedChange {
     enum Action {
-        /// In clear, as it came.
+        /// Stores an entry in clear, as it came.
         case storeAsItCame(CacheEntry)
         case store(CacheRow)
-        /// In clear.
+        /// Confirms an entry in clear.
         case confirm(CacheEntry, replacing: StoredResponse)
         case confirmSealed(SealedConfirmation)
-        /// What was to be confirmed is there no more.
+        /// Does nothing: the entry that was to be confirmed is gone.
         case none
         case delete(everywhere: Bool)
     }
@@ -19,18 +19,18 @@ struct PreparedChange {
     let action: Action
 }
 
-/// What a row becomes that is confirmed in a sealed store.
+/// The change of a row that is confirmed in a sealed store.
 struct SealedConfirmation {
     enum Change {
         /// New headers on the same body.
         case update(StoredResponse, checksum: Int64, tags: Set<String>)
-        /// All of it anew: the body was sealed with an older key.
+        /// A new row: the body was sealed with an older key.
         case replace(CacheRow)
     }
 
     /// The row as it was read.
     let row: CacheTable.SealedRow
-    /// What was confirmed.
+    /// The response that was confirmed.
     let old: StoredResponse
     let change: Change
 }

@@ -11,8 +11,8 @@ extension ReplayTable {
         /// Its request, where that was asked for; empty where it is missing.
         var request = Data()
 
-        /// What is wrong with the job, where its request was asked for; `nil` where it is sound, or given up. A request that
-        /// is missing is another matter.
+        /// The damage of the job, where its request was asked for; `nil` for a sound job and one that is given up. A missing
+        /// request is another case.
         var damage: String? {
             guard isSound else { return row.isGivenUp ? nil : "its row's checksum is wrong" }
             guard row.state != .done else { return nil }

@@ -49,7 +49,7 @@ extension ReplayTable {
         return indexes
     }
 
-    /// Of the jobs of a line one runs: a page of the file may be as it was long ago.
+    /// Puts all running jobs of a line but the newest in review: a page of the file may be as it was long ago.
     private static func stopSeconds(
         on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
