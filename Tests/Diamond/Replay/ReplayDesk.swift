@@ -155,9 +155,11 @@ extension ReplayOutcome {
 }
 
 extension ReplayClock {
-    /// No lease ends, however long a test waits for the machine.
+    /// No lease ends and no job comes of age, however long a test waits for the machine.
     static let still: ReplayClock = {
         var clock = ReplayClock.system
+        let start = clock.now()
+        clock.now = { start }
         clock.uptime = { 0 }
         return clock
     }()
