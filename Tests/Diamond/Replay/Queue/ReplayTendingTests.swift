@@ -273,7 +273,8 @@ import Testing
             }
             return number
         }
-        await untilTrue { (try? queue.job(id)?.changedAt) != (try? queue.job(id)?.enqueuedAt) }
+        let first = request().body
+        await untilTrue { (try? queue.request(of: id)?.body) != first }
         for _ in 0..<1000 {
             #expect(try queue.request(of: id) != nil)
             #expect(try ReplayInspection(of: files.store)?.findings == [])
