@@ -100,6 +100,17 @@ CREATE TABLE payload (
     request         BLOB    NOT NULL
 ) STRICT;
 
+-- The answer to a job whose request asks for it to be kept: from the time the job is added until somebody has taken the
+-- answer, so that a job that was never answered is found, too. A job is not forgotten before.
+CREATE TABLE answer (
+    job             INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
+    status          INTEGER,              -- NULL where none has come, or not yet
+    location        TEXT,                 -- the field of an answer to a POST
+    body            BLOB,                 -- NULL where it could not be read
+    received_at     INTEGER,
+    checksum        INTEGER               -- over status, location and body
+) STRICT;
+
 -- The last attempts of a job that came to nothing.
 CREATE TABLE attempt (
     id              INTEGER PRIMARY KEY,

@@ -48,8 +48,9 @@ extension Engine {
             lanes: pipeline.lanes, pass: pass
         ) { sending in
             let (outcome, settled, response) = await pipeline.replay(sending)
-            let kind = sending.request.replay.kind
-            return Replayer.Sent(outcome: outcome, settled: settled) { state in
+            let (kind, keepsAnswer) = (sending.request.replay.kind, sending.request.replay.keepsAnswer)
+            let answer = keepsAnswer ? ReplayAnswer(response) : nil
+            return Replayer.Sent(outcome: outcome, settled: settled, keeping: answer) { state in
                 await calls.tell(kind, sending.id, state, response)
             }
         }

@@ -26,6 +26,15 @@ public final class ModelContext {
     /// The time of the answer that is being taken in; `nil` outside of that.
     private(set) var answerTime: Int?
 
+    /// Called with saves that the queue has answered, after their objects have taken the answers in and before the queue
+    /// forgets them. A program that has its own record of its objects writes that here, and throws where it cannot: the
+    /// answers stay in the queue then.
+    public var recordSaves: (([QueuedSave]) throws -> Void)?
+    /// The turns of those who collect answers.
+    let collecting = Turns()
+    /// The objects whose deletions wait in the queue, by the keys of their calls.
+    var leaving: [String: DeletedModel] = [:]
+
     /// Creates an empty context.
     ///
     /// - Parameters:

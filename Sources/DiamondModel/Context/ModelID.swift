@@ -45,6 +45,12 @@ public struct ModelID: Sendable {
         }
     }
 
+    /// Creates the local id with a description; `nil` for other text.
+    init?(local text: String) {
+        guard text.hasPrefix("local:"), let id = UUID(uuidString: String(text.dropFirst(6))) else { return nil }
+        self.init(.local(id))
+    }
+
     static func makeLocal() -> ModelID { ModelID(.local(UUID())) }
 
     /// Whether this is an id of this device only.
@@ -88,11 +94,7 @@ extension ModelID: Codable {
         let container = try decoder.singleValueContainer()
         if let number = try? container.decode(Int64.self) { self.init(number); return }
         let text = try container.decode(String.self)
-        if text.hasPrefix("local:"), let id = UUID(uuidString: String(text.dropFirst(6))) {
-            self.init(.local(id))
-        } else {
-            self.init(text)
-        }
+        self = ModelID(local: text) ?? ModelID(text)
     }
 
     public func encode(to encoder: any Encoder) throws {

@@ -59,6 +59,14 @@ open class Model: Observable {
     ///
     /// - Throws: an error for a body that cannot be read. The call has failed then.
     open class func object(in response: Response) throws -> JSONValue? { try response.bodyAsJSON() }
+
+    /// Returns the object in a request that ``request(for:body:)`` has made; `nil` where it holds none. The default is the
+    /// whole body. Override it where the request wraps the object: what waits in the queue is read back by it.
+    open class func object(in request: Request) throws -> JSONValue? { request.body?.jsonValue }
+
+    /// The name of the class in the queue, where calls of its objects wait: by default that of ``identityClass``. Override it
+    /// with the old name where the class is renamed while calls may wait.
+    open class var queueName: String { String(describing: identityClass) }
 }
 
 // MARK: Identity

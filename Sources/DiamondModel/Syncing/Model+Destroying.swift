@@ -10,6 +10,7 @@ extension Model {
     /// - Parameter mode: when the collections lose the object.
     /// - Throws: `ConnectionError` of the call, ``ModelError`` `noEngine`, `noResource`, `CancellationError`.
     public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
+        if mode == .queued || hasQueuedSaves { return try await queueDestroy() }
         // A collection may have the URL.
         syncing.server = server
         let places = mode == .optimistic ? CollectionPlace.leave(self) : CollectionPlace.all(of: self)
@@ -36,8 +37,7 @@ extension Model {
         do {
             _ = try await engine.successfulResponse(to: request)
         } catch {
-            guard error.code == .badStatus, let status = error.response?.status, [404, 410].contains(status.code)
-            else { throw error }
+            guard error.saysGone else { throw error }
         }
     }
 }

@@ -6,6 +6,9 @@ public enum SaveMode: Hashable, Sendable {
     case optimistic
     /// The app sees it when the server has confirmed it.
     case wait
+    /// The app sees it at once. The call is on disk before it is sent, survives the end of the program, and is sent by a
+    /// replayer where it cannot be sent now. See <doc:Queueing>.
+    case queued
 }
 
 /// The call that saves an object.
@@ -34,7 +37,8 @@ extension ModelObject where Self: Model {
     ///
     /// A save that fails leaves the object and its nested objects as they were before the call, but for what was set
     /// meanwhile. The saves of an object follow one another. What is set while a save is under way stays, and is saved by
-    /// the next. An object without anything to save sends nothing.
+    /// the next. An object without anything to save sends nothing. While calls of an object wait in the queue, each of its
+    /// saves is queued.
     ///
     /// - Parameters:
     ///   - mode: when the changes are seen.
@@ -46,6 +50,7 @@ extension ModelObject where Self: Model {
     public nonisolated(nonsending) func save(
         _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, _ change: ((Self) -> Void)? = nil
     ) async throws {
+        if mode == .queued || hasQueuedSaves { return try await queueSave(as: method, change) }
         let before = change == nil ? nil : SaveState(of: self)
         if mode == .optimistic, let change { transaction { change(self) } }
         let after = change == nil || mode == .wait ? nil : SaveState(of: self, after: before)
@@ -66,6 +71,19 @@ extension ModelObject where Self: Model {
             try save.finish(try await save.send(), on: self) { isConfirmed = true }
         } catch {
             if !isConfirmed, let before, let after { before.restore(self, where: after) }
+            throw error
+        }
+    }
+
+    private nonisolated(nonsending) func queueSave(as method: SaveMethod, _ change: ((Self) -> Void)?) async throws {
+        let before = change == nil ? nil : SaveState(of: self)
+        if let change { transaction { change(self) } }
+        let after = before.map { SaveState(of: self, after: $0) }
+        do {
+            if let before, let after { try Self.check(after.newRejections(since: before)) }
+            try await queueSave(as: method)
+        } catch {
+            if let before, let after { before.restore(self, where: after) }
             throw error
         }
     }

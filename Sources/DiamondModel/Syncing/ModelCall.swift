@@ -35,7 +35,7 @@ extension Model {
                 "\(type(of: self)) has no URL: override `resource`, or add it to a collection that has a source")
         }
         if call != .create {
-            guard let id = serverID else {
+            guard let id = serverID ?? tracking.syncing?.urlID else {
                 throw ModelError(.missingID, "the object has no id of the server's yet: save it first")
             }
             request.url = try request.url.appending(segment: id.description)
@@ -47,6 +47,9 @@ extension Model {
 }
 
 extension String {
+    /// The text as a segment of a URL's path.
+    var urlSegment: String { utf8.map(Self.escaped).joined() }
+
     /// A URL with a segment more in its path, before query and fragment.
     fileprivate func appending(segment: String) throws -> String {
         guard segment != ".", segment != "..", !segment.isEmpty else {
@@ -54,8 +57,7 @@ extension String {
         }
         let end = utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? endIndex
         let path = self[..<end]
-        let escaped = segment.utf8.map(Self.escaped).joined()
-        return path + (path.hasSuffix("/") ? "" : "/") + escaped + self[end...]
+        return path + (path.hasSuffix("/") ? "" : "/") + segment.urlSegment + self[end...]
     }
 
     /// A byte as it stands in a segment: unreserved characters as they are (RFC 3986 section 2.3).

@@ -11,14 +11,14 @@ extension ModelCollection {
     public nonisolated(nonsending) func create(_ model: Object, _ mode: SaveMode = .optimistic) async throws {
         model.syncing.server = server
         let isAdded: Bool
-        if mode == .optimistic {
+        if mode != .wait {
             isAdded = try add(model)
         } else {
             if let context { try context.register(model) }
             isAdded = false
         }
         do {
-            try await model.save()
+            try await model.save(mode == .queued ? .queued : .optimistic)
         } catch {
             // One that has an id by now is made, whatever was wrong behind that.
             if isAdded, model.isNew { remove(model) }

@@ -20,6 +20,8 @@ struct PendingSave {
     /// The order of loads and saves, and the time of this one.
     private let order: SyncOrder
     private let time: Int
+    /// Whether the object was loaded after the server had answered.
+    private var isOutdated = false
 
     /// Makes the request of a save.
     ///
@@ -40,6 +42,31 @@ struct PendingSave {
             guard isSent else { return nil }
             return Value(
                 property: sent.property, value: sent.value, json: sent.property.encode(sent.value), current: own.value)
+        }
+        order = model.context?.order ?? SyncOrder()
+        time = order.begin()
+    }
+
+    /// Finishes a save that was sent by the queue.
+    ///
+    /// - Parameters:
+    ///   - request: the request that was sent.
+    ///   - sent: the members of the object in it.
+    ///   - model: the object.
+    ///   - isNew: whether the call has made the object.
+    ///   - isOutdated: whether the object has newer values than the answer.
+    init(
+        answeredInQueue request: Request, _ sent: [String: JSONValue], of model: Model, isNew: Bool, isOutdated: Bool
+    ) throws {
+        (self.isNew, self.request, self.isOutdated) = (isNew, request, isOutdated)
+        engine = try model.requiredEngine()
+        values = PropertyVisitor.slots(of: model).compactMap { slot -> Value? in
+            let property = slot.property
+            guard property.access == .user, let json = property.keyFound(in: sent)?.value(in: sent) else { return nil }
+            var log = RepairLog(context: nil, staging: nil)
+            // Of what is nested it is known only whether it is as it was sent.
+            let value: Any? = property.isNested ? slot.value : property.decode(json, &log)
+            return value.map { Value(property: property, value: $0, json: json, current: $0) }
         }
         order = model.context?.order ?? SyncOrder()
         time = order.begin()
@@ -69,7 +96,7 @@ struct PendingSave {
             model.noteAnswer(order.next(), keys)
             if isNew { model.syncing.loadState.noteLoad(at: model.syncing.loadState.now()) }
         }
-        guard let object else { return }
+        guard let object, !isOutdated else { return }
         guard let context else { return try model.merge(.object(object)) }
         try context.takingAnswer(of: time) { try model.merge(.object(object)) }
     }
@@ -170,7 +197,7 @@ extension ModelID {
 }
 
 extension Model {
-    fileprivate final func body(of call: ModelCall) -> JSONValue {
+    final func body(of call: ModelCall) -> JSONValue {
         switch call {
         case .create: creationJSON
         case .update: changedJSON

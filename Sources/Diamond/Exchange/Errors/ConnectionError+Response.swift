@@ -2,7 +2,7 @@ import HTTPTypes
 
 extension ConnectionError {
     /// The answer is none that was asked for.
-    init(badStatus response: Response) {
+    package init(badStatus response: Response) {
         let place = RequestURL.masked(Array(response.url.utf8))
         self.init(.badStatus, "\(place) answered \(response.status.code): see the response")
         (self.response, attempts) = (response, response.attempts)

@@ -8,6 +8,7 @@ extension Pipeline {
     private struct KeptRun {
         let ticket: ReplayTicket
         let number: Int
+        let draft: ReplayDraft
         let queue: ReplayQueue
         let asker: Asker
 
@@ -23,7 +24,7 @@ extension Pipeline {
         let (queue, draft) = try await draft(of: request, ticket, asker)
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
-        let run = KeptRun(ticket: ticket, number: number, queue: queue, asker: asker)
+        let run = KeptRun(ticket: ticket, number: number, draft: draft, queue: queue, asker: asker)
         let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
         guard try isDurable(draft, ticket, in: queue) else {
             let gate = JobGate { [self] in
@@ -117,6 +118,7 @@ extension Pipeline {
             try await plainResponse(to: request, run.asker.behind(gate.gate))
         }
         let isGivenUp = isGivenUp()
+        let answer = run.draft.policy.keepsAnswer ? ReplayAnswer(arrival) : nil
         guard !arrival.isOpen(isGivenUp: isGivenUp), run.records() else {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
             if case .failure(let error) = arrival, case .some = error.head {
@@ -128,12 +130,14 @@ extension Pipeline {
         switch arrival {
         case .success(let response):
             let (outcome, settled) = (outcome(of: response, request, gate), max(0, response.attempts.count - 1))
-            let state = await settle(job, outcome, response.attempts, settled: settled, isWanted: true, run)
+            let state = await settle(
+                job, outcome, response.attempts, keeping: answer, settled: settled, isWanted: true, run)
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, response) }
             return response
         case .failure(let error):
             let (outcome, settled) = (outcome(of: error, request, gate), error.settledExchanges)
-            let state = await settle(job, outcome, error.attempts, settled: settled, isWanted: !isGivenUp, run)
+            let state = await settle(
+                job, outcome, error.attempts, keeping: answer, settled: settled, isWanted: !isGivenUp, run)
             // Whoever has gone away is told so, though an answer was here.
             guard error.code != .cancelled || isGivenUp else { throw ConnectionError(leaving: job.id, arrival) }
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
@@ -142,19 +146,22 @@ extension Pipeline {
     }
 
     /// - Parameters:
+    ///   - answer: the answer to keep with the job; `nil` for none.
     ///   - settled: how many exchanges count no more.
     ///   - isWanted: whether nobody has asked for the end.
     private func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
         _ attempts: [Attempt],
+        keeping answer: ReplayAnswer?,
         settled: Int,
         isWanted: Bool,
         _ run: KeptRun
     ) async -> ReplayState? {
         let unknownAt = attempts.unknownAt.map { run.queue.time(ofWall: $0) }
         return await run.ticket.settle(
-            job, outcome, of: run.number, settled: settled, unknownAt: unknownAt, isWanted: isWanted, in: run.queue)
+            job, outcome, keeping: answer, of: run.number, settled: settled, unknownAt: unknownAt, isWanted: isWanted,
+            in: run.queue)
     }
 
     // MARK: On failure

@@ -115,20 +115,25 @@ extension ReplayQueue {
     /// job's token tells, also where the lease has ended meanwhile. A queue that is closed waits for the disk a few times
     /// only. If the outcome can never be written, the job stays with this owner until that ends.
     ///
-    /// - Parameter tell: receives each error that keeps the outcome from the disk, and `nil` once it is written.
+    /// - Parameters:
+    ///   - answer: the answer to keep with the job, where it ends it; `nil` for none.
+    ///   - unknownAt: when something of it may have been processed unseen, whatever the outcome is.
+    ///   - tell: receives each error that keeps the outcome from the disk, and `nil` once it is written.
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome was not written.
     package func finish(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
+        keeping answer: ReplayAnswer? = nil,
         unknownAt: Int64? = nil,
         tellingFailure tell: @Sendable (ReplayError?) -> Void = { _ in }
     ) async -> ReplayState? {
-        await owner.outcomes.writing { await finish(job, outcome, unknownAt, tell) }
+        await owner.outcomes.writing { await finish(job, outcome, answer, unknownAt, tell) }
     }
 
     private func finish(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
+        _ answer: ReplayAnswer?,
         _ unknownAt: Int64?,
         _ tell: @Sendable (ReplayError?) -> Void
     ) async -> ReplayState? {
@@ -138,7 +143,8 @@ extension ReplayQueue {
             do throws(ReplayError) {
                 let state = try await writer.write { (connection, ledger) throws(SQLiteError) in
                     try ReplayTable.finish(
-                        job.id, token: job.token, outcome, unknownAt: unknownAt, draw: draw, on: connection, &ledger)
+                        job.id, token: job.token, outcome, keeping: answer, unknownAt: unknownAt, draw: draw,
+                        on: connection, &ledger)
                 }
                 tell(nil)
                 return state

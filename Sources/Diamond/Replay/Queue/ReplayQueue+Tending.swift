@@ -81,12 +81,15 @@ extension ReplayQueue {
         return try await edit(id, from: old, to: request)
     }
 
-    /// - Parameter old: the request with which the edit began.
+    /// - Parameters:
+    ///   - old: the request with which the edit began.
+    ///   - isRelease: whether the job is released, where it is held by itself.
     @concurrent
     package func edit(
         _ id: ReplayJob.ID,
         from old: Request,
-        to new: Request
+        to new: Request,
+        isRelease: Bool = false
     ) async throws(ReplayError) -> ReplayJob.ID {
         var request = new
         try Self.refuseMove(of: id, from: old, to: request)
@@ -124,7 +127,7 @@ extension ReplayQueue {
             }
             var draft = draft
             draft.policy.uniqueness = .preserveSchedule
-            try ReplayTable.replace(row, by: draft, on: connection, &ledger)
+            try ReplayTable.replace(row, by: draft, isRelease: isRelease, on: connection, &ledger)
             return .success(id)
         }
         return try result.get()

@@ -215,12 +215,14 @@ final class ReplayTicket: Sendable {
     ///
     /// - Parameters:
     ///   - run: as of ``known(_:of:settled:isWanted:)``.
+    ///   - answer: the answer to keep with the job; `nil` for none.
     ///   - settled: the same.
     ///   - unknownAt: when something of it may have been processed unseen in this run.
     ///   - isWanted: as of ``known(_:of:settled:isWanted:)``.
     func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
+        keeping answer: ReplayAnswer? = nil,
         of run: Int,
         settled: Int,
         unknownAt: Int64?,
@@ -229,7 +231,8 @@ final class ReplayTicket: Sendable {
     ) async -> ReplayState? {
         state.withLock { $0.job = nil }
         let known = known(outcome, of: run, settled: settled, isWanted: isWanted)
-        return await Self.settle(job, known, unknownAt: self.unknownAt(besides: run) ?? unknownAt, in: queue)
+        return await Self.settle(
+            job, known, keeping: answer, unknownAt: self.unknownAt(besides: run) ?? unknownAt, in: queue)
     }
 
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome is not on disk yet.
@@ -237,12 +240,13 @@ final class ReplayTicket: Sendable {
     private static func settle(
         _ job: ReplayTable.Claimed,
         _ outcome: ReplayOutcome,
+        keeping answer: ReplayAnswer? = nil,
         unknownAt: Int64? = nil,
         in queue: ReplayQueue
     ) async -> ReplayState? {
         let state = await ReplayPatience(queue.clock.patience).wait {
             defer { queue.owner.leave() }
-            return await queue.finish(job, outcome, unknownAt: unknownAt)
+            return await queue.finish(job, outcome, keeping: answer, unknownAt: unknownAt)
         }
         return state ?? nil
     }

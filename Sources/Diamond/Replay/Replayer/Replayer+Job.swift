@@ -9,7 +9,7 @@ extension Replayer {
             let sent = await self.sent(job)
             pass(.beforeFinish)
             let state = await run.noting(job.id) { tell in
-                await queue.finish(job, sent.outcome, tellingFailure: tell)
+                await queue.finish(job, sent.outcome, keeping: sent.answer, tellingFailure: tell)
             }
             return (sent, state)
         }
@@ -45,7 +45,9 @@ extension Replayer {
         pass(.afterSend)
         let isWanted = !Task.isCancelled && queue.owner.mayBegin && !errand.isRecalled
         let exchanges = errand.begun - sent.settled
-        return Sent(outcome: sent.outcome.known(exchanges: exchanges, isWanted: isWanted), tell: sent.tell)
+        return Sent(
+            outcome: sent.outcome.known(exchanges: exchanges, isWanted: isWanted), keeping: sent.answer, tell: sent.tell
+        )
     }
 }
 

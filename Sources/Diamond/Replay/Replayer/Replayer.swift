@@ -39,15 +39,18 @@ public final class Replayer: Sendable {
         let outcome: ReplayOutcome
         /// Exchanges that another has repeated, or that surely were not processed though the outcome does not say so.
         let settled: Int
+        /// The answer to keep with the job; `nil` for none.
+        let answer: ReplayAnswer?
         /// Called with the job's new state when that is on disk; `nil` where the job is somebody else's.
         let tell: @Sendable (ReplayState?) async -> Void
 
         package init(
             outcome: ReplayOutcome,
             settled: Int = 0,
+            keeping answer: ReplayAnswer? = nil,
             tell: @escaping @Sendable (ReplayState?) async -> Void = { _ in }
         ) {
-            (self.outcome, self.settled, self.tell) = (outcome, settled, tell)
+            (self.outcome, self.settled, self.answer, self.tell) = (outcome, settled, answer, tell)
         }
     }
 

@@ -22,8 +22,8 @@ struct ReplayDraft: Hashable, Sendable {
     var runAt: Int64?
     /// When to give up, in milliseconds since 1970, where another queue has set that already; `nil` for the policy's time.
     var expiresAt: Int64?
-    /// Whether it is held by itself from the first.
-    var isHeld = false
+    /// Why it is held by itself from the first; `nil` where it is not.
+    var heldReason: ReplayReason?
     /// What was tried already.
     var history = History()
 

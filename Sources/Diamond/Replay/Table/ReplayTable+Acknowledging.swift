@@ -97,13 +97,16 @@ extension ReplayTable {
 
     /// Takes note of what came of an attempt.
     ///
-    /// - Parameter unknownAt: when something of it may have been processed unseen, whatever the outcome is.
+    /// - Parameters:
+    ///   - answer: the answer to keep with the job; `nil` for none.
+    ///   - unknownAt: when something of it may have been processed unseen, whatever the outcome is.
     /// - Returns: the job's new state, also where the last look before it was sent has ended it; `nil` where somebody else
     ///   has it.
     static func finish(
         _ id: Int64,
         token: Int64,
         _ outcome: ReplayOutcome,
+        keeping answer: ReplayAnswer? = nil,
         unknownAt: Int64? = nil,
         draw: Double,
         on connection: borrowing SQLiteConnection,
@@ -124,6 +127,7 @@ extension ReplayTable {
         }
         try settle(&row, on: connection, ledger)
         try save(row, row.state == .done ? .finish : .fail, from: .running, on: connection, &ledger)
+        if let answer, row.state.isEnd { try keep(answer, of: id, at: ledger.now, on: connection) }
         return row.state
     }
 

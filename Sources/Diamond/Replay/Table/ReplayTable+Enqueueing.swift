@@ -92,9 +92,10 @@ extension ReplayTable {
         let key = draft.policy.orderingKey
         let isHead = if let key { try !hasLine(key, on: connection) } else { true }
         let isHeld = try isHeld(key: key, identity: draft.identity, lane: draft.lane, on: connection)
-        let isHeldAtAll = draft.isHeld || isHeld
+        let isHeldAtAll = draft.heldReason != nil || isHeld
         var state: ReplayState = isHeldAtAll ? .held : (draft.runAt ?? 0) > ledger.now ? .waiting : .ready
-        var reason: ReplayReason = isHeldAtAll ? .held : state == .waiting ? .delayed : .enqueued
+        var reason: ReplayReason =
+            isHeldAtAll ? draft.heldReason ?? .held : state == .waiting ? .delayed : .enqueued
         let mayBeSentAtOnce = owner != nil && isHead && state == .ready
         let isSentAtOnce = try mayBeSentAtOnce ? !isQueueHeld(on: connection) : false
         if isSentAtOnce { (state, reason) = (.running, .claimed) }
@@ -104,7 +105,8 @@ extension ReplayTable {
             keyLifetime: draft.keyLifetime, expiresAt: draft.expiry(at: ledger.now)?.clamped(to: ReplayRow.sensible),
             attemptLimit: Int(Int64(draft.policy.attempts).clamped(to: ReplayRow.sensible)), uniqueKey: draft.uniqueKey,
             digest: ReplayRow.digest(of: draft.request), state: state, reason: reason, isHead: isHead,
-            isHeld: draft.isHeld, runAt: (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible), attempts: 0,
+            isHeld: draft.heldReason != nil, runAt: (draft.runAt ?? ledger.now).clamped(to: ReplayRow.sensible),
+            attempts: 0,
             token: isSentAtOnce ? 1 : 0, owner: isSentAtOnce ? owner : nil,
             // A wall clock may have told it that was ahead: a key's lifetime would begin in the future.
             unknownAt: draft.history.unknownAt.map { min($0, ledger.now).clamped(to: ReplayRow.sensible) })
@@ -134,7 +136,7 @@ extension ReplayTable {
         try statement.bind(row.unknownAt, at: 23)
         try statement.bind(row.uniqueKey, at: 24)
         try statement.bind(draft.lane, at: 25)
-        try statement.bind(draft.isHeld, at: 26)
+        try statement.bind(row.isHeld, at: 26)
         try statement.bind(row.id, at: 27)
         try statement.bind(row.digest, at: 28)
         try statement.bind(row.checksum, at: 29)
@@ -144,6 +146,7 @@ extension ReplayTable {
         try payload.bind(id, at: 1)
         try payload.bind(draft.request, at: 2)
         try payload.run()
+        if draft.policy.keepsAnswer { try expectAnswer(of: id, on: connection) }
         ledger.note(.enqueue, id, from: nil, to: state, reason)
         try takeOver(draft.history, of: id, on: connection, &ledger)
         return id

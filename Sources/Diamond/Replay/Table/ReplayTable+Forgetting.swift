@@ -41,6 +41,7 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard let written = try written(id, on: connection) else { return false }
+        if try hasAnswer(id, on: connection) { return false }
         if !written.isSound, written.row.state == .done, written.row.reason == .discarded { return true }
         return try sound(id, on: connection, &ledger)?.state.isEnd == true
     }

@@ -98,13 +98,17 @@ extension ReplayTable {
     ) throws(SQLiteError) {
         var new = row
         (new.state, new.reason) = (.done, .replaced)
+        try forgetAnswer(of: row.id, on: connection)
         try save(new, .discard, from: row.state, on: connection, &ledger)
     }
 
     /// Puts another request into a job of which nothing was sent.
+    ///
+    /// - Parameter isRelease: whether the job is released, where it is held by itself.
     static func replace(
         _ row: ReplayRow,
         by draft: ReplayDraft,
+        isRelease: Bool = false,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
@@ -128,9 +132,11 @@ extension ReplayTable {
         try payload.bind(draft.request, at: 1)
         try payload.bind(row.id, at: 2)
         try payload.run()
+        if draft.policy.keepsAnswer { try expectAnswer(of: row.id, on: connection) }
         // With what has just been put into it.
         guard var new = try written(row.id, on: connection)?.row else { return }
         new.attempts = 0
+        if isRelease { new.isHeld = false }
         // What waits for somebody to sign in waits for that still.
         if !new.isHeld { new.reason = .replaced }
         if draft.policy.uniqueness != .preserveSchedule {

@@ -81,7 +81,7 @@ extension ReplayTable.Deed {
     var states: String {
         switch self {
         case .retry, .hold: "waiting or ready"
-        case .release: "held by itself"
+        case .release: "held by itself, and not for an id that its URL needs"
         case .discard: "neither running nor done"
         case .redrive: "dead or in review"
         }
@@ -104,7 +104,7 @@ extension ReplayRow {
         switch deed {
         case .retry: state == .waiting || state == .ready
         case .hold: state == .waiting || state == .ready
-        case .release: state == .held && isHeld
+        case .release: state == .held && isHeld && reason != .awaitingID
         case .discard: state != .running && state != .done
         case .redrive: state == .dead || state == .needsReview
         }

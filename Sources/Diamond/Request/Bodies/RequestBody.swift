@@ -75,7 +75,7 @@ public indirect enum RequestBody: Hashable, Sendable {
     }
 
     /// The value of a JSON body that is known by its value.
-    var jsonValue: JSONValue? {
+    package var jsonValue: JSONValue? {
         switch self {
         case .json(let value): value
         case .jsonText(let json): json.value

@@ -34,8 +34,16 @@ extension ReplayPolicy {
         unique = try form.string("unique")
         if let name = try form.string("uniqueness") { uniqueness = try form.choice(name, for: "uniqueness") }
         kind = try form.string("kind")
+        if let value = form.take("keepsAnswer") { keepsAnswer = try Self.bool(value, form) }
         if let value = form.take("metadata") { metadata = try Self.metadata(value, form) }
         try form.finish()
+    }
+
+    private static func bool(_ value: JSONValue, _ form: WrittenObject) throws(RequestError) -> Bool {
+        guard case .bool(let bool) = value else {
+            throw form.failure("keepsAnswer", "is \(value.kind): write true or false")
+        }
+        return bool
     }
 
     private static func metadata(
@@ -60,6 +68,7 @@ extension ReplayPolicy {
         if let unique { members["unique"] = .string(unique) }
         if uniqueness != usual.uniqueness { members["uniqueness"] = .string(uniqueness.rawValue) }
         if let kind { members["kind"] = .string(kind) }
+        if keepsAnswer { members["keepsAnswer"] = .bool(true) }
         if !metadata.isEmpty { members["metadata"] = .object(metadata) }
         return .object(members)
     }

@@ -79,6 +79,8 @@ public struct ReplayPolicy: Hashable, Sendable {
     /// The ``Endpoint/kind`` of the call that the request was made of; set where one is sent. What is answered is handed to
     /// whoever has asked for calls of this kind.
     public package(set) var kind: String?
+    /// Whether the answer to the job, or its failure, is kept with it until it is taken.
+    package var keepsAnswer = false
     /// What the app wants to find again with the job.
     public var metadata: [String: JSONValue]
 
@@ -113,7 +115,7 @@ public struct ReplayPolicy: Hashable, Sendable {
             && one.priority == other.priority && one.attempts == other.attempts && one.expiry == other.expiry
             && one.keyLifetime == other.keyLifetime && one.unique.isExactly(other.unique)
             && one.uniqueness == other.uniqueness && one.kind.isExactly(other.kind)
-            && one.metadata.isExactly(other.metadata)
+            && one.keepsAnswer == other.keepsAnswer && one.metadata.isExactly(other.metadata)
     }
 
     /// The default of a request.

@@ -40,6 +40,8 @@ public struct ReplayReason: Hashable, Sendable, CustomStringConvertible {
 
     /// By itself, or with all of its key, its identity or its lane.
     public static let held = ReplayReason(description: "held")
+    /// Its URL needs the id that the server gives an object, which another job makes.
+    public static let awaitingID = ReplayReason(description: "awaitingID")
     /// 401: its identity has to sign in again.
     public static let unauthorized = ReplayReason(description: "unauthorized")
 

@@ -1,0 +1,51 @@
+import Crypto
+package import Foundation
+package import HTTPTypes
+
+/// The answer to a job, kept until somebody takes it.
+package struct ReplayAnswer: Hashable, Sendable {
+    package var status: HTTPResponse.Status
+    /// The path of the `Location` field, which names a new object (RFC 9110 section 10.2.2): a query may hold a secret.
+    package var location: String?
+    /// The body; `nil` where it could not be read.
+    package var body: Data?
+    package var receivedAt: Date
+
+    package init(status: HTTPResponse.Status, location: String? = nil, body: Data? = nil, receivedAt: Date) {
+        (self.status, self.location, self.body, self.receivedAt) = (status, location, body, receivedAt)
+    }
+
+    /// 64 bits over all but the time.
+    var checksum: Int64 {
+        var hash = SHA256()
+        let counts = [Int64(status.code), Int64(location?.utf8.count ?? -1), Int64(body?.count ?? -1)]
+        counts.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        if let location { hash.update(data: Data(location.utf8)) }
+        if let body { hash.update(data: body) }
+        return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
+    }
+}
+
+extension ReplayAnswer {
+    /// The answer that an attempt has brought; `nil` where none has come.
+    init?(_ arrival: Result<Response, ConnectionError>) {
+        switch arrival {
+        case .success(let response): self.init(response)
+        case .failure(let error):
+            if let response = error.response {
+                self.init(response)
+            } else if let head = error.head.value {
+                self.init(head.status, head.headers, body: nil)
+            } else {
+                return nil
+            }
+        }
+    }
+
+    private init(_ response: Response) { self.init(response.status, response.headers, body: response.body) }
+
+    private init(_ status: HTTPResponse.Status, _ headers: HTTPFields, body: Data?) {
+        let path = headers[.location].map { String($0.prefix { $0 != "?" && $0 != "#" }) }
+        self.init(status: status, location: path, body: body, receivedAt: Date(timeIntervalSince1970: 0))
+    }
+}

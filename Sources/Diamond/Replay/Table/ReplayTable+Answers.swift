@@ -1,0 +1,75 @@
+import DiamondSQLite
+import Foundation
+import HTTPTypes
+
+/// Keeping the answers to jobs until somebody takes them.
+extension ReplayTable {
+    /// What is kept of an answer.
+    enum KeptAnswer: Hashable, Sendable {
+        /// None has come.
+        case none
+        /// What is on disk of it is not what was written.
+        case damaged
+        case answer(ReplayAnswer)
+    }
+
+    /// Notes that the answer to a job is wanted.
+    static func expectAnswer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("INSERT INTO answer (job) VALUES (?) ON CONFLICT DO NOTHING")
+        try statement.bind(id, at: 1)
+        try statement.run()
+    }
+
+    /// Keeps the answer to a job, where it is wanted.
+    static func keep(
+        _ answer: ReplayAnswer, of id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement(
+            """
+            UPDATE answer SET status = ?2, location = ?3, body = ?4, received_at = ?5, checksum = ?6 WHERE job = ?1
+            """
+        )
+        try statement.bind(id, at: 1)
+        try statement.bind(Int64(answer.status.code), at: 2)
+        try statement.bind(answer.location, at: 3)
+        try statement.bind(answer.body, at: 4)
+        try statement.bind(now, at: 5)
+        try statement.bind(answer.checksum, at: 6)
+        try statement.run()
+    }
+
+    /// - Returns: `nil` where the answer is not wanted, or was taken.
+    static func answer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> KeptAnswer? {
+        let statement = try connection.statement(
+            "SELECT status, location, body, received_at, checksum FROM answer WHERE job = ?")
+        try statement.bind(id, at: 1)
+        guard try statement.step() else { return nil }
+        guard let status = statement.optional(0) else { return KeptAnswer.none }
+        guard (100...999).contains(status) else { return .damaged }
+        let answer = ReplayAnswer(
+            status: HTTPResponse.Status(code: Int(status)), location: statement.optionalText(1),
+            body: statement.isNull(2) ? nil : statement.data(2), receivedAt: Date(milliseconds: statement.int64(3)))
+        return answer.checksum == statement.optional(4) ? .answer(answer) : .damaged
+    }
+
+    static func hasAnswer(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
+        let statement = try connection.statement("SELECT 1 FROM answer WHERE job = ?")
+        try statement.bind(id, at: 1)
+        return try statement.step()
+    }
+
+    /// The jobs whose answers are wanted, in the order in which they were added.
+    static func expectingAnswers(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayJob] {
+        let statement = try connection.statement(
+            composed: "SELECT \(columns) FROM job WHERE id IN (SELECT job FROM answer) ORDER BY id")
+        var jobs: [ReplayJob] = []
+        while try statement.step() { jobs.append(ReplayJob(statement)) }
+        return jobs
+    }
+
+    static func forgetAnswer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+        let statement = try connection.statement("DELETE FROM answer WHERE job = ?")
+        try statement.bind(id, at: 1)
+        try statement.run()
+    }
+}

@@ -1,0 +1,98 @@
+import Diamond
+import DiamondModel
+import DiamondSQLite
+import DiamondTesting
+import Foundation
+import HTTPTypes
+
+/// An API of notes that a test takes off the network, and programs that use it with one store: each has an engine and a
+/// context of its own, as after a restart.
+final class QueuedAPI: Sendable {
+    /// A run of the program.
+    struct Program {
+        let engine: Engine
+        let context: ModelContext
+        let queue: ReplayQueue
+
+        /// Sends all that is to be sent, whatever time it waits for.
+        func replay() async throws {
+            for job in try queue.jobs(ReplayFilter(state: .waiting)) { try await queue.retry(job.id) }
+            await (try engine.replayer()).replay()
+        }
+    }
+
+    let store = TemporaryStore()
+    private let state = Guarded(State())
+
+    struct State {
+        var isOnline = true
+        var calls: [StubAPI.Call] = []
+        var notes: [Int: JSONValue] = [:]
+        /// The answer to the next call, in place of the usual one.
+        var answer: StubAPI.Answer?
+        /// Waited for before the next answer.
+        var gate: (@Sendable () async -> Void)?
+    }
+
+    var isOnline: Bool {
+        get { state.withLock { $0.isOnline } }
+        set { state.withLock { $0.isOnline = newValue } }
+    }
+
+    var calls: [StubAPI.Call] { state.withLock { $0.calls } }
+    var notes: [Int: JSONValue] { state.withLock { $0.notes } }
+
+    func answerOnce(_ answer: StubAPI.Answer) { state.withLock { $0.answer = answer } }
+
+    func waitOnce(_ gate: @escaping @Sendable () async -> Void) { state.withLock { $0.gate = gate } }
+
+    func start() throws -> Program {
+        let transport = StubTransport { [self] request throws(TransportError) in
+            guard isOnline else {
+                throw TransportError(.cannotConnect, "offline", requestMayHaveBeenSent: false)
+            }
+            let gate = state.withLock { state in
+                defer { state.gate = nil }
+                return state.gate
+            }
+            let call = StubAPI.Call(request)
+            await gate?()
+            let answer = state.withLock { $0.answer(to: call) }
+            return .stub(status: answer.status, headers: answer.headers, body: answer.text)
+        }
+        var configuration = Engine.Configuration(testing: transport, store: store)
+        configuration.baseURL = "https://api.example.com/"
+        let engine = Engine(configuration)
+        return Program(engine: engine, context: ModelContext(engine: engine), queue: try engine.queue())
+    }
+}
+
+extension QueuedAPI.State {
+    mutating func answer(to call: StubAPI.Call) -> StubAPI.Answer {
+        calls.append(call)
+        if let answer {
+            self.answer = nil
+            return answer
+        }
+        let id = call.path.split(separator: "/").last.flatMap { Int($0) }
+        switch (call.method, id) {
+        case ("POST", nil):
+            let id = notes.count + 7
+            guard case .object(var note)? = call.body else { return StubAPI.Answer(400) }
+            note["id"] = .integer(Int64(id))
+            notes[id] = .object(note)
+            return StubAPI.Answer(201, .object(note))
+        case ("PATCH", let id?):
+            guard case .object(var note)? = notes[id], case .object(let change)? = call.body else {
+                return StubAPI.Answer(404)
+            }
+            note.merge(change) { $1 }
+            notes[id] = .object(note)
+            return StubAPI.Answer(200, .object(note))
+        case ("DELETE", let id?):
+            return StubAPI.Answer(notes.removeValue(forKey: id) == nil ? 404 : 204)
+        default:
+            return StubAPI.Answer(404)
+        }
+    }
+}
