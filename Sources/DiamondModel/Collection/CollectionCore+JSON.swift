@@ -28,7 +28,7 @@ extension CollectionCore {
         transaction {
             rejected = []
             var models: [Model] = []
-            read(values) { models.append($0) }
+            read(values, refused: { models.append($0) }, take: { models.append($0) })
             let unsaved = unsavedModels(beside: models)
             list(models + unsaved)
             hasChangedMembers = !unsaved.isEmpty
@@ -103,7 +103,11 @@ extension CollectionCore {
     }
 
     /// Reads the elements of an array, and calls `take` for each. An element that fails is rejected.
-    private func read(_ values: [JSONValue], take: (Model) throws -> Void) {
+    ///
+    /// - Parameter refused: called for a member whose rules refuse its element.
+    private func read(
+        _ values: [JSONValue], refused: (Model) -> Void = { _ in }, take: (Model) throws -> Void
+    ) {
         var seen: Set<ModelID> = []
         for (index, json) in values.enumerated() {
             do {
@@ -115,6 +119,7 @@ extension CollectionCore {
             } catch {
                 let error = error as? ModelError ?? ModelError(.malformed, "\(error)")
                 rejected.append(Rejection(index: index, json: json, error: error))
+                if error.code == .invalid, let member = member(for: json) { refused(member) }
             }
         }
     }
@@ -137,6 +142,9 @@ extension CollectionCore {
         return id
     }
 
+    /// The member that an element is for.
+    private func member(for json: JSONValue) -> Model? { (try? id(of: json)).flatMap { entries[$0]?.model } }
+
     private func model(_ id: ModelID, _ json: JSONValue) throws -> Model {
         if let context { return try context.model(type, from: json) }
         guard let model = entries[id]?.model else {
@@ -153,10 +161,12 @@ extension CollectionCore {
         return model
     }
 
-    /// The models as a JSON array in the insertion order, with the rejected elements at their indexes.
+    /// The models as a JSON array in the insertion order, with the rejected elements at their indexes, but for those that the
+    /// rules of members have refused.
     var json: JSONValue {
         var values = allModels.map(\.json)
-        for rejection in rejected.sorted(by: { $0.index < $1.index }) {
+        let others = rejected.filter { $0.error.code != .invalid || member(for: $0.json) == nil }
+        for rejection in others.sorted(by: { $0.index < $1.index }) {
             values.insert(rejection.json, at: min(rejection.index, values.count))
         }
         return .array(values)

@@ -4,7 +4,8 @@ public import Foundation
 /// A map with one live instance for each class and id.
 ///
 /// A context and its models belong to one isolation domain, the main actor's or an actor's. A context keeps no model
-/// alive. Plain decoding makes copies outside of it.
+/// alive, and no model keeps its context: keep it as long as the program needs its models to be the live ones. Plain
+/// decoding makes copies outside of it.
 public final class ModelContext {
     /// A new id of a model.
     public struct IDChange {

@@ -49,10 +49,26 @@ extension Model {
         }
     }
 
-    /// The JSON of all properties that a user may set, by key.
+    /// The JSON of all properties that a user may set, by key; of nested objects those with their ids.
     public final var snapshot: [String: JSONValue] {
         let slots = PropertyVisitor.slots(of: self).filter(\.isSettable)
-        return Dictionary(slots.map { ($0.property.key, $0.property.encode($0.value)) }) { first, _ in first }
+        return Dictionary(slots.map { ($0.property.key, $0.snapshot) }) { first, _ in first }
+    }
+
+    /// Refuses members of a nested object that are the server's, but for its id.
+    private static func refuseServerOwned(_ json: JSONValue, at key: String) throws {
+        guard case .object(let object) = json else { return }
+        let type = concreteClass(for: object)
+        for slot in PropertyVisitor.slots(of: type.init()) {
+            let (property, place) = (slot.property, "\(key).\(slot.property.key)")
+            guard property.key != type.idKey, let value = property.keyFound(in: object)?.value(in: object) else {
+                continue
+            }
+            if property.access == .server { throw ModelError.notSettable(place) }
+            if let child = property.nestedModel(in: slot.value) {
+                try Swift.type(of: child).refuseServerOwned(value, at: place)
+            }
+        }
     }
 
     private func slot(_ key: String) -> PropertyVisitor.Slot? {
@@ -63,7 +79,10 @@ extension Model {
         _ key: String, _ json: JSONValue, _ staging: Staging
     ) throws -> PropertyVisitor.Slot {
         guard let slot = slot(key), slot.isSettable else {
-            throw ModelError(.notSettable, "\(key) is no property that a user may set: merge the server's JSON")
+            throw ModelError.notSettable(key)
+        }
+        if let child = slot.property.nestedModel(in: slot.value) {
+            try type(of: child).refuseServerOwned(json, at: key)
         }
         if key == Self.idKey, json == .null, !isNew {
             reject(slot.property, for: ["id"])
@@ -113,5 +132,18 @@ extension PropertyVisitor.Slot {
     /// Whether a user may set the property.
     fileprivate var isSettable: Bool {
         property.access == .user && property.nestedCollection(in: value) == nil
+    }
+
+    fileprivate var snapshot: JSONValue {
+        guard let child = property.nestedModel(in: value) else { return property.encode(value) }
+        var object = child.snapshot
+        if let id = child.serverID { object[type(of: child).idKey] = id.json }
+        return .object(object)
+    }
+}
+
+extension ModelError {
+    fileprivate static func notSettable(_ key: String) -> ModelError {
+        ModelError(.notSettable, "\(key) is no property that a user may set: merge the server's JSON")
     }
 }
