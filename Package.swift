@@ -154,7 +154,7 @@ let package = Package(
         .executableTarget(
             name: "QueueHammer",
             dependencies: [
-                "Diamond", "DiamondSQLite", "DiamondTestSupport",
+                "Diamond", "DiamondModel", "DiamondSQLite", "DiamondTestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/QueueHammer"
@@ -204,7 +204,7 @@ let package = Package(
         .testTarget(
             name: "DiamondModelTests",
             dependencies: [
-                "Diamond", "DiamondModel", "DiamondTestSupport", "DiamondTesting", "SampleAPI",
+                "Diamond", "DiamondModel", "DiamondTestSupport", "DiamondTesting", "QueueHammer", "SampleAPI",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/DiamondModel"

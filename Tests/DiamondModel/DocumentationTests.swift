@@ -15,6 +15,7 @@ import Testing
         "Sources/DiamondModel/Documentation.docc/Collections.md",
         "Sources/DiamondModel/Documentation.docc/ChangeSets.md",
         "Sources/DiamondModel/Documentation.docc/Loading.md",
+        "Sources/DiamondModel/Documentation.docc/Queueing.md",
         "Sources/DiamondModel/Documentation.docc/Tables.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
@@ -68,6 +69,30 @@ import Testing
         print(city.isDirty, city.changedJSON)  // true, and the population alone
         try city.merge(["name": "Kyōto"])  // what the server says
         city.rollback()
+    }
+
+    /// The program's own record of its objects.
+    private struct Record {
+        func setID(_ id: ModelID?, of local: ModelID?) throws {}
+    }
+
+    private func queueing(engine: Engine, replayer: Replayer, record: Record, cities: ModelCollection<City>) async throws {
+        let context = ModelContext(engine: engine)
+        let city = City()
+        try context.register(city)
+        try await city.save(.queued) { $0.name = "Nara" }  // returns when it is sent, or on disk
+        print(city.hasQueuedSaves)  // true while it waits
+        let replaying = Task { await replayer.run() }
+        for save in try await context.collectSaves(of: City.self) {
+            print(save.serverID as Any, save.failure as Any)
+        }
+        context.recordSaves = { saves in
+            for save in saves { try record.setID(save.serverID, of: save.localID) }
+        }
+        let waiting = try context.queuedModels(City.self)
+        for city in waiting { try cities.add(city) }
+        try await context.collectSaves(of: City.self)
+        replaying.cancel()
     }
 
     private func models(city: City, text: Data) async throws {
@@ -166,6 +191,7 @@ import Testing
         try await cities.create(city)  // POST; leaves the collection again where the server refuses
         try await city.save { $0.name = "Nara" }  // seen at once, taken back where it fails
         try await city.save(.wait) { $0.name = "Kyoto" }  // seen once the server has confirmed it
+        try await city.save(.queued) { $0.name = "Kobe" }  // kept on disk, and sent later where it cannot be now
         try await city.load()  // GET
         try await city.destroy()  // DELETE; comes back to its exact place where it fails
         cities.delete(city)  // leaves the list now, and the server with the next upload

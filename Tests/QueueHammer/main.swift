@@ -10,6 +10,8 @@ import HTTPTypes
 // QueueHammer produce DIRECTORY BASE RUN LANE   adds 40 jobs, and says each when it is durable: its id and its text
 // QueueHammer work DIRECTORY                    ends at the point that DIAMOND_FAULT names, after-send:3 at the third time,
 //                                              or stops there until it is let go on, where DIAMOND_FAULT_STOPS is set
+// QueueHammer save DIRECTORY BASE TEXT held|live   makes one object and changes it twice, by saves that are queued; goes on
+//                                              where an earlier process of this was killed
 // QueueHammer network                           ends when it is told of a link that comes up, in a network of its own
 
 let arguments = CommandLine.arguments.dropFirst().map { $0 }
@@ -40,20 +42,10 @@ func work(_ directory: String) async throws {
     var configuration = Engine.Configuration(store: Store(directory: URL(filePath: directory)))
     configuration.observers = []
     let engine = Engine(configuration)
-    let fault = (ProcessInfo.processInfo.environment["DIAMOND_FAULT"] ?? "").split(separator: ":")
-    let left = Guarded(Int(fault.last ?? "") ?? 0)
-    let stops = ProcessInfo.processInfo.environment["DIAMOND_FAULT_STOPS"] != nil
+    let fault = Fault()
     // It is killed often, and that is no fault of the jobs: enough of it would make one poison.
-    if fault.isEmpty { try await engine.queue().allowSuddenTermination(true) }
-    let replayer = try engine.replayer(width: 4) { point in
-        guard let name = fault.first, point.rawValue == name else { return }
-        if left.withLock({
-            $0 -= 1; return $0 == 0
-        }) {
-            // Not `_exit`: a sanitizer makes that one wait for a second, in which the other threads do all that is left.
-            if stops { raise(SIGSTOP) } else { kill(getpid(), SIGKILL) }
-        }
-    }
+    if fault.isNone { try await engine.queue().allowSuddenTermination(true) }
+    let replayer = try engine.replayer(width: 4) { fault.pass($0.rawValue) }
     let summary = await replayer.run()
     if let error = summary.error { fail("\(error)") }
 }
@@ -69,10 +61,14 @@ do {
     switch (arguments.first, arguments.count) {
     case ("produce", 5): try await produce(arguments[1], arguments[2], arguments[3], arguments[4])
     case ("work", 2): try await work(arguments[1])
+    case ("save", 5):
+        try await Saver(arguments[1], arguments[2], arguments[3], isHeld: arguments[4] == "held").save()
     case ("network", 1): try await watchNetwork()
     default:
         FileHandle.standardError.write(
-            Data("usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY | network\n".utf8))
+            Data(
+                "usage: QueueHammer produce DIRECTORY BASE RUN LANE | work DIRECTORY | save DIRECTORY BASE TEXT held|live | network\n"
+                    .utf8))
         exit(64)
     }
 } catch {

@@ -14,4 +14,6 @@ struct Effects: Encodable, Sendable {
     var byKey: [String: Int] = [:]
     /// Of the notes, in the order in which they were made.
     var texts: [String] = []
+    /// What was written into notes afterwards, in its order.
+    var changes: [String] = []
 }

@@ -10,6 +10,7 @@ struct NoteRoutes: Sendable {
     func add(to router: Router<SampleContext>) {
         router.post("notes", use: create)
         router.get("notes/{id}", use: show)
+        router.patch("notes/{id}", use: change)
         router.get("effects", use: effects)
         router.delete("effects", use: reset)
     }
@@ -44,6 +45,12 @@ struct NoteRoutes: Sendable {
     @Sendable private func show(_ request: Request, _ context: SampleContext) async throws -> Response {
         try context.arguments.finish()
         return try Response(json: await store.note(context.number("id", in: 1...Int.max)))
+    }
+
+    @Sendable private func change(_ request: Request, _ context: SampleContext) async throws -> Response {
+        try context.arguments.finish()
+        let draft = try JSON.decode(NoteDraft.self, from: await context.body(of: request))
+        return try Response(json: await store.change(context.number("id", in: 1...Int.max), draft))
     }
 
     @Sendable private func effects(_ request: Request, _ context: SampleContext) async throws -> Response {

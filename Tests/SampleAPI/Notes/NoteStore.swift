@@ -51,6 +51,14 @@ actor NoteStore {
         return note
     }
 
+    func change(_ id: Int, _ draft: NoteDraft) throws(Problem) -> Note {
+        _ = try note(id)
+        let note = Note(id: id, text: draft.text)
+        notes[id] = note
+        effects.changes.append(draft.text)
+        return note
+    }
+
     /// Forgets notes, keys and counts.
     func reset() {
         notes = [:]

@@ -37,7 +37,7 @@ extension ReplayTable {
         let old = row.state
         row.take(deed, at: ledger.now)
         if deed == .redrive {
-            try renewExpiry(of: &row, on: connection, ledger)
+            try renew(&row, on: connection, ledger)
             try takeName(of: id, on: connection)
         }
         try settle(&row, on: connection, ledger)
@@ -45,15 +45,17 @@ extension ReplayTable {
         return .done(row.state)
     }
 
-    /// A job that is sent anew has all its time before it: it may have ended because that was over.
-    private static func renewExpiry(
-        of row: inout ReplayRow,
+    /// A job that is sent anew has all its time before it: it may have ended because that was over. Its answer is wanted again.
+    private static func renew(
+        _ row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,
         _ ledger: ReplayLedger
     ) throws(SQLiteError) {
         let written = try request(of: row.id, on: connection)
         // One that this program cannot read waits for another that can.
-        let expiry = (try? Request(json: written)).map(\.replay.expiry) ?? ReplayPolicy.defaultExpiry
+        let policy = (try? Request(json: written))?.replay
+        if policy?.keepsAnswer == true { try expectAnswer(of: row.id, on: connection) }
+        let expiry = policy.map(\.expiry) ?? ReplayPolicy.defaultExpiry
         let statement = try connection.statement("UPDATE job SET expires_at = ? WHERE id = ?")
         row.expiresAt = expiry.map { ledger.now + $0.milliseconds }
         try statement.bind(row.expiresAt, at: 1)

@@ -1,0 +1,156 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+/// Jobs that keep their answers until somebody takes them.
+@Suite(.timeLimit(.minutes(1))) struct ReplayAnswersTests {
+    private let files = TemporaryStore()
+    private static let answer = ReplayAnswer(
+        status: .created, location: "/notes/7", body: Data(#"{"id": 7}"#.utf8), receivedAt: .distantPast)
+
+    private func request(_ method: HTTPRequest.Method = .post, keeps: Bool = true) -> Request {
+        var request = Request("https://a.example/notes", method: method, body: .json(["n": 1]))
+        request.replay = ReplayPolicy(.durable, orderingKey: "note", unique: "note", uniqueness: .merge)
+        request.replay.keepsAnswer = keeps
+        return request
+    }
+
+    private func engine(_ status: Int, _ headers: HTTPFields = [:], body: String = "") -> Engine {
+        Engine(Engine.Configuration(testing: StubTransport(status: status, headers: headers, body: body), store: files))
+    }
+
+    @Test(arguments: [201, 422])
+    func `The answer to a job is kept, whoever sends it`(_ status: Int) async throws {
+        let engine = engine(status, [.location: "/notes/7?token=secret#a"], body: #"{"id": 7}"#)
+        _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
+        try await engine.queue().enqueue(request())
+        await (try engine.replayer()).replay()
+        let jobs = try engine.queue().jobsKeepingAnswers()
+        #expect(jobs.count == 2)
+        for job in jobs {
+            let kept = try #require(try engine.queue().keptJob(job.id))
+            #expect(kept.answer?.status.code == status && kept.answer?.location == "/notes/7")
+            #expect(kept.answer?.body == Data(#"{"id": 7}"#.utf8) && kept.failure == nil)
+            #expect(kept.request.body == .json(["n": 1]))
+        }
+        try await engine.queue().forgetAnswers(of: jobs.map(\.id))
+        #expect(try engine.queue().jobsKeepingAnswers().isEmpty && engine.queue().keptJob(jobs[0].id) == nil)
+    }
+
+    @Test func `A job that does not ask for it keeps no answer`() async throws {
+        let engine = engine(201)
+        _ = try await engine.send(request(keeps: false))
+        #expect(try engine.queue().jobsKeepingAnswers().isEmpty)
+    }
+
+    @Test func `A job is not forgotten before its answer is taken`() throws {
+        let desk = try ReplayDesk()
+        var policy = ReplayPolicy.durable
+        policy.keepsAnswer = true
+        let owner = try desk.owner()
+        let kept = try desk.add("POST", policy)
+        let plain = try desk.add()
+        for job in try desk.claim(2, by: owner) {
+            try desk.write { (connection, ledger) throws(SQLiteError) in
+                _ = try ReplayTable.finish(
+                    job.id, token: job.token, .success, keeping: Self.answer, draw: 0, on: connection, &ledger)
+            }
+        }
+        func forget() throws {
+            desk.now += 40 * 86_400_000
+            _ = try desk.write { (connection, ledger) throws(SQLiteError) in
+                try ReplayTable.forget(ReplayRetention(), on: connection, &ledger)
+            }
+        }
+        try forget()
+        #expect(try desk.job(plain) == nil && desk.job(kept) != nil)
+        try desk.write { (connection, _) throws(SQLiteError) in
+            try ReplayTable.forgetAnswer(of: kept, on: connection)
+        }
+        try forget()
+        #expect(try desk.job(kept) == nil)
+    }
+
+    @Test(arguments: [
+        "status = 200", "location = '/notes/8'", "location = NULL", "body = x'00'", "body = NULL", "checksum = NULL",
+        "status = 9",
+    ])
+    func `A damaged answer is not taken for one`(_ damage: String) async throws {
+        let engine = engine(201, [.location: "/notes/7"], body: "{}")
+        _ = try await engine.send(request())
+        let queue = try engine.queue()
+        let id = try #require(try queue.jobsKeepingAnswers().first?.id)
+        try queue.database.write { (connection) throws(SQLiteError) in
+            try connection.execute("UPDATE answer SET \(damage)")
+        }
+        let kept = try #require(try queue.keptJob(id))
+        #expect(kept.answer == nil && kept.failure?.message.contains("damaged") == true)
+    }
+
+    @Test func `A job that ends unsent has no answer, and says why`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let id = try #require(try await queue.enqueue(request()))
+        #expect(try queue.keptJob(id)?.failure == nil)
+        try await queue.discard(id)
+        let kept = try #require(try queue.keptJob(id))
+        #expect(kept.answer == nil && kept.failure?.message.contains("discarded") == true)
+    }
+
+    @Test func `What is created and deleted before it was sent leaves no answer to take`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        try await queue.enqueue(request())
+        #expect(try await queue.enqueueAwaitingID(request(.delete)) == nil)
+        #expect(try queue.jobsKeepingAnswers().isEmpty)
+    }
+
+    @Test func `A job that is redriven keeps an answer again`() async throws {
+        let engine = engine(422)
+        _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
+        let queue = try engine.queue()
+        let id = try #require(try queue.jobsKeepingAnswers().first?.id)
+        try await queue.forgetAnswers(of: [id])
+        try await queue.redrive(id)
+        #expect(try queue.jobsKeepingAnswers().map(\.id) == [id])
+    }
+
+    // MARK: Waiting for an id
+
+    @Test func `What waits for an id is merged into what was not sent`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let first = try await queue.enqueue(request())
+        #expect(try await queue.enqueueAwaitingID(request(.patch)) == first)
+        #expect(try queue.jobs().map(\.state) == [.ready])
+    }
+
+    @Test func `What waits for an id is released by that alone, with the id in it`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let id = try #require(try await queue.enqueueAwaitingID(request(.patch)))
+        #expect(try queue.job(id)?.reason == .awaitingID)
+        let error = await #expect(throws: ReplayError.self) { try await queue.release(id) }
+        #expect(error?.code == .wrongState)
+        #expect(try await queue.apply(.release, to: ReplayFilter()).done.isEmpty)
+        // Neither does the end of another hold.
+        try await queue.hold(.key("note"))
+        try await queue.release(.key("note"))
+        #expect(try queue.job(id)?.reason == .awaitingID)
+        try await queue.complete(id) { $0.url += "/7" }
+        #expect(try queue.job(id)?.state == .ready && queue.request(of: id)?.url == "https://a.example/notes/7")
+        try await queue.complete(id) { $0.url += "/8" }
+        #expect(try queue.request(of: id)?.url == "https://a.example/notes/7")
+    }
+
+    @Test func `The written form of a request says whether its answer is kept`() throws {
+        let written = try request().json()
+        #expect(String(decoding: written, as: UTF8.self).contains(#""keepsAnswer":true"#))
+        #expect(try Request(json: written).replay.keepsAnswer)
+        #expect(try !Request(json: request(keeps: false).json()).replay.keepsAnswer)
+        #expect(throws: RequestError.self) {
+            try Request(json: Data(#"{"url": "/", "replay": {"mode": "durable", "keepsAnswer": 1}}"#.utf8))
+        }
+    }
+}
