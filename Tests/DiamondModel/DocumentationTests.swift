@@ -17,9 +17,10 @@ import Testing
         "Sources/DiamondModel/Documentation.docc/Loading.md",
         "Sources/DiamondModel/Documentation.docc/Queueing.md",
         "Sources/DiamondModel/Documentation.docc/Tables.md",
+        "Sources/DiamondModel/Documentation.docc/ComingFromOtherFrameworks.md",
     ]) func `shows only code that compiles here`(path: String) throws {
         let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
-        let compiled = Set(try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).lines)
+        let compiled = try compiledLines
         let blocks = text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
         let ours = path == "README.md" ? blocks.filter { $0.contains("import DiamondModel") } : blocks
         #expect(!ours.isEmpty)
@@ -28,7 +29,17 @@ import Testing
         }
     }
 
-    private var root: URL { URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..") }
+    private var folder: URL { URL(filePath: #filePath).deletingLastPathComponent() }
+
+    private var root: URL { folder.appending(path: "../..") }
+
+    /// The lines of this file and of those beside it with more code of the documentation.
+    private var compiledLines: Set<String> {
+        get throws {
+            let files = ["DocumentationTests.swift", "DocumentationTests+Frameworks.swift"]
+            return Set(try files.flatMap { try String(contentsOf: folder.appending(path: $0), encoding: .utf8).lines })
+        }
+    }
 
     private enum Readme {
         final class Town: Model {
