@@ -87,7 +87,9 @@ import Testing
         func setID(_ id: ModelID?, of local: ModelID?) throws {}
     }
 
-    private func queueing(engine: Engine, replayer: Replayer, record: Record, cities: ModelCollection<City>) async throws {
+    private func queueing(engine: Engine, replayer: Replayer, record: Record, cities: ModelCollection<City>)
+        async throws
+    {
         let context = ModelContext(engine: engine)
         let city = City()
         try context.register(city)
