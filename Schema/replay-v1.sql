@@ -100,14 +100,16 @@ CREATE TABLE payload (
     request         BLOB    NOT NULL
 ) STRICT;
 
--- The answer to a job whose request asks for it to be kept: from the time the job is added until somebody has taken the
--- answer, so that a job that was never answered is found, too. A job is not forgotten before.
+-- The answer to a job whose request asks for it to be kept: from the time the job is added, so that a job that was never
+-- answered is found, too. A job is not forgotten before its answer was taken, nor while its answer has an id that others of
+-- its line wait for.
 CREATE TABLE answer (
     job             INTEGER PRIMARY KEY REFERENCES job (id) ON DELETE CASCADE,
     status          INTEGER,              -- NULL where none has come, or not yet
     location        TEXT,                 -- the field of an answer to a POST
     body            BLOB,                 -- NULL where it could not be read
     received_at     INTEGER,
+    taken_at        INTEGER,              -- NULL while somebody has to take it
     checksum        INTEGER               -- over status, location and body
 ) STRICT;
 

@@ -102,9 +102,8 @@ import Testing
         context.recordSaves = { saves in
             for save in saves { try record.setID(save.serverID, of: save.localID) }
         }
-        let waiting = try context.queuedModels(City.self)
-        for city in waiting { try cities.add(city) }
         try await context.collectSaves(of: City.self)
+        for city in try await context.queuedModels(City.self) { try cities.add(city) }
         replaying.cancel()
     }
 

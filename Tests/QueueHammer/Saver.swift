@@ -56,12 +56,12 @@ final class Saver {
             fault.pass("after-record")
         }
         if isHeld { try await queue.hold(.queue) }
-        let waiting = try context.queuedModels(HammerNote.self)
-        try await context.collectSaves(of: HammerNote.self)
+        let collected = try await context.collectSaves(of: HammerNote.self)
+        let waiting = try await context.queuedModels(HammerNote.self)
         let record = try record()
         var first: Task<Void, any Error>?
         let note: HammerNote
-        if let known = waiting.first {
+        if let known = waiting.first ?? collected.lazy.compactMap({ $0.model as? HammerNote }).first {
             note = known
         } else if let id = record.id {
             note = try context.model(from: ["id": id.json, "text": ""])
@@ -87,7 +87,7 @@ final class Saver {
     /// Sends all that waits, at whatever time, and collects the answers.
     private func drain() async throws {
         let replayer = try engine.replayer { [fault] in fault.pass($0.rawValue) }
-        while try !queue.jobsKeepingAnswers().isEmpty {
+        while try queue.jobsKeepingAnswers().contains(where: { !$0.isTaken }) {
             for job in try queue.jobs(ReplayFilter(state: .waiting)) { try? await queue.retry(job.id) }
             await replayer.replay()
             try await context.collectSaves(of: HammerNote.self)

@@ -43,6 +43,25 @@ private struct Refusal: Error {
 }
 
 extension Engine {
+    /// Keeps a durable request on disk and sends it where nothing stands before it, for this package's other targets.
+    ///
+    /// - Parameter whenKept: called when it is on disk.
+    /// - Throws: ``ConnectionError``; `queued` where it is sent later, `badStatus` for a status other than 2xx.
+    package func keptResponse(
+        to request: Request, whenKept: @escaping @Sendable () -> Void
+    ) async throws(ConnectionError) -> Response {
+        guard !lanes.isSerial(request.lane) else { return try await successfulResponse(to: request) }
+        let ticket = ReplayTicket(whenKept: whenKept)
+        let response = try await pipeline.response(to: request, asker: Asker(ticket: ticket))
+        guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
+        return response
+    }
+
+    /// The identity for which this engine sends a request now; `nil` for nobody's in particular.
+    package func identity(of request: Request) async throws(ConnectionError) -> String? {
+        try await pipeline.environment.resolve(request, within: pipeline.timeLeft(of: request)).identity
+    }
+
     /// The absolute URL of a request, for this package's other targets.
     ///
     /// - Throws: ``ConnectionError`` `badRequest` for one that leads away from the base URL.

@@ -33,6 +33,10 @@ public final class ModelContext {
     public var recordSaves: (([QueuedSave]) throws -> Void)?
     /// The turns of those who collect answers.
     let collecting = Turns()
+    /// The calls in the queue whose answers were not collected, by their objects.
+    var queuedCalls: [ModelKey: Set<ReplayJob.ID>] = [:]
+    /// What was collected without being asked for.
+    var reported: [QueuedSave] = []
     /// The objects whose deletions wait in the queue, by the keys of their calls.
     var leaving: [String: DeletedModel] = [:]
 
@@ -142,6 +146,7 @@ public final class ModelContext {
     func rekey(_ model: Model, from old: ModelID, to new: ModelID) {
         if !old.isLocal { models[key(of: model, old)] = nil }
         models[key(of: model, new)] = .passUnretained(model)
+        queuedCalls[key(of: model, new)] = queuedCalls[key(of: model, old)]
         if order.deleted.remove(key(of: model, old)) != nil { order.deleted.insert(key(of: model, new)) }
         observers.notify(IDChange(model: model, old: old, new: new))
     }

@@ -105,6 +105,7 @@ struct MergePlan {
             for change in PropertyVisitor.assign(slots, to: model) { model.note(change) }
             model.put(back: edits)
             if let answerTime { model.noteAnswer(answerTime, keys) }
+            if let context, model.hasQueuedSaves { model.syncing.mergedAt = context.now() }
         }
     }
 

@@ -64,9 +64,12 @@ open class Model: Observable {
     /// whole body. Override it where the request wraps the object: what waits in the queue is read back by it.
     open class func object(in request: Request) throws -> JSONValue? { request.body?.jsonValue }
 
-    /// The name of the class in the queue, where calls of its objects wait: by default that of ``identityClass``. Override it
-    /// with the old name where the class is renamed while calls may wait.
-    open class var queueName: String { String(describing: identityClass) }
+    /// The name of the class in the queue, where calls of its objects wait: by default that of ``identityClass``, with its
+    /// module. Override it with the old name where the class is renamed while calls may wait.
+    open class var queueName: String {
+        // What stands there for a private class is another in each build.
+        String(reflecting: identityClass).replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
+    }
 }
 
 // MARK: Identity

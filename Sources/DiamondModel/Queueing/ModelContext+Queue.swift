@@ -1,22 +1,32 @@
 import Diamond
 
 extension ModelContext {
-    /// Returns the objects of a class whose calls wait in the queue: new ones are made of what waits, and get back the local
-    /// ids that they had; live ones get back the changes that wait; deleted ones leave their collections.
+    /// Returns the objects of a class whose calls wait in the queue: new ones are made of what waits, and have the local ids
+    /// that they had; live ones get back the changes that wait; deleted ones leave their collections. Changes of objects that
+    /// are not live wait on, and are not shown.
     ///
-    /// Call it when the program starts, before anything is saved. The context keeps none of the objects alive.
+    /// Call it when the program starts, behind ``collectSaves(of:)`` and before anything is saved. The context keeps none of
+    /// the objects alive.
     ///
-    /// - Throws: `ReplayError` where the queue cannot be read; ``ModelError`` `noEngine`.
-    public func queuedModels<Object: Model>(_ type: Object.Type = Object.self) throws -> [Object] {
-        let queue = try requiredQueue()
+    /// - Throws: `ReplayError` where the queue cannot be read; ``ModelError`` `noEngine`; `ConnectionError` where nobody can
+    ///   say who is signed in.
+    public nonisolated(nonsending) func queuedModels<Object: Model>(
+        _ type: Object.Type = Object.self
+    ) async throws -> [Object] {
+        let (queue, identity) = try await (requiredQueue(), identity(for: type))
         var models: [Object] = []
-        for job in try queue.jobsKeepingAnswers() {
-            guard let subject = QueuedSubject(job), subject.type == type.queueName,
-                let request = try queue.request(of: job.id),
+        for (job, isTaken) in try queue.jobsKeepingAnswers() where !isTaken && !job.hasEnded {
+            guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity == identity else {
+                continue
+            }
+            note(job.id, subject, type)
+            // What is damaged is for a person to look at.
+            guard let request = try? queue.request(of: job.id),
                 let model: Object = try restore(subject, request)
-            else { continue }
-            model.syncing.queueKey = job.orderingKey
-            model.syncing.queuedJobs.insert(job.id)
+            else {
+                if subject.call == .destroy { order.deleted.formUnion(subject.ids.map { ModelKey(type, $0) }) }
+                continue
+            }
             if subject.call == .destroy {
                 noteLeaving(DeletedModel(model: model, places: CollectionPlace.leave(model)), job.orderingKey ?? "")
                 models.removeAll { $0 === model }
@@ -34,33 +44,41 @@ extension ModelContext {
     /// ``recordSaves`` has returned for it: a program that ends before gets the answer again, and taking it in twice
     /// changes nothing.
     ///
-    /// - Parameter types: the classes whose answers are taken in.
-    /// - Returns: what was answered, in the order in which it was queued.
+    /// - Parameter types: the classes whose answers are taken in, of the identity that is signed in.
+    /// - Returns: what was answered since the last time, but for what a save has thrown or returned for, in the order in
+    ///   which it was queued.
     /// - Throws: `ReplayError` where the queue cannot be read or written, and what ``recordSaves`` throws; the answers stay in
-    ///   the queue then. ``ModelError`` `noEngine`.
+    ///   the queue then. ``ModelError`` `noEngine`; `ConnectionError` where nobody can say who is signed in.
     @discardableResult
     public nonisolated(nonsending) func collectSaves(of types: Model.Type...) async throws -> [QueuedSave] {
-        try await collect(types) { _ in true }
+        let saves = try await collect(types) { _ in true }
+        defer { reported = [] }
+        return reported + saves
     }
 
-    nonisolated(nonsending) func collect(
-        _ types: [Model.Type], where isMeant: (ReplayJob) -> Bool
+    /// Collects answers without being asked to. They are reported with the next that are asked for. What fails is tried again
+    /// then.
+    ///
+    /// - Parameter isOwn: whether the last answer is that of the caller's call, which reports it.
+    nonisolated(nonsending) func collectEarlier(
+        _ types: [Model.Type], isOwn: Bool = false, where isMeant: @escaping (ReplayJob) -> Bool
+    ) async {
+        guard let saves = try? await collect(types, where: isMeant) else { return }
+        reported += isOwn ? saves.dropLast() : saves[...]
+    }
+
+    private nonisolated(nonsending) func collect(
+        _ types: [Model.Type], where isMeant: @escaping (ReplayJob) -> Bool
     ) async throws -> [QueuedSave] {
         let queue = try requiredQueue()
         try await collecting.take()
         defer { collecting.give() }
         var saves: [QueuedSave] = []
-        for job in try queue.jobsKeepingAnswers() where [.done, .dead].contains(job.state) && isMeant(job) {
-            guard let subject = QueuedSubject(job), let type = types.first(where: { $0.queueName == subject.type }),
-                let kept = try queue.keptJob(job.id)
-            else { continue }
-            let collector = try SaveCollector(self, type, subject, kept)
-            saves.append(try await collector.collect(from: queue))
+        for type in types {
+            let identity = try await identity(for: type)
+            let collector = SaveCollector(self, type, queue) { $0.identity == identity && isMeant($0) }
+            saves += try await collector.collect()
         }
-        if saves.isEmpty { return [] }
-        try recordSaves?(saves)
-        try await queue.forgetAnswers(of: saves.map(\.jobID))
-        for save in saves { save.model?.syncing.queuedJobs.remove(save.jobID) }
         return saves
     }
 
@@ -71,9 +89,15 @@ extension ModelContext {
         return try engine.queue()
     }
 
+    private nonisolated(nonsending) func identity(for type: Model.Type) async throws -> String? {
+        try await engine?.identity(of: type.resource ?? Request(""))
+    }
+
     /// The live instance that a queued call is for.
     func existing(_ type: Model.Type, _ subject: QueuedSubject) -> Model? {
-        [subject.serverID, subject.localID].lazy.compactMap { $0 }.compactMap { self.existing(type, id: $0) }.first
+        subject.ids.lazy.compactMap { self.existing(type, id: $0) }.first { live in
+            live.listName.isEmpty || live.listName == subject.list
+        }
     }
 
     /// Brings an object back to the state in which its call was queued.
@@ -95,12 +119,33 @@ extension ModelContext {
         return model
     }
 
+    // MARK: Calls that wait
+
+    func hasQueuedCalls(_ key: ModelKey) -> Bool { queuedCalls[key]?.isEmpty == false }
+
+    /// Notes which calls of an object wait.
+    func note(_ jobs: [ReplayJob.ID], of model: Model) {
+        for id in model.tracking.ids { queuedCalls[ModelKey(type(of: model), id)] = Set(jobs) }
+    }
+
+    func note(_ job: ReplayJob.ID, _ subject: QueuedSubject, _ type: Model.Type) {
+        for id in subject.ids { queuedCalls[ModelKey(type, id), default: []].insert(job) }
+    }
+
+    func noteEnd(of jobs: Set<ReplayJob.ID>) {
+        for (key, own) in queuedCalls {
+            let rest = own.subtracting(jobs)
+            queuedCalls[key] = rest.isEmpty ? nil : rest
+        }
+    }
+
     // MARK: Objects that leave
 
     /// Notes that an object is deleted here, and that the deletion waits in the queue: no load brings it back.
     func noteLeaving(_ deleted: DeletedModel, _ key: String) {
-        leaving[key] = deleted
         order.deleted.insert(ModelKey(type(of: deleted.model), deleted.model.modelID))
+        // A second deletion finds the object in no place.
+        if leaving[key] == nil { leaving[key] = deleted }
     }
 
     /// Puts an object back that the server has not deleted.
@@ -116,4 +161,9 @@ extension ModelContext {
         order.deleted.remove(model)
         if isDestroyed { order.noteDestroyed(model) }
     }
+}
+
+extension ReplayJob {
+    /// Whether it is over, and nobody has to look at it.
+    var hasEnded: Bool { state == .done || state == .dead }
 }

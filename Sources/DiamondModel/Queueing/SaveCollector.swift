@@ -2,48 +2,99 @@ import Diamond
 import Foundation
 import HTTPTypes
 
-/// Takes the answer to one queued call into its object.
+/// Takes the answers to the queued calls of a class into its objects.
 struct SaveCollector {
+    /// An answered call, and the members of the object that it has sent.
+    private struct Answered {
+        let subject: QueuedSubject
+        let kept: ReplayQueue.KeptJob
+        let sent: [String: JSONValue]?
+    }
+
     private let context: ModelContext
     private let type: Model.Type
-    private let subject: QueuedSubject
-    private let kept: ReplayQueue.KeptJob
-    private let sent: [String: JSONValue]
+    private let queue: ReplayQueue
+    private let isMeant: (ReplayJob) -> Bool
 
-    init(_ context: ModelContext, _ type: Model.Type, _ subject: QueuedSubject, _ kept: ReplayQueue.KeptJob) throws {
-        (self.context, self.type, self.subject, self.kept) = (context, type, subject, kept)
-        sent = (try? type.object(in: kept.request)?.modelObject()) ?? [:]
+    init(
+        _ context: ModelContext, _ type: Model.Type, _ queue: ReplayQueue, where isMeant: @escaping (ReplayJob) -> Bool
+    ) {
+        (self.context, self.type, self.queue, self.isMeant) = (context, type, queue, isMeant)
     }
 
-    /// - Throws: `ReplayError` where the queue cannot be written.
-    nonisolated(nonsending) func collect(from queue: ReplayQueue) async throws -> QueuedSave {
-        let model = try context.existing(type, subject) ?? (subject.call == .create ? restored() : nil)
-        var failure: (any Error)?
-        do { try take(into: model) } catch { failure = error }
-        let id = model?.serverID ?? subject.serverID
-        if subject.call == .create { try await settleWaiting(id, model, queue) }
-        model?.syncing.queuedBody = nil
+    /// - Throws: `ReplayError` where the queue cannot be read or written; what ``ModelContext/recordSaves`` throws.
+    nonisolated(nonsending) func collect() async throws -> [QueuedSave] {
+        var saves: [QueuedSave] = []
+        for (job, isTaken) in try jobs() where job.hasEnded {
+            guard let subject = QueuedSubject(job) else { continue }
+            // Another context has taken it, and an object of this one has no id yet.
+            if isTaken, context.existing(type, subject)?.isNew != true { continue }
+            guard let kept = try queue.keptJob(job.id) else { continue }
+            saves.append(take(answered(subject, kept)))
+        }
+        let orphans = try await settleWaiting()
+        for kept in orphans {
+            if let subject = QueuedSubject(kept.job) { saves.append(takeBack(answered(subject, kept))) }
+        }
+        if saves.isEmpty { return [] }
+        try context.recordSaves?(saves)
+        for kept in orphans { try? await queue.discard(kept.job.id) }
+        // The ids that the server has given are kept for others who need them.
+        let makers = saves.filter { $0.call == .create && $0.failure == nil }.map(\.jobID)
+        try await queue.takeAnswers(of: saves.map(\.jobID), keeping: Set(makers))
+        context.noteEnd(of: Set(saves.map(\.jobID)))
+        return saves
+    }
+
+    private func jobs() throws -> [(job: ReplayJob, isTaken: Bool)] {
+        try queue.jobsKeepingAnswers().filter { job, _ in
+            isMeant(job) && QueuedSubject(job)?.type == type.queueName
+        }
+    }
+
+    private func answered(_ subject: QueuedSubject, _ kept: ReplayQueue.KeptJob) -> Answered {
+        let sent = kept.request.flatMap { try? type.object(in: $0)?.modelObject() }
+        return Answered(subject: subject, kept: kept, sent: sent)
+    }
+
+    // MARK: Answers
+
+    private func take(_ answered: Answered) -> QueuedSave {
+        var model = context.existing(type, answered.subject)
+        do {
+            if model == nil, answered.subject.call == .create { model = try restored(answered) }
+            try takeAnswer(answered, into: model)
+            return save(answered, model, nil)
+        } catch {
+            // Another run of the program has set what the server has not taken.
+            if answered.subject.call != .create, let sent = answered.sent { try? model?.takeEdits(from: sent) }
+            return save(answered, model, error)
+        }
+    }
+
+    private func save(_ answered: Answered, _ model: Model?, _ failure: (any Error)?) -> QueuedSave {
+        let subject = answered.subject
         return QueuedSave(
-            call: subject.call, model: model, localID: subject.localID, serverID: id, jobID: kept.job.id,
-            failure: failure)
+            call: subject.call, model: model, localID: subject.localID, serverID: model?.serverID ?? subject.serverID,
+            changes: answered.sent.map(JSONValue.object), jobID: answered.kept.job.id, failure: failure)
     }
 
-    private func restored() throws -> Model? {
+    private func restored(_ answered: Answered) throws -> Model? {
         func restore<Object: Model>(_: Object.Type) throws -> Object? {
-            try context.restore(subject, kept.request)
+            try answered.kept.request.flatMap { try context.restore(answered.subject, $0) }
         }
         return try restore(type)
     }
 
-    private func take(into model: Model?) throws {
-        let key = kept.job.orderingKey ?? ""
-        guard subject.call == .destroy else {
-            let response = try response()
-            if let model { try merge(response, into: model) }
+    private func takeAnswer(_ answered: Answered, into model: Model?) throws {
+        guard answered.subject.call == .destroy else {
+            let response = try response(of: answered.kept)
+            if let model { try merge(response, answered, into: model) }
             return
         }
+        let key = answered.kept.job.orderingKey ?? ""
         do {
-            _ = try response()
+            _ = try response(of: answered.kept)
         } catch let error as ConnectionError where error.saysGone {
             // The server has confirmed it.
         } catch {
@@ -54,56 +105,73 @@ struct SaveCollector {
         context.endLeaving(key, isDestroyed: true)
     }
 
-    private func response() throws -> Response {
+    private func response(of kept: ReplayQueue.KeptJob) throws -> Response {
         guard let answer = kept.answer else {
-            throw kept.failure ?? ReplayError(.other, "job \(kept.job.id) has no answer")
+            throw kept.failure ?? ReplayError(.other, "job \(kept.job.id) has ended without an answer")
         }
         var headers = HTTPFields()
         headers[.location] = answer.location
         let response = Response(
-            status: answer.status, headers: headers, body: answer.body ?? Data(), url: kept.request.url)
+            status: answer.status, headers: headers, body: answer.body ?? Data(), url: kept.request?.url ?? "")
         guard answer.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return response
     }
 
-    private func merge(_ response: Response, into model: Model) throws {
-        let loadedAt = model.syncing.loadState.loadedAt
-        // The object was loaded after the server had answered: its values are newer.
-        let isOutdated = kept.answer.flatMap { answer in loadedAt.map { $0 > answer.receivedAt } } ?? false
+    private func merge(_ response: Response, _ answered: Answered, into model: Model) throws {
+        // The object has been read since the server has answered: its values are newer.
+        let isOutdated = answered.kept.answer.map { $0.receivedAt < model.syncing.mergedAt } ?? false
         let save = try PendingSave(
-            answeredInQueue: kept.request, sent, of: model, isNew: subject.call == .create, isOutdated: isOutdated)
+            answeredInQueue: answered.kept.request ?? Request(""), answered.sent ?? [:], of: model,
+            isNew: answered.subject.call == .create && model.isNew, isOutdated: isOutdated)
         defer { save.end() }
         try save.finish(response, on: model) {}
     }
 
-    /// Sends what has waited for the object's id, or takes it back into the object where there is none.
-    private nonisolated(nonsending) func settleWaiting(
-        _ id: ModelID?, _ model: Model?, _ queue: ReplayQueue
-    ) async throws {
-        let waiting = try queue.jobsKeepingAnswers().filter {
-            $0.reason == .awaitingID && $0.orderingKey == kept.job.orderingKey
-        }
-        guard let id, let localID = subject.localID else { return try await takeBack(waiting, model, queue) }
-        for job in waiting {
-            try await queue.complete(job.id) { request in
-                request.url = request.url.replacing(localID.description.urlSegment, with: id.description.urlSegment)
-                request.replay.metadata["id"] = id.json
+    // MARK: Calls that wait for an id
+
+    /// Puts the ids that are there into the calls that wait for them.
+    ///
+    /// - Returns: the calls whose objects will get none.
+    private nonisolated(nonsending) func settleWaiting() async throws -> [ReplayQueue.KeptJob] {
+        var orphans: [ReplayQueue.KeptJob] = []
+        for (job, isTaken) in try jobs() where !isTaken && job.reason == .awaitingID {
+            guard let subject = QueuedSubject(job), let localID = subject.localID else { continue }
+            if let id = try id(for: subject, in: job.orderingKey) {
+                try await queue.complete(job.id) { request in
+                    request.url = request.url.replacing(localID.description.urlSegment, with: id.description.urlSegment)
+                    request.replay.metadata["id"] = id.json
+                }
+            } else if try !isBeingMade(in: job.orderingKey), let kept = try queue.keptJob(job.id) {
+                orphans.append(kept)
             }
+        }
+        return orphans
+    }
+
+    /// The server's id of an object: that of its live instance, or that in the answer to the call that has made it.
+    private func id(for subject: QueuedSubject, in key: String?) throws -> ModelID? {
+        if let id = context.existing(type, subject)?.serverID { return id }
+        for (job, _) in try jobs() where job.orderingKey == key && job.state == .done {
+            guard QueuedSubject(job)?.call == .create, let kept = try queue.keptJob(job.id),
+                let response = try? response(of: kept)
+            else { continue }
+            return try? PendingSave.id(in: response, type)
+        }
+        return nil
+    }
+
+    /// Whether the call that makes an object may still be made.
+    private func isBeingMade(in key: String?) throws -> Bool {
+        try jobs().contains { job, _ in
+            job.orderingKey == key && !job.hasEnded && QueuedSubject(job)?.call == .create
         }
     }
 
-    private nonisolated(nonsending) func takeBack(
-        _ waiting: [ReplayJob], _ model: Model?, _ queue: ReplayQueue
-    ) async throws {
-        for job in waiting {
-            if let model, let request = try queue.request(of: job.id),
-                let object = try? type.object(in: request)?.modelObject()
-            {
-                try? model.takeEdits(from: object)
-            }
-            try await queue.discard(job.id)
-            model?.syncing.queuedJobs.remove(job.id)
-        }
-        try await queue.forgetAnswers(of: waiting.map(\.id))
+    private func takeBack(_ answered: Answered) -> QueuedSave {
+        let model = context.existing(type, answered.subject)
+        if answered.subject.call == .destroy { context.takeBackLeaving(answered.kept.job.orderingKey ?? "") }
+        if let sent = answered.sent { try? model?.takeEdits(from: sent) }
+        let error = ModelError(.missingID, "the object was not made, so that this call has no id to be made with")
+        return save(answered, model, error)
     }
 }

@@ -10,23 +10,26 @@ extension Model {
     /// - Parameter mode: when the collections lose the object.
     /// - Throws: `ConnectionError` of the call, ``ModelError`` `noEngine`, `noResource`, `CancellationError`.
     public final nonisolated(nonsending) func destroy(_ mode: SaveMode = .optimistic) async throws {
-        if mode == .queued || hasQueuedSaves { return try await queueDestroy() }
         // A collection may have the URL.
         syncing.server = server
-        let places = mode == .optimistic ? CollectionPlace.leave(self) : CollectionPlace.all(of: self)
+        let isSeenAtOnce = mode != .wait
+        let places = isSeenAtOnce ? CollectionPlace.leave(self) : CollectionPlace.all(of: self)
         let order = context?.order
         let time = order?.begin() ?? 0
         defer { order?.end(time) }
         do {
             let turns = syncing.turns
             try await turns.take()
+            if mode == .queued || hasQueuedSaves {
+                return try await queueDestroy(from: isSeenAtOnce ? places : CollectionPlace.leave(self), in: turns)
+            }
             defer { turns.give() }
             guard let id = serverID else { return leaveCollections() }
             let engine = try requiredEngine()
             try await Self.delete(try request(for: .destroy, body: nil), engine)
             order?.noteDestroyed(ModelKey(type(of: self), id))
         } catch {
-            if mode == .optimistic { for place in places.reversed() { place.restore(self) } }
+            if isSeenAtOnce { for place in places.reversed() { place.restore(self) } }
             throw error
         }
         leaveCollections()

@@ -50,18 +50,22 @@ extension ModelObject where Self: Model {
     public nonisolated(nonsending) func save(
         _ mode: SaveMode = .optimistic, as method: SaveMethod = .automatic, _ change: ((Self) -> Void)? = nil
     ) async throws {
-        if mode == .queued || hasQueuedSaves { return try await queueSave(as: method, change) }
+        let waits = mode == .wait && !hasQueuedSaves
         let before = change == nil ? nil : SaveState(of: self)
-        if mode == .optimistic, let change { transaction { change(self) } }
-        let after = change == nil || mode == .wait ? nil : SaveState(of: self, after: before)
+        if !waits, let change { transaction { change(self) } }
+        let after = change == nil || waits ? nil : SaveState(of: self, after: before)
         var isConfirmed = false
         do {
             if let before, let after { try Self.check(after.newRejections(since: before)) }
             let turns = syncing.turns
             try await turns.take()
+            if mode == .queued || hasQueuedSaves {
+                if waits, let change { transaction { change(self) } }
+                return try await queueSave(as: method, in: turns)
+            }
             defer { turns.give() }
-            let subject = mode == .wait && change != nil ? copy() : self
-            if mode == .wait, let change {
+            let subject = waits && change != nil ? copy() : self
+            if waits, let change {
                 let before = SaveState(of: subject)
                 subject.transaction { change(subject) }
                 try Self.check(SaveState(of: subject).newRejections(since: before))
@@ -71,19 +75,6 @@ extension ModelObject where Self: Model {
             try save.finish(try await save.send(), on: self) { isConfirmed = true }
         } catch {
             if !isConfirmed, let before, let after { before.restore(self, where: after) }
-            throw error
-        }
-    }
-
-    private nonisolated(nonsending) func queueSave(as method: SaveMethod, _ change: ((Self) -> Void)?) async throws {
-        let before = change == nil ? nil : SaveState(of: self)
-        if let change { transaction { change(self) } }
-        let after = before.map { SaveState(of: self, after: $0) }
-        do {
-            if let before, let after { try Self.check(after.newRejections(since: before)) }
-            try await queueSave(as: method)
-        } catch {
-            if let before, let after { before.restore(self, where: after) }
             throw error
         }
     }

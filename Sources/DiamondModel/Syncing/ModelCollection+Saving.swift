@@ -33,6 +33,11 @@ extension ModelCollection {
         context?.order.deleted.contains(ModelKey(Object.self, model.modelID)) ?? false
     }
 
+    /// Whether the deletion of an object waits in the queue.
+    private func isLeaving(_ model: Object) -> Bool {
+        context?.leaving.values.contains { $0.model === model } ?? false
+    }
+
     /// Removes an object from every collection, and from the server with the next ``upload()`` or ``sync()``.
     ///
     /// ``undelete(_:)`` takes that back. No load brings it back before.
@@ -48,10 +53,12 @@ extension ModelCollection {
     /// Takes a deletion back: the object returns to its exact place in each collection that it has left, and stays on the
     /// server.
     ///
-    /// - Returns: whether the object was deleted here, and not sent since.
+    /// - Returns: whether the object was deleted here, and not sent or queued since.
     @discardableResult
     public func undelete(_ model: Object) -> Bool {
-        guard isDeleted(model), let index = core.pager.deleted.firstIndex(where: { $0.model === model }) else {
+        guard isDeleted(model), !isLeaving(model),
+            let index = core.pager.deleted.firstIndex(where: { $0.model === model })
+        else {
             return false
         }
         for place in core.pager.deleted.remove(at: index).places.reversed() { place.restore(model) }
@@ -73,11 +80,12 @@ extension ModelCollection {
         let memberChanges = core.memberChanges
         var failures: [UploadError.Failure] = []
         // Each is looked at again: the user goes on while the others are sent.
-        for model in deleted where isDeleted(model) {
+        for model in deleted where isDeleted(model) && !isLeaving(model) {
             do {
                 let key = ModelKey(Object.self, model.modelID)
                 let hasServerID = !model.isNew
                 try await model.destroy()
+                if isLeaving(model) { continue }
                 context?.order.deleted.remove(key)
                 core.pager.deleted.removeAll { $0.model === model }
                 if hasServerID { core.pager.noteDestroyed() }

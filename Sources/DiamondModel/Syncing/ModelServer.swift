@@ -14,7 +14,7 @@ struct ModelServer {
         // Each object has an identity of its own.
         self.list.cacheKey = nil
         // The model is saved when the call returns, or it is not.
-        self.list.replay = .never
+        self.list.replay.mode = .never
     }
 }
 
@@ -26,14 +26,10 @@ final class ModelSyncing {
     /// The server of an object that is in no collection that has one: it is about to enter, or was deleted.
     var server: ModelServer?
 
-    /// The jobs of the object's calls in the queue whose answers were not collected yet.
-    var queuedJobs: Set<ReplayJob.ID> = []
-    /// What the object's calls in the queue have as their ordering key, once there was one.
-    var queueKey: String?
-    /// The body of the last call that was queued.
-    var queuedBody: JSONValue?
     /// The id that URLs have where the server has given none yet, while a call is queued.
     var urlID: ModelID?
+    /// The time of the last answer of the server that was merged while calls waited in the queue.
+    var mergedAt = Date.distantPast
 
     init(_ loadState: LoadState) { self.loadState = loadState }
 }

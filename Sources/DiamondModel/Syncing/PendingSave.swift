@@ -63,6 +63,8 @@ struct PendingSave {
         values = PropertyVisitor.slots(of: model).compactMap { slot -> Value? in
             let property = slot.property
             guard property.access == .user, let json = property.keyFound(in: sent)?.value(in: sent) else { return nil }
+            // What a user has not set is the server's by now.
+            guard model.isChanged(slot) || isNew || property.encode(slot.value) == json else { return nil }
             var log = RepairLog(context: nil, staging: nil)
             // Of what is nested it is known only whether it is as it was sent.
             let value: Any? = property.isNested ? slot.value : property.decode(json, &log)
@@ -101,9 +103,15 @@ struct PendingSave {
         try context.takingAnswer(of: time) { try model.merge(.object(object)) }
     }
 
+    /// The id of the object in the answer to a call that has made it; `nil` where there is none.
+    static func id(in response: Response, _ type: Model.Type) throws -> ModelID? {
+        let object = try? type.object(in: response)?.modelObject()
+        return object?[type.idKey].flatMap(ModelID.init(json:)) ?? id(inLocationOf: response)
+    }
+
     /// Returns the object that the server has answered, and its id.
     private func answer(in response: Response, _ model: Model) throws -> ([String: JSONValue]?, ModelID?) {
-        let located = idInLocation(of: response)
+        let located = isNew ? Self.id(inLocationOf: response) : nil
         let json: JSONValue?
         do { json = try type(of: model).object(in: response) } catch {
             // The object is made, whatever stands in the body.
@@ -130,8 +138,8 @@ struct PendingSave {
     }
 
     /// The id at the end of the URL of a new object (RFC 9110 section 15.3.2).
-    private func idInLocation(of response: Response) -> ModelID? {
-        guard isNew, let location = response.headers[.location] else { return nil }
+    private static func id(inLocationOf response: Response) -> ModelID? {
+        guard let location = response.headers[.location] else { return nil }
         let path = location.prefix { $0 != "?" && $0 != "#" }
         guard let last = path.split(separator: "/").last, let text = last.removingPercentEncoding else { return nil }
         return ModelID(json: .string(text))

@@ -14,14 +14,35 @@ final class QueuedAPI: Sendable {
         let context: ModelContext
         let queue: ReplayQueue
 
+        /// The calls whose answers wait to be collected.
+        var waiting: [ReplayJob] {
+            get throws { try queue.jobsKeepingAnswers().filter { !$0.isTaken }.map(\.job) }
+        }
+
         /// Sends all that is to be sent, whatever time it waits for.
         func replay() async throws {
             for job in try queue.jobs(ReplayFilter(state: .waiting)) { try await queue.retry(job.id) }
             await (try engine.replayer()).replay()
         }
+
+        /// Sends all, and collects the answers, until nothing waits.
+        func drain(_ type: Model.Type) async throws {
+            while try !waiting.isEmpty {
+                try await replay()
+                try await context.collectSaves(of: type)
+            }
+        }
+    }
+
+    private struct User: CredentialProvider {
+        let name: String
+
+        func identity(for request: Request) async -> String? { name }
+        func secret(_ name: String, for identity: String?) async -> String? { nil }
     }
 
     let store = TemporaryStore()
+    private let clock = TestClock()
     private let state = Guarded(State())
 
     struct State {
@@ -42,11 +63,14 @@ final class QueuedAPI: Sendable {
     var calls: [StubAPI.Call] { state.withLock { $0.calls } }
     var notes: [Int: JSONValue] { state.withLock { $0.notes } }
 
+    func advance(by duration: Duration) { clock.advance(by: duration) }
+
     func answerOnce(_ answer: StubAPI.Answer) { state.withLock { $0.answer = answer } }
 
     func waitOnce(_ gate: @escaping @Sendable () async -> Void) { state.withLock { $0.gate = gate } }
 
-    func start() throws -> Program {
+    /// Starts the program, with somebody signed in.
+    func start(as user: String? = nil) throws -> Program {
         let transport = StubTransport { [self] request throws(TransportError) in
             guard isOnline else {
                 throw TransportError(.cannotConnect, "offline", requestMayHaveBeenSent: false)
@@ -60,10 +84,12 @@ final class QueuedAPI: Sendable {
             let answer = state.withLock { $0.answer(to: call) }
             return .stub(status: answer.status, headers: answer.headers, body: answer.text)
         }
-        var configuration = Engine.Configuration(testing: transport, store: store)
+        var configuration = Engine.Configuration(testing: transport, clock: clock, store: store)
         configuration.baseURL = "https://api.example.com/"
+        if let user { configuration.credentials = User(name: user) }
         let engine = Engine(configuration)
-        return Program(engine: engine, context: ModelContext(engine: engine), queue: try engine.queue())
+        return Program(
+            engine: engine, context: ModelContext(engine: engine) { [clock] in clock.date }, queue: try engine.queue())
     }
 }
 
@@ -82,6 +108,9 @@ extension QueuedAPI.State {
             note["id"] = .integer(Int64(id))
             notes[id] = .object(note)
             return StubAPI.Answer(201, .object(note))
+        case ("PUT", let id?):
+            notes[id] = call.body
+            return StubAPI.Answer(204)
         case ("PATCH", let id?):
             guard case .object(var note)? = notes[id], case .object(let change)? = call.body else {
                 return StubAPI.Answer(404)

@@ -60,7 +60,7 @@ extension ReplayQueue {
                 var draft = try await draft(of: copy.request, at: time(copy.runAt))
                 draft.expiresAt = time(copy.expiresAt)
                 draft.history.unknownAt = time(copy.unknownSince)
-                draft.heldReason = copy.isHeld ? .held : nil
+                draft.isHeld = copy.isHeld
                 drafts.append(draft)
             } catch {
                 throw copy.placed(error)

@@ -6,26 +6,32 @@ extension ReplayQueue {
     /// A job, what it sends, and its answer.
     package struct KeptJob: Sendable {
         package let job: ReplayJob
-        package let request: Request
+        /// The request; `nil` where what is on disk of it is damaged.
+        package let request: Request?
         /// The answer; `nil` where none has come.
         package let answer: ReplayAnswer?
         /// Why it has no answer; `nil` where it has one, or has not ended.
         package let failure: ReplayError?
     }
 
-    /// The jobs whose answers are wanted, ended or not, in the order in which they were added.
-    package func jobsKeepingAnswers() throws(ReplayError) -> [ReplayJob] {
+    /// The jobs that keep answers, ended or not, in the order in which they were added, and whether the answers were taken.
+    package func jobsKeepingAnswers() throws(ReplayError) -> [(job: ReplayJob, isTaken: Bool)] {
         let lead = try moment().lead
-        return try read { (connection) throws(SQLiteError) in try ReplayTable.expectingAnswers(on: connection) }
-            .map { $0.moved(by: lead) }
+        return try read { (connection) throws(SQLiteError) in try ReplayTable.keepingAnswers(on: connection) }
+            .map { ($0.job.moved(by: lead), $0.isTaken) }
     }
 
-    /// Returns a job with its answer; `nil` where that was taken.
+    /// Returns a job with its answer; `nil` where that is kept no more.
     ///
-    /// - Throws: ``ReplayError`` where what is on disk cannot be read.
+    /// - Throws: ``ReplayError`` where the file cannot be read.
     package func keptJob(_ id: ReplayJob.ID) throws(ReplayError) -> KeptJob? {
         let kept = try read { (connection) throws(SQLiteError) in try ReplayTable.answer(of: id, on: connection) }
-        guard let kept, let job = try job(id), let request = try request(of: id) else { return nil }
+        guard let kept, let job = try job(id) else { return nil }
+        let request: Request?
+        do throws(ReplayError) { request = try self.request(of: id) } catch {
+            guard error.code == .badRequest else { throw error }
+            return KeptJob(job: job, request: nil, answer: nil, failure: error)
+        }
         switch kept {
         case .none: return KeptJob(job: job, request: request, answer: nil, failure: try failure(of: job))
         case .damaged:
@@ -44,23 +50,21 @@ extension ReplayQueue {
     }
 
     /// Notes that the answers to jobs were taken. The jobs are forgotten like others then.
-    package func forgetAnswers(of ids: [ReplayJob.ID]) async throws(ReplayError) {
-        if ids.isEmpty { return }
-        try await writer.write { (connection, _) throws(SQLiteError) in
-            for id in ids { try ReplayTable.forgetAnswer(of: id, on: connection) }
-        }
-    }
-
-    // MARK: Waiting for an id
-
-    /// Adds a request whose URL needs an id that another job will bring: it is held until ``complete(_:_:)``. Where one of its
-    /// unique name was not sent yet, it is merged into that.
     ///
-    /// - Returns: as ``enqueue(_:after:)``.
-    package func enqueueAwaitingID(_ request: Request) async throws(ReplayError) -> ReplayJob.ID? {
-        var draft = try await draft(of: request)
-        draft.heldReason = .awaitingID
-        return try await add([draft])[0]
+    /// - Parameter lasting: those of them whose answers are kept as long as the jobs are.
+    package func takeAnswers(
+        of ids: [ReplayJob.ID], keeping lasting: Set<ReplayJob.ID> = []
+    ) async throws(ReplayError) {
+        if ids.isEmpty { return }
+        try await writer.write { (connection, ledger) throws(SQLiteError) in
+            for id in ids {
+                if lasting.contains(id) {
+                    try ReplayTable.markTaken(id, at: ledger.now, on: connection)
+                } else {
+                    try ReplayTable.forgetAnswer(of: id, on: connection)
+                }
+            }
+        }
     }
 
     /// Puts an id into a job that waits for one, and lets it be sent. One that does not wait is left alone.
@@ -69,10 +73,10 @@ extension ReplayQueue {
     package func complete(
         _ id: ReplayJob.ID, _ change: @Sendable (inout Request) -> Void
     ) async throws(ReplayError) {
-        guard let job = try job(id), job.state == .held, job.reason == .awaitingID, let old = try request(of: id)
-        else { return }
+        guard let old = try request(of: id), old.replay.awaitsID else { return }
         var request = old
         change(&request)
-        _ = try await edit(id, from: old, to: request, isRelease: true)
+        request.replay.awaitsID = false
+        _ = try await edit(id, from: old, to: request)
     }
 }

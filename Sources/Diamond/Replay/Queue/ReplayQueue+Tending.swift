@@ -81,15 +81,12 @@ extension ReplayQueue {
         return try await edit(id, from: old, to: request)
     }
 
-    /// - Parameters:
-    ///   - old: the request with which the edit began.
-    ///   - isRelease: whether the job is released, where it is held by itself.
+    /// - Parameter old: the request with which the edit began.
     @concurrent
     package func edit(
         _ id: ReplayJob.ID,
         from old: Request,
-        to new: Request,
-        isRelease: Bool = false
+        to new: Request
     ) async throws(ReplayError) -> ReplayJob.ID {
         var request = new
         try Self.refuseMove(of: id, from: old, to: request)
@@ -127,7 +124,7 @@ extension ReplayQueue {
             }
             var draft = draft
             draft.policy.uniqueness = .preserveSchedule
-            try ReplayTable.replace(row, by: draft, isRelease: isRelease, on: connection, &ledger)
+            try ReplayTable.replace(row, by: draft, on: connection, &ledger)
             return .success(id)
         }
         return try result.get()

@@ -29,6 +29,10 @@ final class ReplayTicket: Sendable {
     }
 
     private let state = Guarded(State())
+    /// Called when the draft is on disk as a job.
+    private let whenKept: @Sendable () -> Void
+
+    init(whenKept: @escaping @Sendable () -> Void = {}) { self.whenKept = whenKept }
 
     deinit {
         let left = state.withLock { $0 }
@@ -79,6 +83,7 @@ final class ReplayTicket: Sendable {
         do throws(ReplayError) {
             let place = try await queue.addClaimed(draft) { [self] in note($0) }
             if case .claimed(let job) = place { state.withLock { ($0.queue, $0.job) = (queue, job) } }
+            whenKept()
             return .success(place)
         } catch {
             state.withLock { ($0.placing, $0.jobID) = (nil, nil) }

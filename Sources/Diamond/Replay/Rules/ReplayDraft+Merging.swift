@@ -17,9 +17,10 @@ extension ReplayDraft {
     func merged(into earlier: Request, rules: KeyRules) throws(ReplayError) -> Merger {
         let new = try Self.request(from: request)
         switch (earlier.method, new.method) {
-        case (.post, .put), (.post, .patch): return .one(try draft(of: Self.body(of: new, over: earlier), rules))
+        case (.post, .put), (.post, .patch), (.put, .patch):
+            return .one(try draft(of: Self.body(of: new, over: earlier), rules, absorbedBy: earlier.replay))
         case (.put, .put), (.patch, .patch): return .one(try draft(of: Self.body(of: earlier, under: new), rules))
-        case (.put, .delete), (.patch, .delete), (.delete, .delete): return .one(self)
+        case (.patch, .put), (.put, .delete), (.patch, .delete), (.delete, .delete): return .one(self)
         case (.post, .delete): return .none
         default:
             let message = "a \(new.method.rawValue) cannot be merged into a \(earlier.method.rawValue) that waits"
@@ -31,9 +32,13 @@ extension ReplayDraft {
         do { return try Request(json: data) } catch { throw ReplayError(error) }
     }
 
-    private func draft(of request: Request, _ rules: KeyRules) throws(ReplayError) -> ReplayDraft {
+    /// - Parameter earlier: the policy of the request that takes this one in, whose URL stays.
+    private func draft(
+        of request: Request, _ rules: KeyRules, absorbedBy earlier: ReplayPolicy? = nil
+    ) throws(ReplayError) -> ReplayDraft {
         var request = request
         request.replay = policy
+        if let earlier { (request.replay.metadata, request.replay.awaitsID) = (earlier.metadata, earlier.awaitsID) }
         var draft = try ReplayDraft(request, rules: rules, freshKey: idempotencyKey ?? UUID().uuidString)
         (draft.runAt, draft.expiresAt) = (runAt, expiresAt)
         return draft

@@ -16,14 +16,16 @@ struct ReplayDraft: Hashable, Sendable {
     var policy: ReplayPolicy
     var isIdempotent: Bool
     var idempotencyKey: String?
+    /// Why it is held by itself from the first; `nil` where it is not.
+    var heldReason: ReplayReason? { policy.awaitsID ? .awaitingID : isHeld ? .held : nil }
     /// The name of the typed call.
     var kind: String? { policy.kind }
     /// Not before; milliseconds since 1970, `nil` for now.
     var runAt: Int64?
     /// When to give up, in milliseconds since 1970, where another queue has set that already; `nil` for the policy's time.
     var expiresAt: Int64?
-    /// Why it is held by itself from the first; `nil` where it is not.
-    var heldReason: ReplayReason?
+    /// Whether it is held by itself from the first.
+    var isHeld = false
     /// What was tried already.
     var history = History()
 

@@ -14,7 +14,12 @@ extension ReplayTable {
     }
 
     /// Notes that the answer to a job is wanted.
-    static func expectAnswer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
+    ///
+    /// - Parameter isAgain: whether an earlier answer is forgotten.
+    static func expectAnswer(
+        of id: Int64, again isAgain: Bool = false, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        if isAgain { try forgetAnswer(of: id, on: connection) }
         let statement = try connection.statement("INSERT INTO answer (job) VALUES (?) ON CONFLICT DO NOTHING")
         try statement.bind(id, at: 1)
         try statement.run()
@@ -52,19 +57,28 @@ extension ReplayTable {
         return answer.checksum == statement.optional(4) ? .answer(answer) : .damaged
     }
 
-    static func hasAnswer(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
-        let statement = try connection.statement("SELECT 1 FROM answer WHERE job = ?")
-        try statement.bind(id, at: 1)
-        return try statement.step()
+    /// The jobs that keep answers, in the order in which they were added, and whether those were taken.
+    static func keepingAnswers(
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> [(job: ReplayJob, isTaken: Bool)] {
+        let statement = try connection.statement(
+            composed: """
+                SELECT \(columns), (SELECT taken_at IS NOT NULL FROM answer WHERE answer.job = job.id) FROM job
+                WHERE id IN (SELECT answer.job FROM answer) ORDER BY id
+                """)
+        var jobs: [(ReplayJob, Bool)] = []
+        while try statement.step() { jobs.append((ReplayJob(statement), statement.int64(26) != 0)) }
+        return jobs
     }
 
-    /// The jobs whose answers are wanted, in the order in which they were added.
-    static func expectingAnswers(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayJob] {
-        let statement = try connection.statement(
-            composed: "SELECT \(columns) FROM job WHERE id IN (SELECT job FROM answer) ORDER BY id")
-        var jobs: [ReplayJob] = []
-        while try statement.step() { jobs.append(ReplayJob(statement)) }
-        return jobs
+    /// Notes that an answer was taken, and keeps it as long as its job.
+    static func markTaken(
+        _ id: Int64, at now: Int64, on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) {
+        let statement = try connection.statement("UPDATE answer SET taken_at = ? WHERE job = ?")
+        try statement.bind(now, at: 1)
+        try statement.bind(id, at: 2)
+        try statement.run()
     }
 
     static func forgetAnswer(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) {

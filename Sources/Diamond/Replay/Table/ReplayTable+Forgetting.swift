@@ -41,7 +41,6 @@ extension ReplayTable {
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Bool {
         guard let written = try written(id, on: connection) else { return false }
-        if try hasAnswer(id, on: connection) { return false }
         if !written.isSound, written.row.state == .done, written.row.reason == .discarded { return true }
         return try sound(id, on: connection, &ledger)?.state.isEnd == true
     }
@@ -62,7 +61,8 @@ extension ReplayTable {
                 "SELECT count(*) FROM job WHERE state = 5 AND (is_strict = 0 OR ordering_key IS NULL)"))
     }
 
-    // Not the heads of lines: a strict one that is dead blocks until somebody has decided.
+    // Not the heads of lines: a strict one that is dead blocks until somebody has decided. Nor those whose answers wait to be
+    // taken, or bring an id that others of their line wait for.
     private static func ended(
         _ state: ReplayState,
         before time: Int64,
@@ -73,6 +73,9 @@ extension ReplayTable {
             """
             SELECT id FROM job WHERE state = ?1 AND changed_at < ?2
                 AND (state = 4 OR is_strict = 0 OR ordering_key IS NULL)
+                AND NOT EXISTS (SELECT 1 FROM answer WHERE answer.job = job.id AND (taken_at IS NULL OR EXISTS (
+                    SELECT 1 FROM job AS other WHERE other.ordering_key = job.ordering_key AND other.state = 3
+                        AND other.reason = 'awaitingID')))
             ORDER BY changed_at LIMIT ?3
             """
         )

@@ -103,12 +103,9 @@ extension ReplayTable {
     }
 
     /// Puts another request into a job of which nothing was sent.
-    ///
-    /// - Parameter isRelease: whether the job is released, where it is held by itself.
     static func replace(
         _ row: ReplayRow,
         by draft: ReplayDraft,
-        isRelease: Bool = false,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
@@ -136,7 +133,11 @@ extension ReplayTable {
         // With what has just been put into it.
         guard var new = try written(row.id, on: connection)?.row else { return }
         new.attempts = 0
-        if isRelease { new.isHeld = false }
+        if draft.policy.awaitsID {
+            (new.isHeld, new.reason) = (true, .awaitingID)
+        } else if new.reason == .awaitingID {
+            new.isHeld = false
+        }
         // What waits for somebody to sign in waits for that still.
         if !new.isHeld { new.reason = .replaced }
         if draft.policy.uniqueness != .preserveSchedule {

@@ -54,7 +54,8 @@ extension ReplayTable {
         let written = try request(of: row.id, on: connection)
         // One that this program cannot read waits for another that can.
         let policy = (try? Request(json: written))?.replay
-        if policy?.keepsAnswer == true { try expectAnswer(of: row.id, on: connection) }
+        if policy?.keepsAnswer == true { try expectAnswer(of: row.id, again: true, on: connection) }
+        if policy?.awaitsID == true { (row.isHeld, row.reason) = (true, .awaitingID) }
         let expiry = policy.map(\.expiry) ?? ReplayPolicy.defaultExpiry
         let statement = try connection.statement("UPDATE job SET expires_at = ? WHERE id = ?")
         row.expiresAt = expiry.map { ledger.now + $0.milliseconds }

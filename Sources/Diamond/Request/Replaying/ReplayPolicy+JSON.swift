@@ -34,14 +34,16 @@ extension ReplayPolicy {
         unique = try form.string("unique")
         if let name = try form.string("uniqueness") { uniqueness = try form.choice(name, for: "uniqueness") }
         kind = try form.string("kind")
-        if let value = form.take("keepsAnswer") { keepsAnswer = try Self.bool(value, form) }
+        keepsAnswer = try Self.bool("keepsAnswer", &form)
+        awaitsID = try Self.bool("awaitsID", &form)
         if let value = form.take("metadata") { metadata = try Self.metadata(value, form) }
         try form.finish()
     }
 
-    private static func bool(_ value: JSONValue, _ form: WrittenObject) throws(RequestError) -> Bool {
+    private static func bool(_ name: String, _ form: inout WrittenObject) throws(RequestError) -> Bool {
+        guard let value = form.take(name) else { return false }
         guard case .bool(let bool) = value else {
-            throw form.failure("keepsAnswer", "is \(value.kind): write true or false")
+            throw form.failure(name, "is \(value.kind): write true or false")
         }
         return bool
     }
@@ -69,6 +71,7 @@ extension ReplayPolicy {
         if uniqueness != usual.uniqueness { members["uniqueness"] = .string(uniqueness.rawValue) }
         if let kind { members["kind"] = .string(kind) }
         if keepsAnswer { members["keepsAnswer"] = .bool(true) }
+        if awaitsID { members["awaitsID"] = .bool(true) }
         if !metadata.isEmpty { members["metadata"] = .object(metadata) }
         return .object(members)
     }

@@ -46,12 +46,14 @@ public struct ReplayPolicy: Hashable, Sendable {
         /// |---|---|---|
         /// | POST | PUT, PATCH | the POST, with what the new one changes |
         /// | PUT | PUT | the new one |
+        /// | PUT | PATCH | the PUT, with what the new one changes |
+        /// | PATCH | PUT | the new one |
         /// | PATCH | PATCH | the new one, with what it leaves alone |
         /// | PUT, PATCH, DELETE | DELETE | the DELETE |
         /// | POST | DELETE | nothing |
         ///
         /// All else is refused: ``ReplayError/Code-swift.struct/cannotMerge``. Bodies are merged where both are JSON objects
-        /// (RFC 7396); else the new one's counts.
+        /// (RFC 7396); else the new one's counts. A POST or PUT that takes another in keeps its own metadata.
         case merge
     }
 
@@ -81,6 +83,8 @@ public struct ReplayPolicy: Hashable, Sendable {
     public package(set) var kind: String?
     /// Whether the answer to the job, or its failure, is kept with it until it is taken.
     package var keepsAnswer = false
+    /// Whether the URL needs an id that an earlier job of the ordering key brings. Such a job is held until it is there.
+    package var awaitsID = false
     /// What the app wants to find again with the job.
     public var metadata: [String: JSONValue]
 
@@ -115,7 +119,8 @@ public struct ReplayPolicy: Hashable, Sendable {
             && one.priority == other.priority && one.attempts == other.attempts && one.expiry == other.expiry
             && one.keyLifetime == other.keyLifetime && one.unique.isExactly(other.unique)
             && one.uniqueness == other.uniqueness && one.kind.isExactly(other.kind)
-            && one.keepsAnswer == other.keepsAnswer && one.metadata.isExactly(other.metadata)
+            && one.keepsAnswer == other.keepsAnswer && one.awaitsID == other.awaitsID
+            && one.metadata.isExactly(other.metadata)
     }
 
     /// The default of a request.

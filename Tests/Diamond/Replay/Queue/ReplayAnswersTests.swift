@@ -13,10 +13,10 @@ import Testing
     private static let answer = ReplayAnswer(
         status: .created, location: "/notes/7", body: Data(#"{"id": 7}"#.utf8), receivedAt: .distantPast)
 
-    private func request(_ method: HTTPRequest.Method = .post, keeps: Bool = true) -> Request {
+    private func request(_ method: HTTPRequest.Method = .post, keeps: Bool = true, awaits: Bool = false) -> Request {
         var request = Request("https://a.example/notes", method: method, body: .json(["n": 1]))
         request.replay = ReplayPolicy(.durable, orderingKey: "note", unique: "note", uniqueness: .merge)
-        request.replay.keepsAnswer = keeps
+        (request.replay.keepsAnswer, request.replay.awaitsID) = (keeps, awaits)
         return request
     }
 
@@ -30,15 +30,15 @@ import Testing
         _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
         try await engine.queue().enqueue(request())
         await (try engine.replayer()).replay()
-        let jobs = try engine.queue().jobsKeepingAnswers()
+        let jobs = try engine.queue().jobsKeepingAnswers().map(\.job)
         #expect(jobs.count == 2)
         for job in jobs {
             let kept = try #require(try engine.queue().keptJob(job.id))
             #expect(kept.answer?.status.code == status && kept.answer?.location == "/notes/7")
             #expect(kept.answer?.body == Data(#"{"id": 7}"#.utf8) && kept.failure == nil)
-            #expect(kept.request.body == .json(["n": 1]))
+            #expect(kept.request?.body == .json(["n": 1]))
         }
-        try await engine.queue().forgetAnswers(of: jobs.map(\.id))
+        try await engine.queue().takeAnswers(of: jobs.map(\.id))
         #expect(try engine.queue().jobsKeepingAnswers().isEmpty && engine.queue().keptJob(jobs[0].id) == nil)
     }
 
@@ -50,7 +50,7 @@ import Testing
 
     @Test func `A job is not forgotten before its answer is taken`() throws {
         let desk = try ReplayDesk()
-        var policy = ReplayPolicy.durable
+        var policy = ReplayPolicy(.durable, orderingKey: "note")
         policy.keepsAnswer = true
         let owner = try desk.owner()
         let kept = try desk.add("POST", policy)
@@ -69,9 +69,15 @@ import Testing
         }
         try forget()
         #expect(try desk.job(plain) == nil && desk.job(kept) != nil)
-        try desk.write { (connection, _) throws(SQLiteError) in
-            try ReplayTable.forgetAnswer(of: kept, on: connection)
+        try desk.write { (connection, ledger) throws(SQLiteError) in
+            try ReplayTable.markTaken(kept, at: ledger.now, on: connection)
         }
+        // Another of its line waits for the id in it.
+        policy.awaitsID = true
+        let waiting = try desk.add("PATCH", policy)
+        try forget()
+        #expect(try desk.job(kept) != nil && desk.job(waiting)?.reason == .awaitingID)
+        #expect(try desk.apply(.discard, to: waiting) == .done(.done))
         try forget()
         #expect(try desk.job(kept) == nil)
     }
@@ -84,7 +90,7 @@ import Testing
         let engine = engine(201, [.location: "/notes/7"], body: "{}")
         _ = try await engine.send(request())
         let queue = try engine.queue()
-        let id = try #require(try queue.jobsKeepingAnswers().first?.id)
+        let id = try #require(try queue.jobsKeepingAnswers().first?.job.id)
         try queue.database.write { (connection) throws(SQLiteError) in
             try connection.execute("UPDATE answer SET \(damage)")
         }
@@ -104,7 +110,7 @@ import Testing
     @Test func `What is created and deleted before it was sent leaves no answer to take`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         try await queue.enqueue(request())
-        #expect(try await queue.enqueueAwaitingID(request(.delete)) == nil)
+        #expect(try await queue.enqueue(request(.delete, awaits: true)) == nil)
         #expect(try queue.jobsKeepingAnswers().isEmpty)
     }
 
@@ -112,10 +118,10 @@ import Testing
         let engine = engine(422)
         _ = await Result { () async throws(ConnectionError) in try await engine.send(request()) }
         let queue = try engine.queue()
-        let id = try #require(try queue.jobsKeepingAnswers().first?.id)
-        try await queue.forgetAnswers(of: [id])
+        let id = try #require(try queue.jobsKeepingAnswers().first?.job.id)
+        try await queue.takeAnswers(of: [id])
         try await queue.redrive(id)
-        #expect(try queue.jobsKeepingAnswers().map(\.id) == [id])
+        #expect(try queue.jobsKeepingAnswers().map(\.job.id) == [id])
     }
 
     // MARK: Waiting for an id
@@ -123,13 +129,13 @@ import Testing
     @Test func `What waits for an id is merged into what was not sent`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
         let first = try await queue.enqueue(request())
-        #expect(try await queue.enqueueAwaitingID(request(.patch)) == first)
+        #expect(try await queue.enqueue(request(.patch, awaits: true)) == first)
         #expect(try queue.jobs().map(\.state) == [.ready])
     }
 
     @Test func `What waits for an id is released by that alone, with the id in it`() async throws {
         let queue = try ReplayQueue(files.store, clock: .still)
-        let id = try #require(try await queue.enqueueAwaitingID(request(.patch)))
+        let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
         #expect(try queue.job(id)?.reason == .awaitingID)
         let error = await #expect(throws: ReplayError.self) { try await queue.release(id) }
         #expect(error?.code == .wrongState)
@@ -144,11 +150,49 @@ import Testing
         #expect(try queue.request(of: id)?.url == "https://a.example/notes/7")
     }
 
+    @Test func `A call with an id that is merged into one that waits for it does not wait`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
+        #expect(try await queue.enqueue(request(.patch)) == id)
+        #expect(try queue.job(id)?.state == .ready)
+        #expect(try await queue.enqueue(request(.patch, awaits: true)) == id)
+        #expect(try queue.job(id)?.reason == .awaitingID)
+    }
+
+    @Test func `A call that expired while it waited for an id waits for it again when it is redriven`() async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        let id = try #require(try await queue.enqueue(request(.patch, awaits: true)))
+        try queue.database.write { (connection) throws(SQLiteError) in
+            guard var row = try ReplayTable.row(id, on: connection) else { return }
+            row.expire()
+            var ledger = ReplayLedger(now: 0, uptime: 0)
+            try ReplayTable.save(row, .expire, from: .held, on: connection, &ledger)
+        }
+        #expect(try queue.job(id)?.state == .dead)
+        try await queue.redrive(id)
+        #expect(try queue.job(id)?.state == .held && queue.job(id)?.reason == .awaitingID)
+    }
+
+    @Test(arguments: [("PUT", "PATCH", "PUT"), ("PATCH", "PUT", "PUT"), ("POST", "PATCH", "POST")])
+    func `Two writes of one object become one`(_ first: String, _ second: String, _ merged: String) async throws {
+        let queue = try ReplayQueue(files.store, clock: .still)
+        var request = request(try #require(HTTPRequest.Method(first)))
+        (request.body, request.replay.metadata) = (.json(["a": 1, "b": 1]), ["call": .string(first)])
+        try await queue.enqueue(request)
+        (request.method, request.body) = (try #require(HTTPRequest.Method(second)), .json(["b": 2]))
+        request.replay.metadata = ["call": .string(second)]
+        let id = try #require(try await queue.enqueue(request))
+        let job = try #require(try queue.job(id))
+        #expect(job.method == merged && job.metadata["call"] == .string(merged))
+        #expect(try queue.request(of: id)?.body == .json(second == "PUT" ? ["b": 2] : ["a": 1, "b": 2]))
+    }
+
     @Test func `The written form of a request says whether its answer is kept`() throws {
         let written = try request().json()
         #expect(String(decoding: written, as: UTF8.self).contains(#""keepsAnswer":true"#))
         #expect(try Request(json: written).replay.keepsAnswer)
         #expect(try !Request(json: request(keeps: false).json()).replay.keepsAnswer)
+        #expect(try Request(json: request(awaits: true).json()).replay.awaitsID)
         #expect(throws: RequestError.self) {
             try Request(json: Data(#"{"url": "/", "replay": {"mode": "durable", "keepsAnswer": 1}}"#.utf8))
         }

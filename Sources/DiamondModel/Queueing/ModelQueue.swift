@@ -1,0 +1,141 @@
+import Diamond
+import DiamondSQLite
+
+/// The queue of an object's calls, for one identity.
+struct ModelQueue {
+    /// A call that is in the queue, or whose answer is.
+    struct Waiting {
+        let job: ReplayJob
+        let subject: QueuedSubject
+    }
+
+    let context: ModelContext
+    private let engine: Engine
+    private let queue: ReplayQueue
+    /// The ordering key and the unique name of the calls: one follows the other, and what was not sent takes in the next.
+    let key: String
+
+    /// Returns the queue of an object, whose answers have been collected.
+    ///
+    /// - Throws: ``ModelError`` `noEngine` for an object of no context, or of one without an engine. `ReplayError`.
+    static nonisolated(nonsending) func ready(for model: Model) async throws -> ModelQueue {
+        let first = try await ModelQueue(model)
+        await first.context.collectEarlier([type(of: model)]) { $0.orderingKey == first.key }
+        // It may have the server's id by now.
+        let queue = try await ModelQueue(model)
+        queue.context.note(try queue.waitingCalls().map(\.job.id), of: model)
+        return queue
+    }
+
+    private nonisolated(nonsending) init(_ model: Model) async throws {
+        guard let context = model.context else {
+            throw ModelError(
+                .noEngine, "\(type(of: model)) is in no ModelContext: register it in one, which takes in the answer")
+        }
+        self.context = context
+        engine = try model.requiredEngine()
+        queue = try engine.queue()
+        let identity = try await engine.identity(of: model.server?.list ?? Request(""))
+        key = try Self.key(of: model, identity, queue)
+    }
+
+    private static func key(of model: Model, _ identity: String?, _ queue: ReplayQueue) throws -> String {
+        let list = "\(identity.map { "\($0) " } ?? "")\(type(of: model).queueName) \(model.listName)"
+        guard let id = model.serverID else { return "\(list)/\(model.localID)" }
+        // Calls from before the server gave the id may still wait, and go first.
+        let earlier = try queue.jobsKeepingAnswers().first { job, isTaken in
+            guard !isTaken, job.identity == identity, let subject = QueuedSubject(job) else { return false }
+            return subject.isSame(as: model) && subject.serverID == id
+        }
+        return earlier?.job.orderingKey ?? "\(list)/\(id)"
+    }
+
+    /// The object's calls that have not been answered, or whose answers were not collected.
+    func waitingCalls() throws -> [Waiting] {
+        try queue.jobsKeepingAnswers().compactMap { job, isTaken in
+            guard !isTaken, job.orderingKey == key, let subject = QueuedSubject(job) else { return nil }
+            return Waiting(job: job, subject: subject)
+        }
+    }
+
+    /// The members of an object that the server will not have when the waiting calls have been made.
+    func changes(of model: Model, behind waiting: [Waiting]) throws -> [String: JSONValue] {
+        var expected: [String: JSONValue] = [:]
+        for call in waiting {
+            guard let request = try queue.request(of: call.job.id),
+                let object = try type(of: model).object(in: request)?.modelObject()
+            else { continue }
+            expected.merge(object) { $1 }
+        }
+        var changes: [String: JSONValue] = [:]
+        for slot in PropertyVisitor.slots(of: model) where slot.property.access == .user {
+            let key = slot.property.writeKey(in: model.tracking.source)
+            let (found, value) = (key.value(in: expected), slot.property.encode(slot.value))
+            guard found == nil ? model.isChanged(slot) || model.isNew : found != value else { continue }
+            key.put(value, into: &changes)
+        }
+        return changes
+    }
+
+    /// Writes a call into the queue, and begins to send it where nothing stands before it.
+    ///
+    /// - Returns: the call, which is on disk.
+    nonisolated(nonsending) func keep(
+        _ call: ModelCall, _ body: JSONValue?, of model: Model
+    ) async throws -> QueuedCall {
+        let subject = QueuedSubject(model, call)
+        var request = try model.request(queueing: call, body: body)
+        request.replay.mode = .durable
+        (request.replay.orderingKey, request.replay.order) = (key, .ordered)
+        (request.replay.unique, request.replay.uniqueness) = (key, .merge)
+        request.replay.metadata.merge(subject.metadata) { $1 }
+        request.replay.keepsAnswer = true
+        var sending: Task<ConnectionError?, Never>?
+        if call != .create, subject.serverID == nil {
+            request.replay.awaitsID = true
+            try await queue.enqueue(request)
+        } else {
+            sending = await send(request)
+        }
+        context.note(try waitingCalls().map(\.job.id), of: model)
+        return QueuedCall(context: context, type: type(of: model), key: key, call: call, sending: sending)
+    }
+
+    /// Returns when the request is on disk, or cannot be.
+    private nonisolated(nonsending) func send(_ request: Request) async -> Task<ConnectionError?, Never> {
+        let kept = Awaited<Bool>()
+        // In a task of its own: what is kept is not taken back where the caller goes away.
+        let task = Task { [engine] () -> ConnectionError? in
+            defer { _ = kept.tell(true) }
+            do throws(ConnectionError) {
+                _ = try await engine.keptResponse(to: request) { _ = kept.tell(true) }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        _ = await Task { await kept.value(whenCanceled: { true }) }.value
+        return task
+    }
+}
+
+/// A call that is in the queue, and may be on its way.
+struct QueuedCall {
+    fileprivate let context: ModelContext
+    fileprivate let type: Model.Type
+    fileprivate let key: String
+    fileprivate let call: ModelCall
+    /// Sends it now; `nil` for one that waits.
+    fileprivate let sending: Task<ConnectionError?, Never>?
+
+    /// Waits until the server has answered, or the call has to wait, and collects the answer.
+    ///
+    /// - Throws: `ConnectionError` of a call that the server has refused, and that is not sent again; `cannotQueue`.
+    nonisolated(nonsending) func finish() async throws {
+        let failure = await sending?.value
+        let isAnswered = sending != nil && failure?.code != .queued
+        await context.collectEarlier([type], isOwn: isAnswered) { $0.orderingKey == key }
+        guard let failure, failure.code != .queued, !failure.saysGone || call != .destroy else { return }
+        throw failure
+    }
+}
