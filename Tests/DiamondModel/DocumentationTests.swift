@@ -463,6 +463,21 @@ final class Dog: Animal {
     }
 }
 
+private final class Crest: Model {
+    static let motto = Property(nullable: \Crest.motto, "motto")
+
+    private var _motto: String?
+
+    var motto: String? {
+        get { read(Self.motto, from: _motto) }
+        set { write(Self.motto, from: _motto, to: newValue) { _motto = $0 } }
+    }
+
+    override func visit(_ visitor: PropertyVisitor) {
+        super.visit(visitor)
+        _motto = visitor.visit(Self.motto, with: _motto)
+    }
+}
 extension String {
     /// The lines without their indentation; empty ones do not count.
     fileprivate var lines: [String] {

@@ -37,3 +37,21 @@ public struct ParentReference<Parent: Model>: ModelValue {
 
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
 }
+
+extension Property {
+    /// Declares a property that refers to the model's parent.
+    ///
+    /// - Parameters:
+    ///   - keyPath: the property.
+    ///   - key: the key that is written, and read first.
+    ///   - alternatives: the keys that are read when `key` has no value.
+    ///   - access: the side that may set the property.
+    ///   - rules: the conditions that its values have to meet.
+    ///   - policy: the handling of values that break a rule.
+    public convenience init<Parent: Model>(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) where Value == ParentReference<Parent> {
+        self.init(keyPath, [key] + alternatives, access, .own, rules, policy, .values)
+    }
+}

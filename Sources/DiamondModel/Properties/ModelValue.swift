@@ -2,8 +2,8 @@ public import Diamond
 
 /// A value that a property can hold without a codec.
 ///
-/// Numbers, Booleans, strings, `JSONValue`, and arrays, string dictionaries and optionals of such values conform. An enum
-/// with raw values conforms by its declaration.
+/// Numbers, Booleans, strings, `JSONValue`, and arrays and string dictionaries of such values conform. An enum with raw
+/// values conforms by its declaration. A property of an optional value is declared with `Property(nullable:)`.
 public protocol ModelValue: Equatable, SendableMetatype {
     /// Creates the value of a JSON value; `nil` when it is of another type.
     init?(json: JSONValue)
@@ -101,17 +101,6 @@ extension ModelValue where Self: RawRepresentable, RawValue: ModelValue {
     }
 
     public var json: JSONValue { rawValue.json }
-}
-
-extension Optional: ModelValue where Wrapped: ModelValue {
-    /// Creates `nil` of `null`, and the value of anything else.
-    public init?(json: JSONValue) {
-        if case .null = json { self = .none; return }
-        guard let value = Wrapped(json: json) else { return nil }
-        self = .some(value)
-    }
-
-    public var json: JSONValue { self?.json ?? .null }
 }
 
 extension Array: ModelValue where Element: ModelValue {

@@ -90,7 +90,9 @@ public final class Property<Owner: Model, Value>: AnyProperty, @unchecked Sendab
     override func original(_ value: Any) -> AnyOriginal? { (value as? Value).map { Original($0) } }
 }
 
-extension Property where Value: Equatable & SendableMetatype {
+// Values are Sendable, so that they have no part that changes unnoticed.
+
+extension Property where Value: Equatable & Sendable {
     /// Declares a property whose values a codec converts: a date, a URL, a mapped value.
     ///
     /// `key` is written, and read first; the alternatives are read when it has no value. `policy` is the
@@ -103,7 +105,7 @@ extension Property where Value: Equatable & SendableMetatype {
     }
 }
 
-extension Property where Value: ModelValue {
+extension Property where Value: ModelValue & Sendable {
     /// Declares a property whose values convert themselves.
     ///
     /// `key` is written, and read first; the alternatives are read when it has no value. `policy` is the

@@ -5,7 +5,7 @@ import DiamondModel
 final class Contact: Model {
     static let id = Property(\Contact.id, "id", access: .server)
     static let name = Property(\Contact.name, "name")
-    static let nickname = Property(\Contact.nickname, "nickname")
+    static let nickname = Property(nullable: \Contact.nickname, "nickname")
     static let phones = Property(\Contact.phones, "phones")
     static let employer = Property(\Contact.employer, "employer")
     static let addresses = Property(\Contact.addresses, "addresses")

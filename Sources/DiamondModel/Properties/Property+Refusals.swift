@@ -1,0 +1,54 @@
+// The declarations that do not compile, each with what to write instead. None is chosen where another fits: a subclass of
+// Model, a ModelCollection and an object that is Sendable have their own.
+
+extension Property where Value: AnyObject {
+    @available(*, unavailable, message: "an object can change unnoticed: use a value, a Model or a ModelCollection")
+    public convenience init(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) {
+        fatalError("unavailable")
+    }
+
+    @available(*, unavailable, message: "an object can change unnoticed: use a value, a Model or a ModelCollection")
+    public convenience init(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        codec: Codec<Value>, access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) {
+        fatalError("unavailable")
+    }
+}
+
+extension Property {
+    @available(*, unavailable, message: "give the property a default that is not nil, or write Property(nullable:)")
+    public convenience init<Wrapped>(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) where Value == Wrapped? {
+        fatalError("unavailable")
+    }
+
+    @available(*, unavailable, message: "give the property a default that is not nil, or write Property(nullable:)")
+    public convenience init<Wrapped>(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        codec: Codec<Wrapped>, access: Access = .user, rules: [Rule<Value>] = [], policy: RulePolicy = .keep
+    ) where Value == Wrapped? {
+        fatalError("unavailable")
+    }
+
+    @available(*, unavailable, message: "a nested model is never nil: give the property a new object as its default")
+    public convenience init<Wrapped: Model>(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user
+    ) where Value == Wrapped? {
+        fatalError("unavailable")
+    }
+
+    @available(*, unavailable, message: "an array of models is a ModelCollection")
+    public convenience init<Element: Model>(
+        _ keyPath: any KeyPath<Owner, Value> & Sendable, _ key: PropertyKey, or alternatives: PropertyKey...,
+        access: Access = .user
+    ) where Value == [Element] {
+        fatalError("unavailable")
+    }
+}
