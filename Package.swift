@@ -1,5 +1,6 @@
 // swift-tools-version: 6.2
 
+import CompilerPluginSupport
 import PackageDescription
 
 /// What HTTPClientTransport is made of: async-http-client, and the packages whose types stand in its interface.
@@ -37,6 +38,11 @@ let lifecycleTests: [Target.Dependency] = ["ServiceLifecycle", "UnixSignals"].ma
     .product(name: $0, package: "swift-service-lifecycle", condition: .when(traits: ["Tools"]))
 }
 
+/// What macros are made of: the compiler's own parser of Swift.
+func swiftSyntax(_ products: String...) -> [Target.Dependency] {
+    products.map { .product(name: $0, package: "swift-syntax", condition: .when(traits: ["Macros"])) }
+}
+
 let package = Package(
     name: "Diamond",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -59,6 +65,8 @@ let package = Package(
             name: "Logging", description: "LogObserver, which writes what an engine does into a Logger of swift-log."),
         .trait(name: "Metrics", description: "MetricsObserver, which counts and times it for swift-metrics."),
         .trait(name: "Tracing", description: "TracingObserver, which makes spans of it for swift-distributed-tracing."),
+        .trait(
+            name: "Macros", description: "@Modeled, which writes the properties of a model class, over swift-syntax."),
         .trait(name: "Tools", description: "What cachectl and the sample API need: an argument parser, a server."),
     ],
     dependencies: [
@@ -75,6 +83,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", "603.0.1"..<"604.0.0"),
     ],
     targets: [
         .systemLibrary(
@@ -113,7 +122,20 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + asyncHTTPClient + observability
         ),
-        .target(name: "DiamondModel", dependencies: ["Diamond"]),
+        .target(
+            name: "DiamondExpansion",
+            dependencies: swiftSyntax("SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros", "SwiftDiagnostics")
+        ),
+        .macro(
+            name: "DiamondMacros",
+            dependencies: swiftSyntax("SwiftCompilerPlugin", "SwiftSyntaxMacros") + [
+                .target(name: "DiamondExpansion", condition: .when(traits: ["Macros"]))
+            ]
+        ),
+        .target(
+            name: "DiamondModel",
+            dependencies: ["Diamond", .target(name: "DiamondMacros", condition: .when(traits: ["Macros"]))]
+        ),
         .target(
             name: "DiamondTesting",
             dependencies: [
@@ -208,6 +230,13 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             path: "Tests/DiamondModel"
+        ),
+        .testTarget(
+            name: "DiamondExpansionTests",
+            dependencies: swiftSyntax(
+                "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftSyntaxMacrosGenericTestSupport"
+            ) + [.target(name: "DiamondExpansion", condition: .when(traits: ["Macros"]))],
+            path: "Tests/DiamondExpansion"
         ),
         .testTarget(
             name: "cachectlTests",

@@ -478,6 +478,55 @@ private final class Crest: Model {
         _motto = visitor.visit(Self.motto, with: _motto)
     }
 }
+
+#if Macros
+/// The classes above as a macro writes them.
+enum ByMacro {
+    @Modeled final class City: Model {
+        @Server var id = 0
+        @Key("name", or: "title") @Rule(.nonEmpty) var name = ""
+        @Rule(.range(0...)) var population = 0
+        @Key(codec: .iso8601) var founded = Date.distantPast
+        var mayor = Person()
+        let districts = ModelCollection<District>()
+        @Transient var isExpanded = false
+    }
+
+    @Modeled final class Person: Model {
+        var name = ""
+    }
+
+    @Modeled final class District: Model {
+        var name = ""
+        @Key("city_id") var city = ParentReference<City>()
+    }
+
+    @Modeled class Animal: Model {
+        var name = "nameless"
+
+        override class func concreteClass(for object: [String: JSONValue]) -> Model.Type {
+            object["kind"] == "dog" ? Dog.self : self
+        }
+
+        override class var identityClass: Model.Type { Animal.self }
+    }
+
+    @Modeled final class Dog: Animal {
+        var breed = "mutt"
+    }
+
+    @Modeled final class House: Model {
+        @Rule(.postalCode, policy: .reject) var code = "00000"
+        @Rule(Rule<Int>("even") { $0.isMultiple(of: 2) }) var storeys = 2
+        @Nullable @Key(codec: .iso8601) var closed: Date?
+    }
+}
+
+extension Rule where Value == String {
+    fileprivate static var postalCode: Rule { Rule("postalCode") { $0.count == 5 } }
+}
+#endif
+
 extension String {
     /// The lines without their indentation; empty ones do not count.
     fileprivate var lines: [String] {

@@ -121,7 +121,7 @@ import Testing
 }
 
 /// Random JSON, mostly of wrong shapes.
-private enum HostileJSON {
+enum HostileJSON {
     /// The keys and shapes that a class asks for.
     enum Form {
         case city

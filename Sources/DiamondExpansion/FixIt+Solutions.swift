@@ -1,0 +1,109 @@
+#if Macros
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+extension FixIt {
+    private init(_ message: String, _ old: some SyntaxProtocol, _ new: some SyntaxProtocol) {
+        self.init(
+            message: Solution(message: message), changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
+    }
+
+    // MARK: Classes
+
+    /// Makes a class of a struct or an actor.
+    static func keyword(of declaration: some DeclGroupSyntax) -> [FixIt] {
+        let keyword =
+            declaration.as(StructDeclSyntax.self)?.structKeyword ?? declaration.as(ActorDeclSyntax.self)?.actorKeyword
+        guard let keyword else { return [] }
+        let new = keyword.with(\.tokenKind, .identifier("final class"))
+        return [FixIt("make it a 'final class'", keyword, new)]
+    }
+
+    static func inherit(_ declaration: ClassDeclSyntax) -> FixIt {
+        let name = declaration.name
+        return FixIt("inherit from 'Model'", name, name.with(\.tokenKind, .identifier("\(name.text): Model")))
+    }
+
+    // MARK: Properties
+
+    /// Declares the properties of one declaration one by one; `nil` where one has neither a type nor a default.
+    static func split(_ declaration: VariableDeclSyntax) -> FixIt? {
+        let bindings = declaration.bindings
+        guard bindings.allSatisfy({ $0.typeAnnotation != nil || $0.initializer != nil }) else { return nil }
+        let indentation = declaration.leadingTrivia.indentation
+        let lines = bindings.enumerated().map { index, binding in
+            let single = binding.trimmed.with(\.trailingComma, nil)
+            let line = declaration.trimmed.with(\.bindings, [single])
+            return index == 0 ? line.with(\.leadingTrivia, declaration.leadingTrivia) : line.onNewLine(indentation)
+        }
+        let items = lines.map { MemberBlockItemSyntax(decl: $0) }
+        return FixIt("declare each by itself", declaration, MemberBlockItemListSyntax(items))
+    }
+
+    static func removeAccessors(of binding: PatternBindingSyntax) -> FixIt {
+        let value = binding.initializer.map { $0.trimmed }
+        let new = binding.with(\.accessorBlock, nil).with(\.initializer, value)
+        return FixIt("remove the observers", binding, new)
+    }
+
+    static func replace(_ keyword: TokenSyntax, by other: Keyword) -> FixIt {
+        let text = TokenSyntax.keyword(other).text
+        return FixIt("use '\(text)'", keyword, keyword.with(\.tokenKind, .keyword(other)))
+    }
+
+    static func makeCollection(_ property: ModelProperty, of element: String) -> FixIt {
+        let declaration = property.declaration
+        let collection: ExprSyntax = "ModelCollection<\(raw: element)>()"
+        let binding = PatternBindingSyntax(
+            pattern: property.binding.pattern.trimmed.with(\.trailingTrivia, .space),
+            initializer: InitializerClauseSyntax(equal: .equalToken(trailingTrivia: .space), value: collection))
+        let new = declaration.with(\.bindingSpecifier, declaration.bindingSpecifier.with(\.tokenKind, .keyword(.let)))
+            .with(\.bindings, [binding])
+        return FixIt("use 'ModelCollection<\(element)>'", declaration, new)
+    }
+
+    static func markNullable(_ declaration: VariableDeclSyntax) -> FixIt {
+        var new = declaration.with(\.leadingTrivia, [])
+        let attribute: AttributeSyntax = "@Nullable"
+        new.attributes = [.attribute(attribute.with(\.trailingTrivia, .space))] + new.attributes
+        return FixIt("mark it '@Nullable'", declaration, new.with(\.leadingTrivia, declaration.leadingTrivia))
+    }
+
+    /// Makes an optional property one that is never nil; `nil` where the type has no usual default.
+    static func unwrap(_ binding: PatternBindingSyntax, to wrapped: TypeSyntax) -> FixIt? {
+        let value = wrapped.usualDefault
+        guard value != TypeSyntax.placeholder, var annotation = binding.typeAnnotation else { return nil }
+        annotation.type = wrapped.trimmed
+        let new = binding.with(\.typeAnnotation, annotation).withDefault(value)
+        return FixIt("use '\(wrapped.trimmed)' with a default", binding, new)
+    }
+
+    static func giveDefault(_ binding: PatternBindingSyntax, of type: TypeSyntax?) -> FixIt {
+        FixIt("give it a default", binding, binding.withDefault(type?.usualDefault ?? TypeSyntax.placeholder))
+    }
+}
+
+extension PatternBindingSyntax {
+    fileprivate func withDefault(_ value: String) -> PatternBindingSyntax {
+        let value: ExprSyntax = "\(raw: value)"
+        let equal = TokenSyntax.equalToken(leadingTrivia: .space, trailingTrivia: .space)
+        let new = with(\.initializer, nil).trimmed
+        return new.with(\.initializer, InitializerClauseSyntax(equal: equal, value: value))
+            .with(\.trailingTrivia, trailingTrivia)
+    }
+}
+
+extension VariableDeclSyntax {
+    fileprivate func onNewLine(_ indentation: Trivia) -> VariableDeclSyntax {
+        with(\.leadingTrivia, .newline + indentation)
+    }
+}
+
+extension Trivia {
+    /// The spaces and tabs before the code.
+    fileprivate var indentation: Trivia {
+        Trivia(pieces: pieces.reversed().prefix { $0.isSpaceOrTab }.reversed())
+    }
+}
+#endif

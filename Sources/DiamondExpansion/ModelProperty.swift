@@ -1,0 +1,100 @@
+#if Macros
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+/// A stored member of a class marked `@Modeled`.
+struct ModelProperty {
+    let declaration: VariableDeclSyntax
+    let binding: PatternBindingSyntax
+    let attributes: PropertyAttributes
+
+    /// Creates the property of a declaration; `nil` for members that are not tracked: computed, static, lazy, weak ones.
+    init?(_ declaration: some DeclSyntaxProtocol) {
+        guard let declaration = declaration.as(VariableDeclSyntax.self), let binding = declaration.bindings.first,
+            !binding.isComputed, !Self.untracked.contains(where: declaration.modifiers.hasAny)
+        else { return nil }
+        self.declaration = declaration
+        self.binding = binding
+        attributes = PropertyAttributes(declaration.attributes)
+    }
+
+    private static let untracked: [Keyword] = [.static, .class, .lazy, .weak, .unowned]
+
+    /// The name as it is written, in backticks where it needs them.
+    var name: String { binding.pattern.trimmedDescription }
+    /// The name without backticks.
+    var plainName: String { name.filter { $0 != "`" } }
+    var type: TypeSyntax? { binding.typeAnnotation?.type.trimmed }
+    var initial: ExprSyntax? { binding.initializer?.value.trimmed }
+
+    /// Whether the syntax shows a ModelCollection.
+    var isCollection: Bool { typeName == "ModelCollection" }
+
+    /// The name of the type that is written, or that an initializer is called of, without its generic arguments.
+    var typeName: String? {
+        if let type { return type.baseName }
+        return initial?.as(FunctionCallExprSyntax.self)?.calledExpression.baseName
+    }
+}
+
+// MARK: The code
+
+extension ModelProperty {
+    /// The declaration: `static let name = Property(\City.name, "name")`.
+    func constant(in model: ModelClass) -> DeclSyntax {
+        let arguments = attributes.arguments(keyPath: "\\\(model.name).\(name)", name: plainName)
+        return "\(raw: access)static let \(raw: name) = Property(\(raw: arguments.joined(separator: ", ")))"
+    }
+
+    /// The storage with the default: `private var _name = ""`.
+    var storage: DeclSyntax {
+        let type = type.map { ": \($0)" } ?? ""
+        let initial = initial.map { " = \($0)" } ?? ""
+        return "private var \(raw: stored)\(raw: type)\(raw: initial)"
+    }
+
+    /// The getter, and the setter of what the app may set.
+    func accessors(in model: ModelClass) -> [AccessorDeclSyntax] {
+        let constant = "\(model.constants).\(name)"
+        let getter: AccessorDeclSyntax = "get { read(\(raw: constant), from: \(raw: stored)) }"
+        guard !attributes.isServer else { return [getter] }
+        return [
+            getter,
+            """
+            set { write(\(raw: constant), from: \(raw: stored), to: newValue) { \(raw: stored) = $0 } }
+            """,
+        ]
+    }
+
+    /// The line of `visit(_:)`.
+    func visit(in model: ModelClass) -> String {
+        let constant = "\(model.constants).\(name)"
+        if isCollection { return "visitor.visit(\(constant), with: \(name))" }
+        return "\(stored) = visitor.visit(\(constant), with: \(stored))"
+    }
+
+    private var stored: String { "_\(plainName)" }
+
+    /// The access of the constant, which is the property's.
+    private var access: String {
+        let levels: [Keyword] = [.open, .public, .package, .fileprivate, .private]
+        guard let level = levels.first(where: declaration.modifiers.has) else { return "" }
+        return level == .open ? "public " : "\(TokenSyntax.keyword(level).text) "
+    }
+}
+
+extension DeclModifierListSyntax {
+    /// Whether a modifier, with or without a detail, is among these.
+    func hasAny(_ keyword: Keyword) -> Bool { contains { $0.name.tokenKind == .keyword(keyword) } }
+}
+
+extension PatternBindingSyntax {
+    var isComputed: Bool { accessorBlock != nil && observers.isEmpty }
+
+    /// `willSet` and `didSet`.
+    var observers: [AccessorDeclSyntax] {
+        guard case .accessors(let accessors)? = accessorBlock?.accessors else { return [] }
+        return accessors.filter { [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind) }
+    }
+}
+#endif
