@@ -29,6 +29,7 @@ import Testing
         let byMacro = try ByMacro.Animal.decoded(from: json)
         let byHand = try Animal.decoded(from: json)
         #expect((byMacro is ByMacro.Dog) == (byHand is Dog))
+        #expect(Transcript.state(of: byMacro) == Transcript.state(of: byHand))
         for model in [byMacro, byHand] as [Model] {
             model["name"] = "Pochi"
             model["breed"] = "Shiba"
