@@ -110,6 +110,7 @@ extension ModelCollection {
     public func upsert(_ text: Data) throws { try upsert(JSONValue(modelText: text)) }
 
     /// Replaces the content by that of a JSON array: merges by id, adds, removes the other models, and takes over the order.
+    /// A model whose rules refuse its element stays as it is, in the element's place.
     ///
     /// - Throws: ``ModelError`` `malformed` for JSON that is no array; nothing is changed then.
     public func set(_ json: JSONValue) throws { core.replaceAll(with: try json.modelArray()) }

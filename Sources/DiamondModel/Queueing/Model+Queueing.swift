@@ -64,14 +64,24 @@ extension Model {
         }
     }
 
-    /// Gives properties values that a user has set, as they stand in what was sent, but for those that were set since.
-    final func takeEdits(from object: [String: JSONValue]) throws {
+    /// Gives properties values that a user has set, as they stand in what was sent.
+    ///
+    /// - Parameter newer: properties that were set since.
+    final func takeEdits(from object: [String: JSONValue], butFor newer: [AnyProperty]) throws {
         let sent = try type(of: self).decoded(from: .object(object))
         let slots = PropertyVisitor.slots(of: sent).filter { slot in
             let isSent = slot.property.access == .user && slot.property.keyFound(in: object) != nil
-            return isSent && !isDirty(slot.property) && slot.property.nestedCollection(in: slot.value) == nil
+            let isNewer = newer.contains { $0 === slot.property }
+            return isSent && !isNewer && slot.property.nestedCollection(in: slot.value) == nil
         }
-        transact(source: .user) { put(back: slots) }
+        transact(source: .user) {
+            for change in PropertyVisitor.assign(slots, to: self) {
+                note(change)
+                tracking.repairs.removeAll { $0.key == change.property.key }
+                guard !isDirty(change.property), let original = change.property.original(change.old) else { continue }
+                tracking.dirty.append(DirtyProperty(property: change.property, original: original))
+            }
+        }
     }
 
     /// Makes an object that was read from what waits in the queue one that the server does not have.

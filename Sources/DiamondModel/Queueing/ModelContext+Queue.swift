@@ -15,18 +15,24 @@ extension ModelContext {
     ) async throws -> [Object] {
         let (queue, identity) = try await (requiredQueue(), identity(for: type))
         var models: [Object] = []
+        // What the program has set by now is newer than what waits.
+        var newer: [ObjectIdentifier: [AnyProperty]] = [:]
         for (job, isTaken) in try queue.jobsKeepingAnswers() where !isTaken && !job.hasEnded {
             guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity == identity else {
                 continue
             }
             note(job.id, subject, type)
+            let live = existing(type, subject)
+            if let live, newer[ObjectIdentifier(live)] == nil { newer[ObjectIdentifier(live)] = live.dirtyProperties }
             // What is damaged is for a person to look at.
             guard let request = try? queue.request(of: job.id),
-                let model: Object = try restore(subject, request)
+                let model: Object = try restore(
+                    subject, request, butFor: live.flatMap { newer[ObjectIdentifier($0)] } ?? [])
             else {
                 if subject.call == .destroy { order.deleted.formUnion(subject.ids.map { ModelKey(type, $0) }) }
                 continue
             }
+            if live == nil { newer[ObjectIdentifier(model)] = [] }
             if subject.call == .destroy {
                 noteLeaving(DeletedModel(model: model, places: CollectionPlace.leave(model)), job.orderingKey ?? "")
                 models.removeAll { $0 === model }
@@ -102,13 +108,16 @@ extension ModelContext {
 
     /// Brings an object back to the state in which its call was queued.
     ///
+    /// - Parameter newer: the properties that were set since.
     /// - Returns: `nil` for one that is not live, and that the call does not make.
-    func restore<Object: Model>(_ subject: QueuedSubject, _ request: Request) throws -> Object? {
+    func restore<Object: Model>(
+        _ subject: QueuedSubject, _ request: Request, butFor newer: [AnyProperty]
+    ) throws -> Object? {
         let object = try Object.object(in: request)?.modelObject()
         guard let live = existing(Object.self, subject) as? Object else {
             return subject.call == .create ? try made(subject, of: object ?? [:]) : nil
         }
-        if let object, subject.call != .destroy { try live.takeEdits(from: object) }
+        if let object, subject.call != .destroy { try live.takeEdits(from: object, butFor: newer) }
         return live
     }
 

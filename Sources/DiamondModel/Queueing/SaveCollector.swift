@@ -67,7 +67,9 @@ struct SaveCollector {
             return save(answered, model, nil)
         } catch {
             // Another run of the program has set what the server has not taken.
-            if answered.subject.call != .create, let sent = answered.sent { try? model?.takeEdits(from: sent) }
+            if answered.subject.call != .create, let sent = answered.sent, let model {
+                try? model.takeEdits(from: sent, butFor: model.dirtyProperties)
+            }
             return save(answered, model, error)
         }
     }
@@ -81,7 +83,7 @@ struct SaveCollector {
 
     private func restored(_ answered: Answered) throws -> Model? {
         func restore<Object: Model>(_: Object.Type) throws -> Object? {
-            try answered.kept.request.flatMap { try context.restore(answered.subject, $0) }
+            try answered.kept.request.flatMap { try context.restore(answered.subject, $0, butFor: []) }
         }
         return try restore(type)
     }
@@ -170,7 +172,7 @@ struct SaveCollector {
     private func takeBack(_ answered: Answered) -> QueuedSave {
         let model = context.existing(type, answered.subject)
         if answered.subject.call == .destroy { context.takeBackLeaving(answered.kept.job.orderingKey ?? "") }
-        if let sent = answered.sent { try? model?.takeEdits(from: sent) }
+        if let sent = answered.sent, let model { try? model.takeEdits(from: sent, butFor: model.dirtyProperties) }
         let error = ModelError(.missingID, "the object was not made, so that this call has no id to be made with")
         return save(answered, model, error)
     }

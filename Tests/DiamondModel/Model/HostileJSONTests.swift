@@ -198,7 +198,12 @@ enum HostileJSON {
 
     static func isAccounted<M: Model>(_ models: ModelCollection<M>, _ json: JSONValue?) -> Bool {
         guard case .array(let elements)? = json else { return true }
-        return models.allModels.count + models.rejected.count == elements.count
+        // A member whose rules refuse its element stays.
+        let refused = models.rejected.count { rejection in
+            let id = rejection.json["id"].flatMap(ModelID.init(json:))
+            return rejection.error.code == .invalid && id.map { models[id: $0] != nil } ?? false
+        }
+        return models.allModels.count + models.rejected.count - refused == elements.count
     }
 }
 

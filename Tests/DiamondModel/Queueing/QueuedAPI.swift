@@ -67,6 +67,8 @@ final class QueuedAPI: Sendable {
 
     func answerOnce(_ answer: StubAPI.Answer) { state.withLock { $0.answer = answer } }
 
+    func refuseNothing() { state.withLock { $0.answer = nil } }
+
     func waitOnce(_ gate: @escaping @Sendable () async -> Void) { state.withLock { $0.gate = gate } }
 
     /// Starts the program, with somebody signed in.
