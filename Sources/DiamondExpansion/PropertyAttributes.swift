@@ -1,7 +1,7 @@
 #if Macros
 import SwiftSyntax
 
-/// What `@Key`, `@Rule`, `@Server`, `@Transient` and `@Nullable` say of a property.
+/// The attributes of a property: `@Key`, `@Rule`, `@Server`, `@Transient` and `@Nullable`.
 struct PropertyAttributes {
     let isServer: Bool
     let isTransient: Bool

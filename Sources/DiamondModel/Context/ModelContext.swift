@@ -35,7 +35,7 @@ public final class ModelContext {
     let collecting = Turns()
     /// The calls in the queue whose answers were not collected, by their objects.
     var queuedCalls: [ModelKey: Set<ReplayJob.ID>] = [:]
-    /// What was collected without being asked for.
+    /// The saves that were collected on the way, and are reported by the next collecting.
     var reported: [QueuedSave] = []
     /// The objects whose deletions wait in the queue, by the keys of their calls.
     var leaving: [String: DeletedModel] = [:]

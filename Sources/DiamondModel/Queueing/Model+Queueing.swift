@@ -52,7 +52,7 @@ extension Model {
     private nonisolated(nonsending) func keepDestroy(from places: [CollectionPlace]) async throws -> QueuedCall? {
         let queue = try await ModelQueue.ready(for: self)
         if isNew, try !queue.waitingCalls().contains(where: { $0.subject.call == .create }) { return nil }
-        queue.context.noteLeaving(DeletedModel(model: self, places: places), queue.key)
+        queue.context.noteLeaving(DeletedModel(model: self, places: places), at: queue.key)
         do {
             let call = try await queue.keep(.destroy, nil, of: self)
             // It was merged with the call that would have made the object: neither is sent.

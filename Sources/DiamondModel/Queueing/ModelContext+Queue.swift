@@ -21,8 +21,8 @@ extension ModelContext {
             guard let subject = QueuedSubject(job), subject.type == type.queueName, job.identity == identity else {
                 continue
             }
-            note(job.id, subject, type)
-            let live = existing(type, subject)
+            note(job.id, of: subject, as: type)
+            let live = existing(type, for: subject)
             if let live, newer[ObjectIdentifier(live)] == nil { newer[ObjectIdentifier(live)] = live.dirtyProperties }
             // What is damaged is for a person to look at.
             guard let request = try? queue.request(of: job.id),
@@ -34,7 +34,7 @@ extension ModelContext {
             }
             if live == nil { newer[ObjectIdentifier(model)] = [] }
             if subject.call == .destroy {
-                noteLeaving(DeletedModel(model: model, places: CollectionPlace.leave(model)), job.orderingKey ?? "")
+                noteLeaving(DeletedModel(model: model, places: CollectionPlace.leave(model)), at: job.orderingKey ?? "")
                 models.removeAll { $0 === model }
             } else if !models.contains(where: { $0 === model }) {
                 models.append(model)
@@ -100,7 +100,7 @@ extension ModelContext {
     }
 
     /// The live instance that a queued call is for.
-    func existing(_ type: Model.Type, _ subject: QueuedSubject) -> Model? {
+    func existing(_ type: Model.Type, for subject: QueuedSubject) -> Model? {
         subject.ids.lazy.compactMap { self.existing(type, id: $0) }.first { live in
             live.listName.isEmpty || live.listName == subject.list
         }
@@ -114,7 +114,7 @@ extension ModelContext {
         _ subject: QueuedSubject, _ request: Request, butFor newer: [AnyProperty]
     ) throws -> Object? {
         let object = try Object.object(in: request)?.modelObject()
-        guard let live = existing(Object.self, subject) as? Object else {
+        guard let live = existing(Object.self, for: subject) as? Object else {
             return subject.call == .create ? try made(subject, of: object ?? [:]) : nil
         }
         if let object, subject.call != .destroy { try live.takeEdits(from: object, butFor: newer) }
@@ -137,7 +137,7 @@ extension ModelContext {
         for id in model.tracking.ids { queuedCalls[ModelKey(type(of: model), id)] = Set(jobs) }
     }
 
-    func note(_ job: ReplayJob.ID, _ subject: QueuedSubject, _ type: Model.Type) {
+    func note(_ job: ReplayJob.ID, of subject: QueuedSubject, as type: Model.Type) {
         for id in subject.ids { queuedCalls[ModelKey(type, id), default: []].insert(job) }
     }
 
@@ -151,7 +151,7 @@ extension ModelContext {
     // MARK: Objects that leave
 
     /// Notes that an object is deleted here, and that the deletion waits in the queue: no load brings it back.
-    func noteLeaving(_ deleted: DeletedModel, _ key: String) {
+    func noteLeaving(_ deleted: DeletedModel, at key: String) {
         order.deleted.insert(ModelKey(type(of: deleted.model), deleted.model.modelID))
         // A second deletion finds the object in no place.
         if leaving[key] == nil { leaving[key] = deleted }
@@ -173,6 +173,6 @@ extension ModelContext {
 }
 
 extension ReplayJob {
-    /// Whether it is over, and nobody has to look at it.
+    /// Whether the job is done or dead: it is not sent again by itself, and needs no review.
     var hasEnded: Bool { state == .done || state == .dead }
 }

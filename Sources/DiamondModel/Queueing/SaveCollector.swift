@@ -28,13 +28,13 @@ struct SaveCollector {
         for (job, isTaken) in try jobs() where job.hasEnded {
             guard let subject = QueuedSubject(job) else { continue }
             // Another context has taken it, and an object of this one has no id yet.
-            if isTaken, context.existing(type, subject)?.isNew != true { continue }
+            if isTaken, context.existing(type, for: subject)?.isNew != true { continue }
             guard let kept = try queue.keptJob(job.id) else { continue }
-            saves.append(take(answered(subject, kept)))
+            saves.append(take(answered(subject, by: kept)))
         }
         let orphans = try await settleWaiting()
         for kept in orphans {
-            if let subject = QueuedSubject(kept.job) { saves.append(takeBack(answered(subject, kept))) }
+            if let subject = QueuedSubject(kept.job) { saves.append(takeBack(answered(subject, by: kept))) }
         }
         if saves.isEmpty { return [] }
         try context.recordSaves?(saves)
@@ -52,7 +52,7 @@ struct SaveCollector {
         }
     }
 
-    private func answered(_ subject: QueuedSubject, _ kept: ReplayQueue.KeptJob) -> Answered {
+    private func answered(_ subject: QueuedSubject, by kept: ReplayQueue.KeptJob) -> Answered {
         let sent = kept.request.flatMap { try? type.object(in: $0)?.modelObject() }
         return Answered(subject: subject, kept: kept, sent: sent)
     }
@@ -60,21 +60,21 @@ struct SaveCollector {
     // MARK: Answers
 
     private func take(_ answered: Answered) -> QueuedSave {
-        var model = context.existing(type, answered.subject)
+        var model = context.existing(type, for: answered.subject)
         do {
             if model == nil, answered.subject.call == .create { model = try restored(answered) }
             try takeAnswer(answered, into: model)
-            return save(answered, model, nil)
+            return save(answered, of: model)
         } catch {
             // Another run of the program has set what the server has not taken.
             if answered.subject.call != .create, let sent = answered.sent, let model {
                 try? model.takeEdits(from: sent, butFor: model.dirtyProperties)
             }
-            return save(answered, model, error)
+            return save(answered, of: model, failure: error)
         }
     }
 
-    private func save(_ answered: Answered, _ model: Model?, _ failure: (any Error)?) -> QueuedSave {
+    private func save(_ answered: Answered, of model: Model?, failure: (any Error)? = nil) -> QueuedSave {
         let subject = answered.subject
         return QueuedSave(
             call: subject.call, model: model, localID: subject.localID, serverID: model?.serverID ?? subject.serverID,
@@ -91,7 +91,7 @@ struct SaveCollector {
     private func takeAnswer(_ answered: Answered, into model: Model?) throws {
         guard answered.subject.call == .destroy else {
             let response = try response(of: answered.kept)
-            if let model { try merge(response, answered, into: model) }
+            if let model { try merge(response, to: answered, into: model) }
             return
         }
         let key = answered.kept.job.orderingKey ?? ""
@@ -119,7 +119,7 @@ struct SaveCollector {
         return response
     }
 
-    private func merge(_ response: Response, _ answered: Answered, into model: Model) throws {
+    private func merge(_ response: Response, to answered: Answered, into model: Model) throws {
         // The object has been read since the server has answered: its values are newer.
         let isOutdated = answered.kept.answer.map { $0.receivedAt < model.syncing.mergedAt } ?? false
         let save = try PendingSave(
@@ -152,7 +152,7 @@ struct SaveCollector {
 
     /// The server's id of an object: that of its live instance, or that in the answer to the call that has made it.
     private func id(for subject: QueuedSubject, in key: String?) throws -> ModelID? {
-        if let id = context.existing(type, subject)?.serverID { return id }
+        if let id = context.existing(type, for: subject)?.serverID { return id }
         for (job, _) in try jobs() where job.orderingKey == key && job.state == .done {
             guard QueuedSubject(job)?.call == .create, let kept = try queue.keptJob(job.id),
                 let response = try? response(of: kept)
@@ -170,10 +170,10 @@ struct SaveCollector {
     }
 
     private func takeBack(_ answered: Answered) -> QueuedSave {
-        let model = context.existing(type, answered.subject)
+        let model = context.existing(type, for: answered.subject)
         if answered.subject.call == .destroy { context.takeBackLeaving(answered.kept.job.orderingKey ?? "") }
         if let sent = answered.sent, let model { try? model.takeEdits(from: sent, butFor: model.dirtyProperties) }
         let error = ModelError(.missingID, "the object was not made, so that this call has no id to be made with")
-        return save(answered, model, error)
+        return save(answered, of: model, failure: error)
     }
 }

@@ -29,7 +29,7 @@ struct ListRows {
         }
     }
 
-    /// What is observed, and the way to do so.
+    /// An observed object, and the way to observe it.
     struct Observed {
         let object: AnyObject
         let observe: (@escaping () -> Void) -> ObserverToken
@@ -46,7 +46,7 @@ final class ListContent: PartContent {
     /// The models whose rows are to be configured again.
     private var updated: Set<ObjectIdentifier> = []
     private var sourceToken: ObserverToken?
-    /// What is observed, which is kept: the next object in its place in memory would have its identifier.
+    /// The observed objects, which are kept: the next object in its place in memory would have its identifier.
     private var tokens: [ObjectIdentifier: (object: AnyObject, token: ObserverToken)] = [:]
 
     /// Creates the section of the rows that `make` appends, which `observe` tells changes of.

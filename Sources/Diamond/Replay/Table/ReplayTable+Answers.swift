@@ -4,11 +4,11 @@ import HTTPTypes
 
 /// Keeping the answers to jobs until somebody takes them.
 extension ReplayTable {
-    /// What is kept of an answer.
+    /// The state of an answer on disk.
     enum KeptAnswer: Hashable, Sendable {
         /// None has come.
         case none
-        /// What is on disk of it is not what was written.
+        /// The answer on disk is not the one that was written.
         case damaged
         case answer(ReplayAnswer)
     }

@@ -34,13 +34,13 @@ extension ReplayPolicy {
         unique = try form.string("unique")
         if let name = try form.string("uniqueness") { uniqueness = try form.choice(name, for: "uniqueness") }
         kind = try form.string("kind")
-        keepsAnswer = try Self.bool("keepsAnswer", &form)
-        awaitsID = try Self.bool("awaitsID", &form)
+        keepsAnswer = try Self.bool("keepsAnswer", in: &form)
+        awaitsID = try Self.bool("awaitsID", in: &form)
         if let value = form.take("metadata") { metadata = try Self.metadata(value, form) }
         try form.finish()
     }
 
-    private static func bool(_ name: String, _ form: inout WrittenObject) throws(RequestError) -> Bool {
+    private static func bool(_ name: String, in form: inout WrittenObject) throws(RequestError) -> Bool {
         guard let value = form.take(name) else { return false }
         guard case .bool(let bool) = value else {
             throw form.failure(name, "is \(value.kind): write true or false")
