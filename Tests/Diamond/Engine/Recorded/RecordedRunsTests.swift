@@ -1,0 +1,113 @@
+import DiamondTestSupport
+import Foundation
+import Testing
+
+/// Random runs, compared with the record of what could be seen of them earlier: a change of the code that is to keep the
+/// behavior keeps the record.
+///
+/// `DIAMOND_RECORD=1` records them anew into `Tests/Fixtures/RecordedRuns`; look at the difference before it is committed.
+/// `DIAMOND_RUNS=directory` writes the text of every run into a directory, also of those of which only digests are kept.
+@Suite(.timeLimit(.minutes(10))) struct `What random runs have brought` {
+    private static let seeds = (1..<321 as Range<UInt64>).filter { !RunRecord.unsteady.contains($0) }
+    /// The runs whose whole text is kept.
+    private static let texts = Array(seeds.prefix(20))
+    /// The others. All of them are tried in long test runs, and when they are recorded.
+    private static let digests = seeds.dropFirst(20).prefix(RunRecord.isWhole ? .max : Effort.rounds(80, soaking: 320))
+
+    @Test(arguments: texts) func `they bring again, fact for fact`(seed: UInt64) async throws {
+        let run = await RunRecord.run(seed)
+        try RunRecord.keep(run)
+        let file = RunRecord.directory.appending(path: "run-\(seed).txt")
+        if RunRecord.isRecording { return try Data(run.text.utf8).write(to: file) }
+        let recorded = try String(contentsOf: file, encoding: .utf8)
+        let isSame = run.text == recorded
+        #expect(isSame, "\(RunRecord.difference(of: run.text, from: recorded))")
+    }
+
+    @Test func `they bring again, by their digests`() async throws {
+        let lines = try await withThrowingTaskGroup(of: (UInt64, String).self) { group in
+            var seeds = Self.digests.makeIterator()
+            var lines: [UInt64: String] = [:]
+            let add: (UInt64) -> Void = { seed in
+                group.addTask {
+                    let run = await RunRecord.run(seed)
+                    try RunRecord.keep(run)
+                    return (seed, run.digests)
+                }
+            }
+            for _ in 0..<24 { seeds.next().map(add) }
+            while let (seed, line) = try await group.next() {
+                lines[seed] = line
+                seeds.next().map(add)
+            }
+            return lines
+        }
+        let file = RunRecord.directory.appending(path: "digests.txt")
+        let text = lines.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }.joined()
+        if RunRecord.isRecording { return try Data(text.utf8).write(to: file) }
+        let recorded = try String(contentsOf: file, encoding: .utf8)
+        let expected = recorded.split(separator: "\n").prefix(lines.count).map { $0 + "\n" }.joined()
+        let isSame = text == expected
+        #expect(isSame, "\(RunRecord.steps(of: text, otherThanIn: expected))")
+    }
+}
+
+/// The runs as they are kept.
+enum RunRecord {
+    /// Runs in which two requests come to a lane, or to what is stored, at the same moment, and either may be first.
+    static let unsteady: Set<UInt64> = [23, 62, 128, 151, 182, 188, 203, 212, 304]
+
+    static let directory = Fixture.directory.appending(path: "RecordedRuns")
+    static let isRecording = ProcessInfo.processInfo.environment["DIAMOND_RECORD"] != nil
+    /// Whether all runs are wanted, however long that takes.
+    static var isWhole: Bool { isRecording || kept != nil }
+    private static let kept = ProcessInfo.processInfo.environment["DIAMOND_RUNS"]
+
+    /// What is kept of a run.
+    struct Run: Sendable {
+        let seed: UInt64
+        let text: String
+        /// Four digits for each step.
+        let digests: String
+        let restlessSteps: Int
+    }
+
+    static func run(_ seed: UInt64) async -> Run {
+        let run = RecordedRun(seed: seed)
+        await run.run(40 + Int(seed % 3) * 10)
+        let digests = run.steps.map { RunDigest.text(of: $0.joined(separator: "\n").utf8).suffix(4) }
+        return Run(
+            seed: seed, text: run.text, digests: digests.joined(separator: " "), restlessSteps: run.restlessSteps)
+    }
+
+    static func keep(_ run: Run) throws {
+        guard let kept else { return }
+        let directory = URL(filePath: kept)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try Data(run.text.utf8).write(to: directory.appending(path: "run-\(run.seed).txt"))
+        if run.restlessSteps > 0 {
+            try Data("\(run.restlessSteps)\n".utf8).write(to: directory.appending(path: "restless-\(run.seed).txt"))
+        }
+    }
+
+    /// The first lines that differ, with what comes before them.
+    static func difference(of text: String, from recorded: String) -> String {
+        let now = text.split(separator: "\n")
+        let before = recorded.split(separator: "\n")
+        let same = zip(now, before).prefix { $0 == $1 }.count
+        let context = now[max(0, same - 8)..<same].joined(separator: "\n")
+        let old = before.dropFirst(same).prefix(8).joined(separator: "\n")
+        let new = now.dropFirst(same).prefix(8).joined(separator: "\n")
+        return "\(context)\nrecorded:\n\(old)\nnow:\n\(new)"
+    }
+
+    /// The runs and steps that differ.
+    static func steps(of text: String, otherThanIn recorded: String) -> String {
+        zip(text.split(separator: "\n"), recorded.split(separator: "\n")).compactMap { now, before in
+            guard now != before else { return nil }
+            let steps = now.split(separator: " ")
+            let same = zip(steps, before.split(separator: " ")).prefix { $0 == $1 }.count
+            return "run \(steps[0]) from step \(same) on"
+        }.joined(separator: "; ")
+    }
+}

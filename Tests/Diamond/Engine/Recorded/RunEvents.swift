@@ -1,0 +1,68 @@
+import Diamond
+import DiamondSQLite
+import HTTPTypes
+
+/// What an engine has told, since that was last asked for.
+final class RunEvents: ActivityObserver {
+    private struct State {
+        var facts: [String] = []
+        var count = 0
+        /// Intervals of waits and of exchanges that have not ended.
+        var places: [ActivityInterval.ID: ActivityInterval] = [:]
+        /// Intervals that have not ended.
+        var open: Set<ActivityInterval.ID> = []
+    }
+
+    private let state = Guarded(State())
+
+    /// How many there were.
+    var count: Int { state.withLock { $0.count } }
+
+    /// What is in line, on the wire or between two attempts.
+    var places: [ActivityInterval] { state.withLock { Array($0.places.values) } }
+
+    /// How many intervals have not ended.
+    var open: Int { state.withLock { $0.open.count } }
+
+    func notice(_ event: ActivityEvent) {
+        state.withLock { state in
+            state.count += 1
+            switch event {
+            case .began(let interval):
+                state.open.insert(interval.id)
+                if Self.isPlace(interval) { state.places[interval.id] = interval }
+                state.facts.append("+\(Self.text(interval))")
+            case .ended(let interval, let outcome):
+                state.places[interval.id] = nil
+                state.open.remove(interval.id)
+                state.facts.append("-\(Self.text(interval))" + (outcome.description == "none" ? "" : ": \(outcome)"))
+            case .hit(let source): state.facts.append("hit \(source.rawValue)")
+            case .job(let change):
+                let states = [change.from, change.to].map { $0.map { "\($0)" } ?? "none" }
+                state.facts.append(
+                    "job \(change.jobID) \(change.verb.rawValue) \(states.joined(separator: " to ")) \(change.reason)")
+            case .cacheFailed: state.facts.append("cacheFailed")
+            case .queueFailed: state.facts.append("queueFailed")
+            case .oddRedirect: state.facts.append("oddRedirect")
+            default: state.facts.append("\(event)")
+            }
+        }
+    }
+
+    /// Sorted, because threads tell at the same time.
+    func take() -> [String] {
+        state.withLock { state in
+            defer { state.facts = [] }
+            return state.facts.sorted()
+        }
+    }
+
+    private static func isPlace(_ interval: ActivityInterval) -> Bool {
+        interval.kind == .queue || interval.kind == .attempt || interval.kind == .backoff
+    }
+
+    private static func text(_ interval: ActivityInterval) -> String {
+        let number = interval.attempt.map { " \($0)" } ?? ""
+        return "\(interval.kind)\(number) \(interval.method.rawValue) \(interval.url.short)"
+    }
+}
