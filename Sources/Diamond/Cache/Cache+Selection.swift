@@ -11,7 +11,7 @@ extension Cache {
     /// - Returns: how many entries there were.
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
-        revocations.add(selection, isErasure: true)
+        invalidations.add(selection, isErasure: true)
         // The memory tier last: a lookup beside this may still bring in what it has just read from disk.
         defer { forgetInMemory(selection) }
         let (file, eviction) = (file, eviction)
@@ -67,7 +67,7 @@ extension Cache {
     /// - Returns: how many entries were not marked before.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
-        revocations.add(selection, isErasure: false)
+        invalidations.add(selection, isErasure: false)
         defer { forgetInMemory(selection) }
         let file = file
         return try await writer.alone { () throws(CacheError) in
@@ -81,7 +81,7 @@ extension Cache {
     /// - Parameter urls: in normal form, as ``CacheSelection/url(_:)`` takes them.
     package func markStale(urls: Set<String>) {
         for url in urls {
-            revocations.addChange(of: url)
+            invalidations.addChange(of: url)
             writer.invalidate(url)
         }
         // The memory tier last, as above, and once for all: it looks at each of its slots.
@@ -91,7 +91,7 @@ extension Cache {
     /// Erases what is stored under a key, because it is no longer so, and waits for no disk. What was asked for before is
     /// stored as stale.
     package func outdate(_ key: RequestKey) {
-        revocations.add(.key(key), isErasure: false)
+        invalidations.add(.key(key), isErasure: false)
         forget(key)
     }
 

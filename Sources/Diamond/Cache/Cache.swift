@@ -14,7 +14,7 @@ public final class Cache: Sendable {
     let file: CacheFile
     let memory: MemoryTier
     let eviction: Eviction
-    let revocations = Revocations()
+    let invalidations = InvalidationLog()
     let writer: CacheWriter
     let neighbors: Neighbors
     private let pressure: MemoryPressure

@@ -15,17 +15,17 @@ extension Connection {
     /// The same for a step that depends on more than the life.
     func performInCore(announcing: Bool, _ step: (inout Core) -> ConnectionLife.Action) {
         if announcing { willChangeValue(forKey: "isExecuting") }
-        let (action, work, callbacks, isHoldNew) = core.withLock { core in
+        let (action, run, callbacks, isHoldNew) = core.withLock { core in
             // Known only to be told: it is worked out of the outcome.
             let before = core.observers.isEmpty ? nil : core.life.state
             defer { if let before, core.life.state != before { core.announce() } }
             var action = step(&core)
-            // With the step: a run that is begun behind it has its own.
-            let work = action == .suspend ? core.takeWork() : nil
+            // With the step: a run that is given up, or begun, is this one.
+            let run = core.run(after: action, of: self)
             let callbacks = core.takeCallbacks()
             // Another thread hands callbacks over, and finishes the operation behind them.
             if action == .finish, callbacks.isEmpty, core.callbacks.leaveEnd() { action = .nothing }
-            return (action, work, callbacks, core.isHoldNew)
+            return (action, run, callbacks, core.isHoldNew)
         }
         handOver(callbacks)
         let isEnd = announcing && action == .finish
@@ -33,19 +33,18 @@ extension Connection {
         if action == .finish { core.withLock { $0.hasFinished = true } }
         if announcing { didChangeValue(forKey: "isExecuting") }
         if isEnd { didChangeValue(forKey: "isFinished") }
-        work?.stop()
+        if action == .suspend { run?.giveUp() }
         if isHoldNew { countHold() }
-        obey(action)
+        obey(action, run)
     }
 
-    private func obey(_ action: ConnectionLife.Action) {
+    private func obey(_ action: ConnectionLife.Action, _ run: ConnectionRun?) {
         switch action {
         case .nothing, .suspend: break
-        case .run: begin()
+        case .run: begin(run)
         case .interrupt:
             settle()
-            interrupt()
-            leaveLine()
+            run?.cancel()
         case .end:
             settle()
             arrive(.failure(.cancelled))
@@ -71,9 +70,9 @@ extension Connection {
         let (outcome, waiters, home, membership, token, file, rest) = core.withLock { core in
             defer {
                 (core.handed, core.home) = (.none, nil)
-                (core.runner, core.claim, core.box, core.ticket, core.token) = (nil, nil, nil, nil, nil)
+                (core.run, core.box, core.ticket, core.token) = (nil, nil, nil, nil)
             }
-            let rest = (core.handed, core.runner, core.claim, core.box)
+            let rest = (core.handed, core.run, core.box)
             return (core.life.outcome, core.takeWaiters(), core.home, core.membership, core.token, core.file, rest)
         }
         // Freed where no lock is held.
@@ -99,6 +98,20 @@ extension Connection.Core {
     fileprivate mutating func takeWaiters() -> [CheckedContinuation<ConnectionLife.Outcome, Never>] {
         defer { waiters = [] }
         return waiters
+    }
+
+    /// The run that an action is about: the one that is given up, the one to be canceled, or the next one.
+    mutating func run(after action: ConnectionLife.Action, of connection: Connection) -> ConnectionRun? {
+        switch action {
+        case .run:
+            run = home.map { ConnectionRun(of: connection, at: $0.gate, startedAt: $0.pipeline.invalidations.now) }
+            return run
+        case .suspend:
+            defer { run = nil }
+            return run
+        case .interrupt: return run
+        case .nothing, .end, .settle, .finish: return nil
+        }
     }
 
     mutating func takeCallbacks() -> [ConnectionCallbacks.Callback] {

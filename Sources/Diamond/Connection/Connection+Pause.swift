@@ -17,14 +17,9 @@ extension Connection {
     /// Pauses nest: each wants a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it holds
     /// up those behind it. Without effect once it has finished.
     public func pause() {
-        let isWithdrawn = !core.withLock { isRepeatable($0) } && isWithdrawnFromLine()
         performInCore(announcing: false) { core in
             // Asked with the step: what is sent may have become another request just now.
-            core.life.pause(isRepeatable: isRepeatable(core), isWithdrawn: isWithdrawn)
-        }
-        // Canceled just after it was withdrawn, it would wait for nothing.
-        if core.withLock({ $0.life.outcome != nil && $0.claim == nil && $0.runner == nil }) {
-            arrive(.failure(.cancelled))
+            core.life.pause(isRepeatable: isRepeatable(core))
         }
     }
 
@@ -40,17 +35,6 @@ extension Connection {
     /// Whether what is sent may be sent again.
     private func isRepeatable(_ core: Core) -> Bool {
         (core.handed.value ?? request).isRepeatable(by: core.home?.pipeline.retry ?? .default)
-    }
-
-    /// Whether nothing can have been sent, because it has waited for its place, which it does no longer.
-    private func isWithdrawnFromLine() -> Bool {
-        let (claim, lanes) = core.withLock { core -> (FlightClaim?, Lanes?) in
-            guard core.life.state != .paused, core.runner == nil else { return (nil, nil) }
-            return (core.claim, core.home?.lanes)
-        }
-        guard let claim, let lanes, claim.drop(lanes) else { return false }
-        core.withLock { if $0.claim === claim { $0.claim = nil } }
-        return true
     }
 }
 

@@ -7,19 +7,19 @@ extension Connection {
     /// The request with what its dependencies have brought, prepared.
     ///
     /// - Parameter pipeline: knows how long that may take.
-    func preparedRequest(_ claim: FlightClaim, for pipeline: Pipeline) async throws(ConnectionError) -> Request {
+    func preparedRequest(_ run: ConnectionRun, for pipeline: Pipeline) async throws(ConnectionError) -> Request {
         guard !isPlain else { return try handedRequest() }
         if let prepared = core.withLock({ $0.isPrepared ? $0.handed.value : nil }) { return prepared }
         let request = try handedRequest()
         // What it waits for may be a connection of this engine.
-        claim.step(aside: true)
-        defer { claim.step(aside: false) }
-        let prepared = try await pipeline.timeLeft(of: request).value { [self] () async throws(ConnectionError) in
+        run.stepAside(true)
+        defer { run.stepAside(false) }
+        let prepared = try await pipeline.time.left(of: request).value { [self] () async throws(ConnectionError) in
             try await self.prepared(request)
         }
         // Code that does not obey its cancellation may come back when the next run has its own.
         core.withLock { core in
-            if core.life.wants(claim.run) { (core.handed, core.isPrepared) = (.some(prepared), true) }
+            if core.run === run { (core.handed, core.isPrepared) = (.some(prepared), true) }
         }
         return prepared
     }
@@ -33,7 +33,7 @@ extension Connection {
     }
 
     /// Makes it one of a typed call.
-    func take(by acceptance: Acceptance?) { core.withLock { $0.acceptance = acceptance } }
+    func take(by handler: ResponseHandler?) { core.withLock { $0.handler = handler } }
 
     /// What this kind of connection makes of a response that was stored: the same, or an error.
     func taken(_ stored: ConnectionLife.Outcome) -> ConnectionLife.Outcome {
@@ -49,13 +49,13 @@ extension Connection {
     }
 
     /// What this kind of connection makes of an answer; `nil` where it takes it as it is.
-    var ownAcceptance: Acceptance? {
+    var ownHandler: ResponseHandler? {
         guard !isPlain else { return nil }
-        let look: Acceptance.Take = { [self] response throws(ConnectionError) in
+        let look: ResponseHandler.Take = { [self] response throws(ConnectionError) in
             try self.look(at: response)
             return nil
         }
-        return Acceptance(look: look) { [self] response throws(ConnectionError) in
+        return ResponseHandler(look: look) { [self] response throws(ConnectionError) in
             try self.look(at: response)
             try take(response)
             return nil

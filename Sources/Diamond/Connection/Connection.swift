@@ -33,16 +33,15 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var home: Members?
         /// The same, for the copies of one that has finished.
         weak var maker: Members?
-        /// Who takes it to its response now.
-        var runner: Runner?
-        var claim: FlightClaim?
+        /// The run that takes it to its response; `nil` while it is paused.
+        var run: ConnectionRun?
         /// What a run has received that a pause has ended, and that is not in the store.
         var box: PartialBox?
         var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
         var observers = StreamObservers<ConnectionState>()
         var callbacks = ConnectionCallbacks()
         /// What makes it one of a typed call.
-        var acceptance: Acceptance?
+        var handler: ResponseHandler?
         /// Few set it.
         var failedDependencies = Boxed<FailedDependencies>.none
         /// What measures the attempt that goes on, or has been the last.
@@ -139,8 +138,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         get { super.queuePriority }
         set {
             super.queuePriority = newValue
-            let (claim, lanes) = core.withLock { ($0.claim, $0.home?.lanes) }
-            if let lanes { claim?.change(to: FlightPriority(newValue), lanes) }
+            core.withLock { $0.run }?.priorityChanged()
         }
     }
 

@@ -41,16 +41,14 @@ struct ConnectionLife {
     // Beside what is a byte, and as small as it may be: a queue may hold very many.
     /// Whether a run is under way, or about to be.
     private(set) var isUnderWay = false
-    /// Whether the run is about to be taken up.
-    private var awaitsRunner = false
-    /// Whether the run does what cannot be taken back, and is let come to its end.
+    /// Whether the run may have sent something.
+    private var hasBegun = false
+    /// Whether the run does what cannot be undone, and no pause gives it up.
     private var isConcluding = false
     private var pauses: UInt32 = 0
     /// What arrived while it was paused.
     private var held = Boxed<Outcome>.none
     private var settled = Boxed<Outcome>.none
-    /// Tells the run whose end counts from those that a pause has ended.
-    private(set) var run = 0
     private var attempt = 1
     private var waitsUntil: Date?
 
@@ -97,9 +95,11 @@ struct ConnectionLife {
     }
 
     private mutating func begin() -> Action {
-        run += 1
-        (isUnderWay, awaitsRunner, isConcluding) = (true, true, false)
-        (attempt, waitsUntil) = (1, nil)
+        isUnderWay = true
+        hasBegun = false
+        isConcluding = false
+        attempt = 1
+        waitsUntil = nil
         return .run
     }
 
@@ -119,21 +119,14 @@ struct ConnectionLife {
         return isUnderWay ? .interrupt : .end
     }
 
-    /// - Parameters:
-    ///   - isRepeatable: whether the work may be stopped and done again. What may not is let come to its end, which is told
-    ///     when the last pause has ended.
-    ///   - isWithdrawn: whether the work has been taken out of its line, and will not go on by itself.
-    mutating func pause(isRepeatable: Bool, isWithdrawn: Bool = false) -> Action {
+    /// - Parameter isRepeatable: whether what was sent may be sent again. A run that has sent what may not is let come to its end,
+    ///   which is told when the last pause has ended.
+    mutating func pause(isRepeatable: Bool) -> Action {
         guard outcome == nil, phase != .finished else { return .nothing }
         pauses += 1
-        guard isUnderWay, isWithdrawn || (isRepeatable && !isConcluding && pauses == 1) else { return .nothing }
-        giveUpRun()
+        guard isUnderWay, pauses == 1, !isConcluding, isRepeatable || !hasBegun else { return .nothing }
+        isUnderWay = false
         return .suspend
-    }
-
-    private mutating func giveUpRun() {
-        run += 1
-        (isUnderWay, awaitsRunner) = (false, false)
     }
 
     mutating func resume() -> Action {
@@ -147,60 +140,44 @@ struct ConnectionLife {
         return isUnderWay ? .nothing : begin()
     }
 
-    /// - Returns: the number of the run to be done; `nil` where somebody does it already, or it is not to be done.
-    mutating func takeRun() -> Int? {
-        guard phase == .started, awaitsRunner, !isHeldBack() else { return nil }
-        awaitsRunner = false
-        return run
-    }
-
-    /// Whether it is paused, and nothing has been sent of the run, or all would be again: then that is given up.
-    private mutating func isHeldBack() -> Bool {
-        guard pauses > 0, outcome == nil else { return false }
-        giveUpRun()
+    /// Whether the run may send its request, for the first time or again: one that is paused is given up, because nothing of what
+    /// comes has been sent.
+    mutating func mayBegin() -> Bool {
+        guard phase == .started, isUnderWay else { return false }
+        if pauses > 0, outcome == nil {
+            isUnderWay = false
+            return false
+        }
+        hasBegun = true
         return true
     }
 
-    /// Lets a run that has sent nothing yet, or is about to send it all again, go on to the wire; `false` where it is paused,
-    /// or does not count any more.
-    mutating func begins(_ number: Int) -> Bool {
-        phase == .started && number == run && isUnderWay && !isHeldBack()
-    }
+    /// Whether the run may do what cannot be undone; from then on no pause gives it up. `false` where it is not wanted any more.
+    mutating func mayConclude() -> Bool { outcome == nil && mayRecord() }
 
-    /// Lets a run do what cannot be taken back: from then on no pause gives it up. `false` where it is not wanted any more.
-    mutating func concludes(_ number: Int) -> Bool {
-        wants(number) && records(number)
-    }
-
-    /// Lets a run write down what it has come to, also where it is not wanted any more: from then on no pause gives it up.
-    /// `false` where one has.
-    mutating func records(_ number: Int) -> Bool {
-        guard phase == .started, number == run, isUnderWay else { return false }
+    /// Whether the outcome of the run may be written down, wanted or not; from then on no pause gives it up.
+    mutating func mayRecord() -> Bool {
+        guard phase == .started, isUnderWay else { return false }
         isConcluding = true
         return true
     }
 
-    /// Lets a run that has waited without a task be taken up again; `false` where it does not count any more.
-    mutating func takeUp(_ number: Int) -> Bool {
-        guard begins(number) else { return false }
-        awaitsRunner = true
-        return true
-    }
-
-    /// A run has come to its next attempt, or waits for it.
-    mutating func proceed(_ number: Int, _ event: ExchangeEvent) -> Action {
-        guard phase == .started, number == run else { return .nothing }
+    /// Notes that the run has come to its next attempt, or waits for it.
+    mutating func proceed(_ event: ExchangeEvent) -> Action {
+        guard phase == .started else { return .nothing }
         switch event {
-        case .attempt(let attempt): (self.attempt, waitsUntil) = (attempt, nil)
+        case .attempt(let attempt):
+            self.attempt = attempt
+            waitsUntil = nil
         case .waiting(let date): waitsUntil = date
         case .began, .aside, .personal: break
         }
         return .nothing
     }
 
-    /// A run has come to its end.
-    mutating func arrive(_ outcome: Outcome, from number: Int) -> Action {
-        guard phase == .started, number == run, isUnderWay || self.outcome != nil else { return .nothing }
+    /// The run has come to its end.
+    mutating func arrive(_ outcome: Outcome) -> Action {
+        guard phase == .started, isUnderWay || self.outcome != nil else { return .nothing }
         isUnderWay = false
         guard pauses == 0 || self.outcome != nil else {
             held = .some(outcome)
@@ -209,9 +186,6 @@ struct ConnectionLife {
         self.outcome = self.outcome ?? outcome
         return finish()
     }
-
-    /// Whether the run with this number is still wanted.
-    func wants(_ number: Int) -> Bool { phase == .started && number == run && outcome == nil }
 }
 
 extension ConnectionLife.Outcome {

@@ -35,13 +35,13 @@ extension Engine {
         _ calls: [Call],
         isFailingFast: Bool = false
     ) async -> [Result<Call.Output, ConnectionError>] {
-        let takers = calls.map { (call: $0, acceptance: acceptance(of: $0)) }
+        let takers = calls.map { (call: $0, handler: handler(of: $0)) }
         let batch = Batch(
-            takers.map { connection(for: request(of: $0.call), $0.acceptance) }, isFailingFast: isFailingFast)
+            takers.map { connection(for: request(of: $0.call), $0.handler) }, isFailingFast: isFailingFast)
         enqueue(batch)
         return zip(takers, await batch.results).map { taker, result in
             result.flatMap { response in
-                Result { () throws(ConnectionError) in try output(of: taker.call, from: response, taker.acceptance) }
+                Result { () throws(ConnectionError) in try output(of: taker.call, from: response, taker.handler) }
             }
         }
     }

@@ -25,7 +25,7 @@ extension Engine {
         pipeline.credentialRefreshes?.close()
         await transport.close()
         // Behind it, so that who was on the wire hears why.
-        pipeline.flights.cancel()
+        pipeline.sharing.exchanges.cancelBegun()
         lanes.open()
         // By a clock that goes: who has canceled waits for no other.
         await rest(for: .seconds(5), by: ExchangeClock(ContinuousClock()))

@@ -16,9 +16,9 @@ extension Engine {
         return connection
     }
 
-    func connection(for request: Request, _ acceptance: Acceptance?) -> Connection {
+    func connection(for request: Request, _ handler: ResponseHandler?) -> Connection {
         let connection = connection(for: request)
-        connection.take(by: acceptance)
+        connection.take(by: handler)
         return connection
     }
 

@@ -11,18 +11,18 @@ extension Engine {
     /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, and `undecodable`, with the coding path,
     ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads.
     public func send<Call: Endpoint>(_ call: Call) async throws(ConnectionError) -> Call.Output {
-        let (request, acceptance) = (request(of: call), acceptance(of: call))
-        return try await output(of: call, request, acceptance, placed(request, acceptance))
+        let (request, handler) = (request(of: call), handler(of: call))
+        return try await output(of: call, request, handler, placed(request, handler))
     }
 
     @concurrent
     private func output<Call: Endpoint>(
         of call: Call,
         _ request: Request,
-        _ acceptance: Acceptance,
+        _ handler: ResponseHandler,
         _ connection: Connection?
     ) async throws(ConnectionError) -> Call.Output {
-        try output(of: call, from: try await response(to: request, acceptance, connection), acceptance)
+        try output(of: call, from: try await response(to: request, handler, connection), handler)
     }
 
     /// Its request; one that is kept has the call's kind, so that who has asked for such calls gets the output later.
@@ -33,8 +33,8 @@ extension Engine {
     }
 
     /// What a call makes of responses.
-    func acceptance<Call: Endpoint>(of call: Call) -> Acceptance {
-        Acceptance { [decoder] response throws(ConnectionError) in
+    func handler<Call: Endpoint>(of call: Call) -> ResponseHandler {
+        ResponseHandler { [decoder] response throws(ConnectionError) in
             guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
             return Decoded(output: try response.output(of: call, default: decoder))
         }
@@ -44,9 +44,9 @@ extension Engine {
     func output<Call: Endpoint>(
         of call: Call,
         from response: Response,
-        _ acceptance: Acceptance
+        _ handler: ResponseHandler
     ) throws(ConnectionError) -> Call.Output {
-        if let decoded = acceptance.value as? Decoded<Call.Output> { return decoded.output }
+        if let decoded = handler.value as? Decoded<Call.Output> { return decoded.output }
         return try response.output(of: call, default: decoder)
     }
 }

@@ -17,15 +17,15 @@ extension Engine {
     package func output<Output: Sendable>(
         of request: Request, _ accept: @escaping @Sendable (Response) throws -> Output
     ) async throws -> Output {
-        let acceptance = Acceptance { response throws(ConnectionError) in
+        let handler = ResponseHandler { response throws(ConnectionError) in
             guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
             do { return Accepted(output: try accept(response)) } catch {
                 throw ConnectionError(undecodable: response, as: Output.self, Refusal(reason: error))
             }
         }
         do {
-            let response = try await response(to: request, acceptance, placed(request, acceptance))
-            return try (acceptance.value as? Accepted<Output>)?.output ?? accept(response)
+            let response = try await response(to: request, handler, placed(request, handler))
+            return try (handler.value as? Accepted<Output>)?.output ?? accept(response)
         } catch let error as ConnectionError {
             throw (error.cause as? Refusal)?.reason ?? error
         }
@@ -52,14 +52,14 @@ extension Engine {
     ) async throws(ConnectionError) -> Response {
         guard !lanes.isSerial(request.lane) else { return try await successfulResponse(to: request) }
         let ticket = ReplayTicket(whenKept: whenKept)
-        let response = try await pipeline.response(to: request, asker: Asker(ticket: ticket))
+        let response = try await pipeline.response(to: request, for: Caller(ticket: ticket))
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return response
     }
 
     /// The identity for which this engine sends a request now; `nil` for nobody's in particular.
     package func identity(of request: Request) async throws(ConnectionError) -> String? {
-        try await pipeline.environment.resolve(request, within: pipeline.timeLeft(of: request)).identity
+        try await pipeline.environment.resolve(request, within: pipeline.time.left(of: request)).identity
     }
 
     /// The absolute URL of a request, for this package's other targets.

@@ -37,8 +37,8 @@ extension Engine {
         from source: UploadSource,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(ConnectionError) -> Call.Output {
-        let (acceptance, upload) = (acceptance(of: call), Upload(source, progress: progress))
-        let response = try await pipeline.upload(request(of: call), upload, for: Asker(acceptance: acceptance))
-        return try output(of: call, from: response, acceptance)
+        let (handler, upload) = (handler(of: call), Upload(source, progress: progress))
+        let response = try await pipeline.upload(request(of: call), upload, for: Caller(handler: handler))
+        return try output(of: call, from: response, handler)
     }
 }

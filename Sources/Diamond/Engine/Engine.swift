@@ -89,24 +89,24 @@ public final class Engine: Sendable {
     /// Takes a place in a serial lane for what is sent, before anything is waited for.
     ///
     /// - Returns: `nil` where the lane keeps no order.
-    func placed(_ request: Request, _ acceptance: Acceptance?) -> Connection? {
+    func placed(_ request: Request, _ handler: ResponseHandler?) -> Connection? {
         guard lanes.isSerial(request.lane) else { return nil }
-        let connection = connection(for: request, acceptance)
+        let connection = connection(for: request, handler)
         enqueue(connection)
         return connection
     }
 
     /// - Parameters:
-    ///   - acceptance: `nil` to take what comes as it is.
+    ///   - handler: `nil` to take what comes as it is.
     ///   - connection: what has its place already.
     @concurrent
     func response(
         to request: Request,
-        _ acceptance: Acceptance?,
+        _ handler: ResponseHandler?,
         _ connection: Connection?
     ) async throws(ConnectionError) -> Response {
         if let connection { return try await connection.response }
-        return try await pipeline.response(to: request, asker: Asker(acceptance: acceptance))
+        return try await pipeline.response(to: request, for: Caller(handler: handler))
     }
 
     /// The identity of a request as this engine sends it: with its base URL, headers, rules, and the identity that its
@@ -146,7 +146,7 @@ public final class Engine: Sendable {
         // What was canceled before may be about to write what it has.
         await pipeline.holders.settle()
         guard let cache else {
-            pipeline.revoked.add(.key(key), isErasure: isErasure)
+            pipeline.invalidations.add(.key(key), isErasure: isErasure)
             return false
         }
         return try await isErasure ? cache.purge(key) : cache.invalidate(.key(key)) > 0

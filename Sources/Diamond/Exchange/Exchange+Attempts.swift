@@ -140,7 +140,7 @@ extension Exchange {
         _ first: Launch,
         after delay: Duration,
         beside number: Int,
-        _ spare: @escaping Seat.Spare
+        _ spare: @escaping LanePermit.Spare
     ) async -> (attempt: ExchangeAttempt, other: ExchangeAttempt?) {
         let hedge = Hedge(delay: delay, clock: repetitions.clock) { [statuses = order.policy.statuses] attempt in
             attempt.isAnswer(unless: statuses)

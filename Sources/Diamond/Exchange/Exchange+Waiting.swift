@@ -6,16 +6,16 @@ extension Exchange {
     ///
     /// - Returns: from when on none begins, where the way back to the wire took until then.
     mutating func ready(
-        for decision: RetryDecision, _ seat: inout Seat
+        for decision: RetryDecision, _ permit: inout LanePermit
     ) async throws(ConnectionError) -> Duration? {
         if case .retry(let delay, _, _) = decision {
-            try await wait(delay, &seat)
+            try await wait(delay, &permit)
         } else {
-            try await refresh(&seat)
+            try await refresh(&permit)
         }
         // Whoever is paused waits in no line; and again, because it may have been paused in that.
         try askToBegin()
-        let end = try await retake(&seat)
+        let end = try await retake(&permit)
         try askToBegin()
         return end
     }
@@ -25,8 +25,8 @@ extension Exchange {
         if case .retry(_, isFree: false, _) = decision { repetitions.refund(to: order.origin) }
     }
 
-    private func wait(_ delay: Duration, _ seat: inout Seat) async throws(ConnectionError) {
-        leave(&seat)
+    private func wait(_ delay: Duration, _ permit: inout LanePermit) async throws(ConnectionError) {
+        leave(&permit)
         if delay > .zero {
             order.hear(.waiting(until: Date(milliseconds: wire.now() + delay.milliseconds)))
             order.gate?.rest()
@@ -42,32 +42,32 @@ extension Exchange {
 
     /// Nothing of the attempt that comes next has left: one that was paused meanwhile is given up.
     func askToBegin() throws(ConnectionError) {
-        guard order.mayBegin?() ?? true else { throw .parked }
+        guard order.mayBegin?() ?? true else { throw .cancelled }
     }
 
     /// Takes the place on the wire again.
     ///
     /// - Returns: from when on no other attempt begins, where the way back took until then.
-    private func retake(_ seat: inout Seat) async throws(ConnectionError) -> Duration? {
+    private func retake(_ permit: inout LanePermit) async throws(ConnectionError) -> Duration? {
         guard let end = order.policy.lastBegin else {
-            _ = try await seat.retake(in: order.scope, attempt: number, within: nil)
+            _ = try await permit.retake(in: order.scope, attempt: number, within: nil)
             return nil
         }
         let rest = max(.zero, end - elapsed)
-        let isBack = try await seat.retake(in: order.scope, attempt: number, within: (rest, repetitions.clock))
+        let isBack = try await permit.retake(in: order.scope, attempt: number, within: LanePermit.Limit(time: rest, clock: repetitions.clock))
         return isBack && elapsed < end ? nil : end
     }
 
     // Who runs it is told even where it is for a moment only: the way back may be long, and others need the runner.
-    private func leave(_ seat: inout Seat) {
-        seat.leave()
+    private func leave(_ permit: inout LanePermit) {
+        permit.giveBack()
         order.hear(.aside)
     }
 
     // Without its place: what makes the credential may send through the same engine. Where that takes until no other attempt
     // begins, whoever takes the place again finds it.
-    private mutating func refresh(_ seat: inout Seat) async throws(ConnectionError) {
-        leave(&seat)
+    private mutating func refresh(_ permit: inout LanePermit) async throws(ConnectionError) {
+        leave(&permit)
         guard let renewal = order.renewal else { return }
         let end = order.policy.lastBegin
         let outcome = await repetitions.waits.value(within: end.map { $0 - elapsed }) {

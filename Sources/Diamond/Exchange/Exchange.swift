@@ -59,34 +59,34 @@ struct Exchange: Sendable {
 
     var elapsed: Duration { .milliseconds(repetitions.clock.uptime() - begin) }
 
-    /// - Parameter seat: the place on the wire for the first attempt.
-    mutating func arrival(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
+    /// - Parameter permit: the place on the wire for the first attempt.
+    mutating func arrival(_ permit: inout LanePermit) async throws(ConnectionError) -> Arrival {
         repetitions.deposit(to: order.origin, at: begin)
         guard let keeper = order.keeper else {
-            let outcome = await pursued(&seat)
+            let outcome = await pursued(&permit)
             return try tell(outcome)
         }
         let outcome = await withTaskCancellationHandler {
             incomplete = await keeper.left(for: request)
-            return await pursued(&seat)
+            return await pursued(&permit)
         } onCancel: {
             keeper.leave()
         }
-        if case .some = incomplete { await keep(by: keeper, &seat) }
+        if case .some = incomplete { await keep(by: keeper, &permit) }
         return try tell(outcome)
     }
 
     // Not inlined: what few need would lie in the frames of all.
     @inline(never)
-    private func keep(by keeper: any PartialKeeping, _ seat: inout Seat) async {
+    private func keep(by keeper: any PartialKeeping, _ permit: inout LanePermit) async {
         guard let incomplete = incomplete.value else { return }
         // Whoever waits for the disk needs no place on the wire.
-        seat.leave()
+        permit.giveBack()
         await keeper.keep(incomplete, for: request)
     }
 
-    private mutating func pursued(_ seat: inout Seat) async -> Result<Arrival, ConnectionError> {
-        do throws(ConnectionError) { return .success(try await pursue(&seat)) } catch { return .failure(error) }
+    private mutating func pursued(_ permit: inout LanePermit) async -> Result<Arrival, ConnectionError> {
+        do throws(ConnectionError) { return .success(try await pursue(&permit)) } catch { return .failure(error) }
     }
 
     private func tell(_ outcome: Result<Arrival, ConnectionError>) throws(ConnectionError) -> Arrival {
@@ -97,16 +97,16 @@ struct Exchange: Sendable {
         }
     }
 
-    private mutating func pursue(_ seat: inout Seat) async throws(ConnectionError) -> Arrival {
-        let attempt = try await attempt(seat)
-        return attempt.isGood ? try finish(attempt) : try await goOn(after: attempt, &seat)
+    private mutating func pursue(_ permit: inout LanePermit) async throws(ConnectionError) -> Arrival {
+        let attempt = try await attempt(permit)
+        return attempt.isGood ? try finish(attempt) : try await goOn(after: attempt, &permit)
     }
 
     // Nor this: most first attempts are good.
     @inline(never)
     private mutating func goOn(
         after first: ExchangeAttempt,
-        _ seat: inout Seat
+        _ permit: inout LanePermit
     ) async throws(ConnectionError) -> Arrival {
         var attempt = first
         while true {
@@ -114,7 +114,7 @@ struct Exchange: Sendable {
             if case .giveUp(let reason) = decision { return try finish(attempt, reason) }
             record(decision, after: attempt)
             let end: Duration?
-            do throws(ConnectionError) { end = try await ready(for: decision, &seat) } catch {
+            do throws(ConnectionError) { end = try await ready(for: decision, &permit) } catch {
                 refund(decision)
                 throw error
             }
@@ -123,7 +123,7 @@ struct Exchange: Sendable {
                 return try finish(attempt, insteadOfNext: .outOfTime(end))
             }
             order.hear(.attempt(number))
-            do throws(ConnectionError) { attempt = try await self.attempt(seat) } catch {
+            do throws(ConnectionError) { attempt = try await self.attempt(permit) } catch {
                 refund(decision)
                 // Others have opened the circuit meanwhile.
                 guard error.code == .circuitOpen else { throw error }
@@ -162,10 +162,10 @@ struct Exchange: Sendable {
             startedAt: attempt.startedAt)
     }
 
-    private mutating func attempt(_ seat: borrowing Seat) async throws(ConnectionError) -> ExchangeAttempt {
+    private mutating func attempt(_ permit: borrowing LanePermit) async throws(ConnectionError) -> ExchangeAttempt {
         let launch = try await launch(number, behind: incomplete, keeper: order.keeper)
         order.hear(.began(launch.transfer.meter))
-        let attempt = try await attempt(of: launch, seat)
+        let attempt = try await attempt(of: launch, permit)
         incomplete = attempt.left
         if let gate = order.gate, !attempt.isGood, !attempt.mayHaveArrived(at: wire.now()) { gate.takeBack() }
         return attempt
@@ -173,10 +173,10 @@ struct Exchange: Sendable {
 
     private mutating func attempt(
         of launch: Launch,
-        _ seat: borrowing Seat
+        _ permit: borrowing LanePermit
     ) async throws(ConnectionError) -> ExchangeAttempt {
         guard !hasHedged, case .none = incomplete, let delay = order.hedgeDelay else { return await launch.attempt() }
-        let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, seat.spare)
+        let (attempt, other) = await hedged(launch, after: delay, beside: number + 1, permit.spare)
         if let other {
             hasHedged = true
             // What was written may be of the other's answer.

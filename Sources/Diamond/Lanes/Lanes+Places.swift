@@ -5,13 +5,13 @@ extension Lanes {
     /// Waits for a place, which ``leave(_:)`` gives back.
     ///
     /// - Parameters:
-    ///   - waiter: told where it waits, as long as it does.
+    ///   - waiter: has the priority of the wait, and may change it.
     ///   - scope: what the wait is counted in; asked for only where there is one.
     ///   - attempt: the one that it is for.
     /// - Returns: `false` when the waiting task was canceled, and there is no place to give back.
     func enter(
         _ place: FlightPlace,
-        for waiter: any PlaceWaiter,
+        for waiter: any PriorityWaiter,
         in scope: @autoclosure () -> ActivityScope? = nil,
         attempt: Int = 1
     ) async -> Bool {
@@ -19,9 +19,8 @@ extension Lanes {
         let number = state.withLock { $0.beginOrWait(at: place, priority, for: .undecided) }
         guard let number else { return true }
         count(number, scope()?.begin(.queue, attempt: attempt))
-        waiter.wait(under: number)
-        defer { waiter.wait(under: nil) }
-        priority.keepUp(with: { waiter.priority }, tell: { change(number, to: $0) })
+        waiter.follow(since: priority) { [self] in change(number, to: $0) }
+        defer { waiter.onPriorityChange(nil) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in wait(number, waiter) }
         } onCancel: {
@@ -52,14 +51,6 @@ extension Lanes {
             return state.queue[number] == nil
         }
         if isOver { token.end() }
-    }
-
-    /// Takes a place, or waits for one without a task.
-    ///
-    /// - Returns: `nil` where there is a place, else the number for ``count(_:_:)`` and ``leaveLine(_:)``: the claimant is
-    ///   admitted when there is one.
-    func enter(_ place: FlightPlace, _ priority: FlightPriority, for claimant: any PlaceClaimant) -> SlotNumber? {
-        state.withLock { $0.beginOrWait(at: place, priority, for: .claimant(claimant)) }
     }
 
     /// Takes a place where there is one; waits for none.

@@ -23,7 +23,6 @@ public final class Lanes: Sendable {
     enum Waiter {
         case undecided
         case task(CheckedContinuation<Bool, Never>)
-        case claimant(any PlaceClaimant)
     }
 
     let state: Guarded<State>
@@ -112,7 +111,6 @@ public final class Lanes: Sendable {
             switch waiter.who.waiter {
             case .undecided: break
             case .task(let task): task.resume(returning: true)
-            case .claimant(let claimant): claimant.admit(to: waiter.place, of: self)
             }
         }
     }

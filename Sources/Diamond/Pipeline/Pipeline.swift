@@ -2,34 +2,51 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// The way of a request to its response, hop by hop: look up, decide, ask, store.
+/// Takes a request to its response. The order of operations:
 ///
-/// A class, because all that goes on has it: as a value of a dozen references it cost more to hand on than to use.
+/// 1. **Resolve** the request: URL, headers, identity, policy, key (``RequestResolver``).
+/// 2. **Look up** what is stored, and decide what it is good for (``CacheLookup``): serve it, serve it and refresh it, ask the
+///    server, or fail.
+/// 3. **Share** the exchange with callers that ask for the same (``ExchangeSharing``).
+/// 4. **Admit** it to the wire, and take into account what has changed while it waited (``Admission``).
+/// 5. **Attempt** it, again where the retry policy says so (``Exchange``).
+/// 6. **Store** the response (``ResponseStore``).
+///
+/// A redirect is another hop through the same stages. A request that is kept to be sent later goes through
+/// ``keeping(_:for:)`` first.
+///
+/// A class, because everything that goes on has it.
 final class Pipeline: Sendable {
     let wire: Exchange.Wire
     let activity: Activity
     /// `nil` when there is none, or it could not be opened.
     let cache: Cache?
     let lanes: Lanes
-    let flights = Flights()
-    /// What was invalidated or erased lately: the cache's, where there is one.
-    let revoked: Revocations
+    /// The recent invalidations: the cache's, where there is one.
+    let invalidations: InvalidationLog
     let holders = PartialHolders()
-    /// What brings up to date what was served stale.
+    /// Refreshes of responses that were served stale.
     let refreshes = RunningTasks()
-    /// Those of them that share no flight, and so are begun only one at a time.
-    let refreshed = Guarded<Set<RequestKey>>([])
-    /// What brings bodies that are not collected.
+    /// The keys of those refreshes: one at a time for a key.
+    let refreshing = Guarded<Set<RequestKey>>([])
+    /// Exchanges whose bodies are streamed.
     let streams = RunningTasks()
-    let forgotten = Forgotten()
     let environment: Environment
-    /// Of requests that have none of their own.
+    /// The policy of requests that have none of their own.
     let retry: RetryPolicy
     let credentialRefreshes: CredentialRefreshes?
     let redirectLimit: Int
-    /// Where requests are kept that are sent later; `nil` without a store.
+    /// The queue for requests that are sent later; `nil` without a store.
     let replays: QueuePlace?
     let reachability: any Reachability
+
+    let time: RequestTime
+    let resolver: RequestResolver
+    let lookup: CacheLookup
+    let builder: RequestBuilder
+    let sharing: ExchangeSharing
+    let admission: Admission
+    let store: ResponseStore
 
     init(
         wire: Exchange.Wire,
@@ -43,187 +60,156 @@ final class Pipeline: Sendable {
         replays: QueuePlace?,
         reachability: any Reachability
     ) {
-        (self.wire, self.activity, self.cache, self.lanes) = (wire, activity, cache, lanes)
-        revoked = cache?.revocations ?? Revocations()
-        (self.environment, self.retry, self.redirectLimit) = (environment, retry, redirectLimit)
-        (self.credentialRefreshes, self.replays, self.reachability) = (credentialRefreshes, replays, reachability)
+        self.wire = wire
+        self.activity = activity
+        self.cache = cache
+        self.lanes = lanes
+        self.environment = environment
+        self.retry = retry
+        self.credentialRefreshes = credentialRefreshes
+        self.redirectLimit = redirectLimit
+        self.replays = replays
+        self.reachability = reachability
+        invalidations = cache?.invalidations ?? InvalidationLog()
+        time = RequestTime(clock: wire.repetitions.clock, retry: retry, waits: wire.repetitions.waits)
+        resolver = RequestResolver(
+            environment: environment, invalidations: invalidations, time: time, cookies: wire.cookies, now: wire.now)
+        lookup = CacheLookup(cache: cache, activity: activity, now: wire.now)
+        builder = RequestBuilder(environment: environment, refreshes: credentialRefreshes, time: time)
+        sharing = ExchangeSharing(lookup: lookup, invalidations: invalidations, time: time)
+        admission = Admission(
+            lanes: lanes, activity: activity, invalidations: invalidations, time: time, builder: builder)
+        store = ResponseStore(
+            cache: cache, environment: environment, invalidations: invalidations, hasCookies: wire.cookies != nil)
     }
 
-    /// Milliseconds since 1970.
-    func now() -> Int64 { wire.now() }
+    // MARK: One request
 
+    /// Returns the response to a request, as the caller gets it.
     func response(
         to request: Request,
-        asker: Asker = Asker()
+        for caller: Caller = Caller()
     ) async throws(ConnectionError) -> Response {
         do throws(ConnectionError) {
-            guard !request.isKept else { return try await keeping(request, asker) }
-            return try await plainResponse(to: request, asker)
+            guard !request.isKept else { return try await keeping(request, for: caller) }
+            return try await unkeptResponse(to: request, for: caller)
         } catch {
-            throw await told(error, asker)
+            throw await transformed(error, for: caller)
         }
     }
 
-    func plainResponse(to request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
-        try await taken(try await untransformed(request, asker), by: asker)
+    /// Returns the response to a request that is not kept, its errors as they came.
+    func unkeptResponse(to request: Request, for caller: Caller) async throws(ConnectionError) -> Response {
+        try await handled(try await untransformedResponse(to: request, for: caller), by: caller)
     }
 
-    /// The error as the caller gets it.
-    func told(_ error: ConnectionError, _ asker: Asker) async -> ConnectionError {
-        guard error.code != .parked, !wire.interceptors.isEmpty else { return error }
-        return await aside(asker) { await wire.interceptors.transform(error) }
-    }
-
-    /// Lets code of the app run, and meanwhile another connection: what it waits for may be one of this engine.
-    func aside<Value, Failure: Error>(
-        _ asker: Asker,
-        _ body: () async throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        asker.claim?.giveBackPlace(lanes)
-        asker.claim?.step(aside: true)
-        defer { asker.claim?.step(aside: false) }
-        return try await body()
-    }
-
-    /// What the one who asks gets of a response as it came: transformed first, so that what is taken, validated and decoded
-    /// is the same from a server and from the cache.
-    func taken(_ response: Response, by asker: Asker) async throws(ConnectionError) -> Response {
-        guard !wire.interceptors.isEmpty else { return try await asker.acceptance?.taken(response, by: []) ?? response }
-        return try await aside(asker) { () async throws(ConnectionError) in
-            guard let acceptance = asker.acceptance else { return try await wire.interceptors.transform(response) }
-            return try await acceptance.taken(response, by: wire.interceptors)
-        }
-    }
-
-    /// The response as it came, or as it is stored.
-    func untransformed(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
-        // The environment has its say once, before the first hop: what a redirect to another origin takes away stays away.
-        var passage = try await passage(of: request, asker)
-        passage = considering(passage, asker)
-        passage.setOut(for: asker)
-        // What begins where a server is asked; that of a connection has begun.
+    /// Returns the response as it came, or as it is stored: hop by hop.
+    func untransformedResponse(
+        to request: Request,
+        for caller: Caller
+    ) async throws(ConnectionError) -> Response {
+        var context = try await resolver.context(of: request, for: caller)
+        // Begun where a server is asked; that of a connection has begun.
         var token: ActivityToken?
         defer { token?.end() }
-        var (hops, wasAnswered) = (0, false)
+        var redirects = Redirects(of: request, limit: redirectLimit)
         while true {
             do throws(ConnectionError) {
-                let response = try await answer(&passage, &token)
-                wasAnswered = wasAnswered || response.source.isOfServer
-                guard let next = try next(after: response, to: request, behind: passage, hops) else { return response }
-                (passage, hops) = (next, hops + 1)
-                if wasAnswered { asker.gate?.noteRedirect() }
+                var begin = context.begin
+                let response = try await response(for: context, &token, &begin)
+                redirects.note(response)
+                guard let next = try redirects.next(after: response, from: context, environment.rules, activity) else {
+                    return response
+                }
+                context = try resolver.context(of: next.request, after: context, withBody: next.hasBody, begin: begin)
+                if redirects.wasAnswered { caller.gate?.noteRedirect() }
             } catch {
                 // What the hop itself comes to is known here only as the end of the request.
-                guard wasAnswered else { throw error }
-                asker.gate?.noteRedirect()
+                guard redirects.wasAnswered else { throw error }
+                caller.gate?.noteRedirect()
                 throw error.behindRedirect
             }
         }
     }
 
-    /// Where a response leads.
+    // MARK: One hop
+
+    /// Returns the response of one hop: what is stored, or what the server answers.
     ///
-    /// - Parameter hops: how many redirects were followed before.
-    /// - Returns: `nil` where it is the answer.
-    private func next(
-        after response: Response,
-        to request: Request,
-        behind passage: Passage,
-        _ hops: Int
-    ) throws(ConnectionError) -> Passage? {
-        guard let next = redirect(of: request, response, passage) else { return nil }
-        guard hops < redirectLimit else {
-            let advice = "look where it leads, or raise the engine's redirectLimit"
-            let message = "\(next) was redirected more than \(redirectLimit) times: \(advice)"
-            throw ConnectionError(.badResponse, message)
-        }
-        let hasBody = !Redirect.dropsBody(response.status.code, passage.wire.method)
-        return considering(
-            try Passage(
-                next, behind: passage, withBody: hasBody, since: response.ownBegin, rules: environment.rules),
-            passage.asker)
-    }
-
-    /// With the jar's cookies, but not where an answer has come already, maybe to a later hop: a cookie that it has set itself
-    /// does not make it another question's.
-    private func considering(_ passage: Passage, _ asker: Asker) -> Passage {
-        asker.claim?.hasLanded == true ? passage : passage.considering(wire.cookies, at: wire.date)
-    }
-
-    /// What a response leads to, with all that the request says beside.
-    private func redirect(of request: Request, _ response: Response, _ passage: Passage) -> Request? {
-        guard redirectLimit > 0, response.status.kind == .redirection, passage.canFollow(response) else { return nil }
-        if let oddity = Redirect.oddity(of: response, from: passage.wire) {
-            activity.report(.oddRedirect(reason: oddity))
-        }
-        let next = Redirect.next(
-            after: passage.wire,
-            rules: environment.rules,
-            cache: request.cache,
-            timeout: request.timeout,
-            response: response
-        )
-        guard var next else { return nil }
-        (next.tags, next.lane, next.retry) = (request.tags, request.lane, request.retry)
-        next.bodyLimit = request.bodyLimit
-        return next
-    }
-
-    /// Worked out once for a request and its copies, unless somebody has to be asked for whom it is, or a file for what it
-    /// holds.
-    private func passage(of request: Request, _ asker: Asker = Asker()) async throws(ConnectionError) -> Passage {
-        if asker.gate != nil { return try Passage(request, rules: environment.rules, at: forgotten.count) }
-        if let epoch = asker.resolvedAt { return try Passage(request, rules: environment.rules, at: epoch) }
-        if let passage = try passageAtOnce(of: request) { return passage }
-        // Asked once for all runs of a connection that has to wait.
-        if let passage = asker.claim?.found as? Passage { return passage }
-        let passage = try await askedPassage(of: request, asker)
-        asker.claim?.note(passage)
-        return passage
-    }
-
-    private func askedPassage(of request: Request, _ asker: Asker) async throws(ConnectionError) -> Passage {
-        let epoch = forgotten.count
-        let resolved = try await aside(asker) { () async throws(ConnectionError) in
-            try await environment.resolve(request, within: timeLeft(of: request))
-        }
-        let passage = try Passage(resolved, rules: environment.rules, at: epoch)
-        if request.identity != nil { keep(passage, of: request) }
-        return passage
-    }
-
-    /// What is known of a request, or can be without asking anybody; else `nil`.
-    func passageAtOnce(of request: Request) throws(ConnectionError) -> Passage? {
-        let epoch = forgotten.count
-        if let known = Passage(known: request.memory, by: environment.number, at: epoch) { return known }
-        guard environment.provider == nil else { return nil }
-        var resolved = request
-        try environment.complete(&resolved)
-        let passage = try Passage(resolved, rules: environment.rules, at: epoch)
-        keep(passage, of: request)
-        return passage
-    }
-
-    private func keep(_ passage: Passage, of request: Request) {
-        guard request.body?.readsFiles != true else { return }
-        passage.keep(in: request.memory, by: environment.number)
-    }
-
-    /// The key where it is known already.
-    func knownKey(of request: Request) -> RequestKey? {
-        Passage(known: request.memory, by: environment.number)?.identity?.key
-    }
-
-    func key(of request: Request) async throws(ConnectionError) -> RequestKey {
-        let passage = try await passage(of: request)
-        if let key = passage.identity?.key { return key }
-        do { return try CanonicalForm(of: passage.wire, rules: environment.rules).key } catch {
-            throw ConnectionError(error)
+    /// - Parameters:
+    ///   - token: counts the request, from when a server is asked.
+    ///   - begin: the start of the request's time, for the next hop.
+    private func response(
+        for context: RequestContext,
+        _ token: inout ActivityToken?,
+        _ begin: inout Int64?
+    ) async throws(ConnectionError) -> Response {
+        var progress = HopProgress(begin: context.begin)
+        while true {
+            let instant = invalidations.now
+            switch lookup.step(for: context, ignoresStored: progress.ignoresStored) {
+            case .serve(let stored, let source):
+                if let response = try await served(stored, source, for: context, &progress) { return response }
+            case .serveStale(let stored):
+                if let response = try await servedStale(stored, for: context, at: instant, &progress) { return response }
+            case .fail: return context.resolved.nothingStored
+            case .ask(let stored, let isConditional):
+                count(context, &token)
+                let plan = ExchangePlan(
+                    context, stored: stored, isConditional: isConditional, begin: progress.begin,
+                    parent: context.caller.request ?? token?.id, lookedUpAt: instant)
+                let joinedAt = progress.begin ?? time.clock.uptime()
+                let outcome = await outcome(of: plan, progress)
+                let next = progress.next(
+                    after: outcome, joinedAt: joinedAt, now: time.clock.uptime(),
+                    isTimed: time.isLimited(context.resolved))
+                guard case .settle(let result) = next else { continue }
+                begin = progress.begin(after: outcome.begin.map { max($0, joinedAt) })
+                token?.note(ActivityOutcome(result))
+                return try await settled(result, for: context)
+            }
         }
     }
-}
 
-extension Response.Source {
-    /// Whether a server was asked for it.
-    fileprivate var isOfServer: Bool { self == .network || self == .revalidated }
+    /// Exchanges a request, together with the callers that ask for the same, where it may be shared.
+    func outcome(of plan: ExchangePlan, _ progress: HopProgress) async -> ExchangeOutcome {
+        do throws(ConnectionError) {
+            let plan = builder.dated(plan)
+            let request = try await builder.request(for: plan)
+            // A caller whose time is over joins no exchange.
+            let limit = try ownTime(for: plan, progress)
+            let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress) }
+            guard !progress.isAlone, let key = sharing.key(of: plan, request) else {
+                return try await ownExchange(plan, request, whenAdmitted: countMiss)
+            }
+            return await plan.context.caller.aside {
+                await sharing.outcome(for: key, plan, within: limit, whenJoined: countMiss) { [self] flight in
+                    await sharedExchange(plan, request, for: flight)
+                }
+            }
+        } catch {
+            return ExchangeOutcome(error)
+        }
+    }
+
+    /// The caller's own time for a shared exchange; `nil` where that of the exchange is enough.
+    private func ownTime(
+        for plan: ExchangePlan,
+        _ progress: HopProgress
+    ) throws(ConnectionError) -> (rest: Duration, error: ConnectionError)? {
+        if let late = progress.late {
+            return (.milliseconds(max(0, late.deadline - time.clock.uptime())), late.error)
+        }
+        return try time.rest(of: plan.context.resolved, since: plan.begin).map { ($0, ConnectionError(outOfTime: true)) }
+    }
+
+    /// Returns the result of a hop. Under a policy that takes what is stored over a server that fails, that is served instead,
+    /// where the caller has seen nothing of the server's answer.
+    private func settled(
+        _ result: Result<Response, ConnectionError>,
+        for context: RequestContext
+    ) async throws(ConnectionError) -> Response {
+        guard context.policy.mode == .networkElseCache else { return try result.get() }
+        return try await settledElseStored(result, for: context)
+    }
 }

@@ -161,9 +161,9 @@ import Testing
         for index in 0..<700 { cache.store(try .stub("\(index)")) }
         #expect(try await cache.invalidate { $0.url.hasSuffix("7") } == 70)
         #expect(try await cache.invalidate { _ in true } == 630)
-        let revoked = cache.revocations.count
+        let revoked = cache.invalidations.now
         #expect(try await cache.purge { !$0.url.hasSuffix("7") } == 630)
-        #expect(cache.revocations.count - revoked == 3)
+        #expect(cache.invalidations.now - revoked == 3)
         #expect(try cache.list(limit: 99).count { $0.url.hasSuffix("7") } == 70)
     }
 

@@ -239,18 +239,22 @@ import Testing
     }
 
     /// Has the box of a part, as a connection has.
-    private final class Claimant: FlightClaimant {
+    /// A run that is never given up.
+    private final class Run: CallerRun {
         let box: PartialBox?
 
         init(_ part: DownloadFile) { box = part.box }
 
+        var startedAt: InvalidationLog.Instant { 0 }
+        var isOver: Bool { false }
         var priority: FlightPriority { .normal }
-        func begins(_ run: Int) -> Bool { true }
-        func concludes(_ run: Int) -> Bool { true }
-        func records(_ run: Int) -> Bool { true }
-        func goOn(with run: Int) -> Bool { false }
-        func step(aside isAside: Bool, in run: Int) {}
-        func hear(_ event: ExchangeEvent, of run: Int) {}
+        var owner: ObjectIdentifier { ObjectIdentifier(self) }
+        func onPriorityChange(_ change: (@Sendable (FlightPriority) -> Void)?) {}
+        func stepAside(_ isAside: Bool) {}
+        func receive(_ event: ExchangeEvent) {}
+        func mayBegin() -> Bool { true }
+        func mayConclude() -> Bool { true }
+        func mayRecord() -> Bool { true }
         func makeBox() -> PartialBox { box ?? PartialBox() }
     }
 
@@ -268,13 +272,12 @@ import Testing
             return Foundation.write(descriptor, bytes.baseAddress, count)
         }
         let part = DownloadFile(later: file, limit: .max, write: write)
-        let claimant = Claimant(part)
-        let askers = (1...2).map { Asker(claim: FlightClaim(of: claimant, $0)) }
+        let caller = Caller(run: Run(part))
         await #expect {
-            _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: askers[0])
+            _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: caller)
         } throws: { ($0 as? ConnectionError)?.code == .cannotWrite }
         room.withLock { $0 = .max }
-        _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: askers[1])
+        _ = try await engine.pipeline.download(Request("http://h/"), into: part, for: caller)
         #expect(reservoir.ranges == [nil, nil])
         #expect(try Data(contentsOf: file) == reservoir.body)
         await engine.close()
@@ -341,10 +344,9 @@ import Testing
         let engine = engine { $0.transport = transport }
         let place = ConnectionFile(file)
         place.close()
-        let claimant = Claimant(DownloadFile(later: file, limit: .max))
-        let asker = Asker(claim: FlightClaim(of: claimant, 1))
+        let caller = Caller(run: Run(DownloadFile(later: file, limit: .max)))
         await #expect {
-            _ = try await place.response(to: Request("http://h/"), over: engine.pipeline, for: asker)
+            _ = try await place.response(to: Request("http://h/"), over: engine.pipeline, for: caller)
         } throws: { ($0 as? ConnectionError)?.code == .cancelled }
         #expect(transport.requests.isEmpty && folder.names.isEmpty)
         await engine.close()

@@ -24,7 +24,11 @@ import Testing
             let start = { (life: inout ConnectionLife) in life.start() }
             let cancel = { (life: inout ConnectionLife) in life.cancel() }
             let conclude = { (life: inout ConnectionLife) in
-                _ = life.concludes(life.run)
+                _ = life.mayConclude()
+                return Action.nothing
+            }
+            let send = { (life: inout ConnectionLife) in
+                _ = life.mayBegin()
                 return Action.nothing
             }
             switch self {
@@ -36,8 +40,8 @@ import Testing
             case .executingCanceled: return [start, cancel]
             case .paused: return [start, pause]
             case .pausedBeforeStart: return [pause, start]
-            case .pausedUnrepeatable: return [start, hold]
-            case .pausedAnswered: return [start, hold, arrive]
+            case .pausedUnrepeatable: return [start, send, hold]
+            case .pausedAnswered: return [start, send, hold, arrive]
             case .finished: return [start, arrive]
             case .finishedCanceled: return [cancel, start]
             }
@@ -70,7 +74,7 @@ import Testing
     ]
 
     private static func arrive(_ life: inout ConnectionLife) -> Action {
-        life.arrive(.success(Response(status: .ok)), from: life.run)
+        life.arrive(.success(Response(status: .ok)))
     }
 
     @Test(arguments: table)
@@ -92,7 +96,7 @@ import Testing
         var life = ConnectionLife()
         _ = life.start()
         _ = Self.arrive(&life)
-        _ = life.arrive(.failure(.cancelled), from: life.run)
+        _ = life.arrive(.failure(.cancelled))
         #expect(try life.outcome?.get().status == .ok)
         #expect(life.state == .finished(.success))
     }
@@ -103,9 +107,9 @@ import Testing
         _ = life.start()
         #expect(life.state == .executing(attempt: 1))
         let date = Date(timeIntervalSince1970: 1)
-        _ = life.proceed(life.run, .waiting(until: date))
+        _ = life.proceed(.waiting(until: date))
         #expect(life.state == .waiting(until: date))
-        _ = life.proceed(life.run, .attempt(2))
+        _ = life.proceed(.attempt(2))
         #expect(life.state == .executing(attempt: 2))
         _ = life.pause(isRepeatable: true)
         #expect(life.state == .paused)
@@ -126,71 +130,46 @@ import Testing
         #expect(life.resume() == .nothing)
     }
 
-    @Test func `takes no notice of a run that a pause has ended`() {
+    @Test func `takes no notice of a run that a pause has given up`() {
         var life = ConnectionLife()
         _ = life.start()
-        let old = life.takeRun() ?? 0
         _ = life.pause(isRepeatable: true)
-        _ = life.resume()
-        #expect(!life.wants(old) && !life.takeUp(old))
-        _ = life.proceed(old, .attempt(5))
-        #expect(life.arrive(.success(Response(status: .ok)), from: old) == .nothing)
-        #expect(life.state == .executing(attempt: 1))
+        #expect(!life.mayBegin() && !life.mayConclude() && !life.mayRecord())
+        #expect(life.arrive(.success(Response(status: .ok))) == .nothing && life.state == .paused)
+        #expect(life.resume() == .run && life.state == .executing(attempt: 1))
     }
 
-    @Test func `holds what has come to its end while it is paused, and only that run`() {
+    @Test func `holds the outcome of a run that could not be given up`() {
         var life = ConnectionLife()
         _ = life.start()
-        let first = life.run
-        _ = life.pause(isRepeatable: true)
-        let whilePaused = life.concludes(first)
-        _ = life.resume()
-        let afterwards = (life.concludes(first), life.concludes(life.run))
-        #expect(!whilePaused && afterwards == (false, true))
-        #expect(life.pause(isRepeatable: true) == .nothing)
+        #expect(life.mayConclude() && life.pause(isRepeatable: true) == .nothing)
         #expect(Self.arrive(&life) == .nothing && life.state == .paused)
         #expect(life.resume() == .finish)
     }
 
-    @Test func `lets a run write down what it has come to, canceled or not, and none that a pause has ended`() {
+    @Test func `lets a run write down its outcome, canceled or not`() {
         var life = ConnectionLife()
         _ = life.start()
-        let first = life.run
-        _ = life.pause(isRepeatable: true)
-        let whilePaused = life.records(first)
-        _ = life.resume()
-        let afterwards = (life.records(first), life.records(life.run))
-        #expect(!whilePaused && afterwards == (false, true))
-        #expect(life.pause(isRepeatable: true) == .nothing)
+        #expect(life.mayRecord() && life.pause(isRepeatable: true) == .nothing)
         #expect(life.resume() == .nothing && life.cancel() == .interrupt)
-        let whenCanceled = (life.records(life.run), life.concludes(life.run))
-        #expect(whenCanceled == (true, false))
+        #expect(life.mayRecord() && !life.mayConclude())
     }
 
-    @Test func `begins anew what was withdrawn from its line, however many pause it`() {
+    @Test func `gives a run up that has sent nothing, whether it may be repeated or not`() {
         var life = ConnectionLife()
         _ = life.start()
-        #expect(life.pause(isRepeatable: false) == .nothing)
-        #expect(life.pause(isRepeatable: false, isWithdrawn: true) == .suspend)
-        #expect(life.resume() == .nothing && life.resume() == .run)
+        #expect(life.pause(isRepeatable: false) == .suspend)
+        #expect(life.resume() == .run)
+        #expect(life.mayBegin() && life.pause(isRepeatable: false) == .nothing)
     }
 
-    @Test func `sends nothing of a run that was paused before anybody took it`() {
+    @Test func `sends no further attempt of what may not be repeated while it is paused`() {
         var life = ConnectionLife()
         _ = life.start()
+        _ = life.mayBegin()
         _ = life.pause(isRepeatable: false)
-        #expect(life.takeRun() == nil)
-        #expect(life.resume() == .run && life.takeRun() != nil)
-        _ = life.pause(isRepeatable: false)
-        #expect(!life.takeUp(life.run) && life.resume() == .run)
-    }
-
-    @Test func `is run by one at a time`() {
-        var life = ConnectionLife()
-        _ = life.start()
-        let run = life.takeRun()
-        #expect(run != nil && life.takeRun() == nil)
-        #expect(life.takeUp(run ?? 0) && life.takeRun() == run)
+        #expect(!life.mayBegin() && !life.isUnderWay)
+        #expect(life.resume() == .run)
     }
 
     /// Whatever happens in whatever order, work that was begun is ended once, and the whole finishes once.
@@ -199,12 +178,14 @@ import Testing
         var random = SplitMix(state: seed)
         var life = ConnectionLife()
         var finishes = 0
-        var running: Int?
+        var isRunning = false
         func note(_ action: Action) {
             switch action {
-            case .run: running = life.takeRun()
-            case .suspend: running = nil
-            case .end: note(life.arrive(.failure(.cancelled), from: life.run))
+            case .run:
+                #expect(!isRunning)
+                isRunning = true
+            case .suspend: isRunning = false
+            case .end: note(life.arrive(.failure(.cancelled)))
             case .finish: finishes += 1
             case .nothing, .interrupt, .settle: break
             }
@@ -215,14 +196,19 @@ import Testing
             case 1 where random.next() % 10 == 0: note(life.cancel())
             case 2, 3: note(life.pause(isRepeatable: random.next() % 2 == 0))
             case 4, 5: note(life.resume())
-            case 6: note(life.arrive(.success(Response(status: .ok)), from: (running ?? life.run) - 1))
+            case 6:
+                _ = life.mayBegin()
+                if !life.isUnderWay { isRunning = false }
             default:
-                if let run = running, random.next() % 10 == 0 { note(life.arrive(.failure(.cancelled), from: run)) }
+                if isRunning, random.next() % 10 == 0 {
+                    isRunning = false
+                    note(life.arrive(.failure(.cancelled)))
+                }
             }
         }
         note(life.start())
         for _ in 0..<200 { note(life.resume()) }
-        note(life.arrive(.success(Response(status: .ok)), from: life.run))
+        note(life.arrive(.success(Response(status: .ok))))
         #expect(finishes == 1 && life.isFinished)
     }
 }

@@ -21,7 +21,7 @@ import Testing
 
     private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
 
-    private static func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.runner == nil } }
+    private static func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.run == nil } }
 
     @Test func `is not started before it is resumed`() async throws {
         let engine = engine()
@@ -74,7 +74,7 @@ import Testing
         await flying("http://h/1")
         let connections = [engine.enqueue(Request("http://h/2", method: .post)), engine.enqueue(Request("http://h/3"))]
         // In line, and with nobody who runs them: what is in line is seen before that.
-        await untilTrue { engine.lanes.waiting == 2 && connections.allSatisfy(Self.isAtRest) }
+        await untilTrue { engine.lanes.waiting == 2 }
         for connection in connections { connection.pause() }
         await untilTrue { engine.lanes.waiting == 0 }
         airport.land("http://h/1")
@@ -122,7 +122,7 @@ import Testing
         await connection.entered.wait()
         connection.pause()
         connection.gate.open()
-        await untilTrue { connection.core.withLock { $0.runner == nil } }
+        await untilTrue { connection.core.withLock { $0.run == nil } }
         let other = engine.enqueue(Request("http://h/2"))
         await flying("http://h/2")
         airport.land("http://h/2")
@@ -191,7 +191,7 @@ import Testing
         return Engine(configuration)
     }
 
-    private func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.runner == nil } }
+    private func isAtRest(_ connection: Connection) -> Bool { connection.core.withLock { $0.run == nil } }
 
     @Test(arguments: [false, true])
     func `is not sent again before it goes on, though it must not be sent twice`(isInvited: Bool) async throws {
@@ -310,7 +310,7 @@ import Testing
         }
     }
 
-    private struct Weak { weak var claim: FlightClaim? }
+    private struct Weak { weak var run: ConnectionRun? }
 
     @Test func `is sent as its last run has prepared it, however late the one before comes back`() async throws {
         let transport = airport.transport
@@ -320,14 +320,14 @@ import Testing
         let connection = Signed(Request("http://h/1", cache: .noStore))
         engine.enqueue(connection)
         await untilTrue { connection.calls.withLock { $0 } == 1 }
-        let first = Weak(claim: connection.core.withLock { $0.claim })
+        let first = Weak(run: connection.core.withLock { $0.run })
         connection.pause()
         connection.resume()
         await untilTrue { connection.calls.withLock { $0 } == 2 }
         connection.gates[1].open()
         await untilTrue { engine.lanes.waiting == 1 }
         connection.gates[0].open()
-        await untilTrue { first.claim == nil }
+        await untilTrue { first.run == nil }
         airport.land("http://h/2")
         _ = try await other.response
         await flying("http://h/1")

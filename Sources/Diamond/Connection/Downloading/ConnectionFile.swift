@@ -16,9 +16,9 @@ final class ConnectionFile: Sendable {
     let url: URL
     private let state: Guarded<State>
 
-    init(_ url: URL, size: Int? = nil) {
+    init(_ url: URL, size: Int? = nil, part: DownloadFile? = nil) {
         self.url = url
-        state = Guarded(State(size: size))
+        state = Guarded(State(part: part, size: size))
     }
 
     /// `nil` where it is not there as a whole.
@@ -34,13 +34,13 @@ final class ConnectionFile: Sendable {
     func response(
         to request: Request,
         over pipeline: Pipeline,
-        for asker: Asker
+        for caller: Caller
     ) async throws(ConnectionError) -> Response {
-        let end = await begin(asker)
+        let end = await begin(caller)
         defer { self.end(end) }
         let part = try part(of: request)
         do throws(ConnectionError) {
-            let download = try await pipeline.download(request, into: part, for: asker)
+            let download = try await pipeline.download(request, into: part, for: caller)
             state.withLock { $0.size = download.size }
             return download.head
         } catch {
@@ -78,17 +78,15 @@ final class ConnectionFile: Sendable {
     // MARK: One run at a time
 
     /// Waits for the run before, which a pause has ended, and which may be about to write what it has.
-    private func begin(_ asker: Asker) async -> Awaited<Void> {
+    private func begin(_ caller: Caller) async -> Awaited<Void> {
         let end = Awaited<Void>()
         let before = state.withLock { state in
             defer { state.end = end }
             return state.end
         }
         guard let before else { return end }
-        asker.claim?.step(aside: true)
-        defer { asker.claim?.step(aside: false) }
         // In a task of its own: also one that is canceled itself must not pass the one before.
-        await Task.detached { await before.value {} }.value
+        await caller.aside { await Task.detached { await before.value {} }.value }
         return end
     }
 

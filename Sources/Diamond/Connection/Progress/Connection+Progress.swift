@@ -30,13 +30,15 @@ extension Connection {
         return watch
     }
 
-    /// Something has happened to the exchange of a run.
-    func hear(_ event: ExchangeEvent, of run: Int) {
+    /// Takes an event of a run's exchange.
+    func receive(_ event: ExchangeEvent, of run: ConnectionRun) {
         guard case .began(let meter) = event else {
-            return perform(announcing: false) { $0.proceed(run, event) }
+            return performInCore(announcing: false) { core in
+                core.run === run ? core.life.proceed(event) : .nothing
+            }
         }
         let watch = core.withLock { core -> TransferWatch? in
-            guard core.life.wants(run) else { return nil }
+            guard core.run === run, core.life.outcome == nil else { return nil }
             core.meter = meter
             // In here, or an earlier run's could come after it.
             core.watch?.follow(meter)

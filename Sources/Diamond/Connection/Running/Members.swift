@@ -12,7 +12,7 @@ final class Members: Sendable {
     }
 
     let pipeline: Pipeline
-    let crew: Crew
+    let gate: StartGate
     /// Of callbacks that do not say where.
     let callbackExecutor: CallbackExecutor
     private let state = Guarded(State())
@@ -20,10 +20,10 @@ final class Members: Sendable {
     init(_ pipeline: Pipeline, callbackExecutor: CallbackExecutor) {
         self.pipeline = pipeline
         self.callbackExecutor = callbackExecutor
-        crew = Crew(lanes: pipeline.lanes)
+        gate = StartGate(lanes: pipeline.lanes)
     }
 
-    var lanes: Lanes { crew.lanes }
+    var lanes: Lanes { pipeline.lanes }
 
     /// In the order in which they were added.
     var all: [Connection] {

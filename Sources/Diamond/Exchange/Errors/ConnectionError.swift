@@ -60,13 +60,6 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let dependencyCycle = Code(description: "dependencyCycle")
         /// Most exchanges with the origin failed lately, and none is made for a while.
         public static let circuitOpen = Code(description: "circuitOpen")
-        /// There is no room on the wire: the connection is run again when there is. Nobody outside sees it.
-        static let parked = Code(description: "parked")
-        /// The exchange is for another alone: who has waited for it too asks for itself. Nobody outside sees it.
-        static let unshared = Code(description: "unshared")
-        /// What is stored could not be read, and nobody has seen its beginning: the request goes on as if it were not there.
-        /// Nobody outside sees it.
-        static let unread = Code(description: "unread")
         /// The job of the request may not be sent now. Nobody outside sees it: the job is there still.
         static let held = Code(description: "held")
         /// Something else; the message and ``ConnectionError/cause`` say what.
@@ -80,8 +73,6 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         var response: Response?
         var attempts: [Attempt] = []
         var jobID: Int64?
-        var ownEnd: Int64?
-        var ownBegin: Int64?
         var head = Boxed<Arrival>.none
     }
 
@@ -124,19 +115,6 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     public var jobID: Int64? {
         get { content.value.jobID }
         set { content.change { $0.jobID = newValue } }
-    }
-
-    /// Until when one who shared the exchange may ask again, by the clock of exchanges, because it came later than those whose
-    /// time is up.
-    var ownEnd: Int64? {
-        get { content.value.ownEnd }
-        set { content.change { $0.ownEnd = newValue } }
-    }
-
-    /// When its time began for that one, or for one that goes on where what is stored could not be read, by the same clock.
-    var ownBegin: Int64? {
-        get { content.value.ownBegin }
-        set { content.change { $0.ownBegin = newValue } }
     }
 
     /// The head of the last answer, where only its body is missing: of a request that is kept it decides what becomes of the
@@ -197,8 +175,6 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     }
 
     static let cancelled = ConnectionError(.cancelled, "the request was canceled")
-    static let parked = ConnectionError(.parked, "there is no room on the wire")
-    static let unshared = ConnectionError(.unshared, "the answer is for another alone")
 
     private static let codes: [TransportError.Code: Code] = [
         .badURL: .badRequest, .badRequestBody: .badRequest, .cancelled: .cancelled, .timedOut: .timedOut,

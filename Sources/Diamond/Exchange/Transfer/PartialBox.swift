@@ -8,19 +8,20 @@ final class PartialBox: Sendable {
         let url: String
         let headers: HTTPFields
         let incomplete: IncompleteArrival
-        let age: PartialAge
+        let instant: InvalidationLog.Instant
 
-        init(_ incomplete: IncompleteArrival, for request: TransportRequest, at age: PartialAge) {
+        init(_ incomplete: IncompleteArrival, for request: TransportRequest, at instant: InvalidationLog.Instant) {
             (url, headers) = (request.url, request.headers)
-            (self.incomplete, self.age) = (incomplete, age)
+            self.incomplete = incomplete
+            self.instant = instant
         }
     }
 
     private let content = Guarded<Content?>(nil)
 
-    /// - Parameter age: when it was asked for.
-    func put(_ incomplete: IncompleteArrival, for request: TransportRequest, at age: PartialAge) {
-        let new = Content(incomplete, for: request, at: age)
+    /// - Parameter instant: when it was asked for.
+    func put(_ incomplete: IncompleteArrival, for request: TransportRequest, at instant: InvalidationLog.Instant) {
+        let new = Content(incomplete, for: request, at: instant)
         content.withLock { $0 = new }
     }
 
@@ -30,7 +31,7 @@ final class PartialBox: Sendable {
     /// Takes out what is in it, where it is of the very same request, credentials included.
     ///
     /// - Parameter isOfUse: whether what was asked for then has not been taken back since.
-    func take(for request: TransportRequest, where isOfUse: (PartialAge) -> Bool) -> IncompleteArrival? {
+    func take(for request: TransportRequest, where isOfUse: (InvalidationLog.Instant) -> Bool) -> IncompleteArrival? {
         let content = content.withLock { content -> Content? in
             // Another hop of a redirect asks, too.
             guard let known = content, known.url == request.url, known.headers == request.headers else { return nil }
@@ -38,14 +39,6 @@ final class PartialBox: Sendable {
             return known
         }
         guard let content else { return nil }
-        return isOfUse(content.age) ? content.incomplete : nil
+        return isOfUse(content.instant) ? content.incomplete : nil
     }
-}
-
-/// When something was asked for, as those count who may take it back.
-struct PartialAge: Hashable, Sendable {
-    /// Identities that had been forgotten.
-    var forgotten = 0
-    /// Selections that had been invalidated or erased.
-    var revoked = 0
 }

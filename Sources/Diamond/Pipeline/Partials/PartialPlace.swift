@@ -11,7 +11,7 @@ struct PartialPlace: Sendable {
         let kept: IncompleteArrival?
     }
 
-    private let passage: Passage
+    private let context: RequestContext
     private let pipeline: Pipeline
     /// Whether an entry that was there is no longer right.
     private let isReplacing: Bool
@@ -19,37 +19,38 @@ struct PartialPlace: Sendable {
     /// `nil` where the answer is not kept for others, or is asked for anew on purpose: then it is gone on with only by the
     /// connection that has begun it.
     private let cache: Cache?
-    private let age: PartialAge
+    private let instant: InvalidationLog.Instant
 
     /// `nil` where nobody could find what is kept.
-    init?(_ question: Question, _ pipeline: Pipeline) {
-        let passage = question.passage
-        guard passage.isContinuable else { return nil }
+    init?(_ plan: ExchangePlan, _ pipeline: Pipeline) {
+        let context = plan.context
+        guard context.isContinuable else { return nil }
         // A sink has what was received itself: how much that is, the connection keeps.
-        let cache = passage.asker.sink == nil ? pipeline.cache : nil
-        if let cache, let identity = passage.identity, passage.policy.mode != .reload {
+        let cache = context.caller.sink == nil ? pipeline.cache : nil
+        if let cache, let identity = context.identity, context.policy.mode != .reload {
             (self.cache, owner) = (cache, .request(identity.key))
-        } else if let claim = passage.asker.claim {
-            (self.cache, owner) = (nil, .claimant(claim.owner))
+        } else if let run = context.caller.run {
+            (self.cache, owner) = (nil, .claimant(run.owner))
         } else {
             return nil
         }
-        (self.passage, self.pipeline) = (passage, pipeline)
-        isReplacing = question.stored != nil
-        age = PartialAge(forgotten: passage.epoch, revoked: pipeline.revocations)
+        self.context = context
+        self.pipeline = pipeline
+        isReplacing = plan.stored != nil
+        instant = pipeline.invalidations.now
     }
 
     func hold() -> PartialHold { PartialHold(of: owner, among: pipeline.holders) }
 
     /// Whether there may be something, which is then worth a look.
-    var mayHaveKept: Bool { cache?.mayHavePartialBodies == true || passage.asker.claim?.hasKept == true }
+    var mayHaveKept: Bool { cache?.mayHavePartialBodies == true || context.caller.run?.box != nil }
 
     /// Whether nobody has forgotten the identity since the passage began, nor erased what is asked for.
-    var isWanted: Bool { isWanted(at: age) }
+    var isWanted: Bool { isWanted(at: instant) }
 
-    private func isWanted(at age: PartialAge) -> Bool {
-        !pipeline.forgotten.has(passage.wire.identity, since: age.forgotten)
-            && !pipeline.isErased(passage, since: age.revoked)
+    private func isWanted(at instant: InvalidationLog.Instant) -> Bool {
+        !pipeline.invalidations.hasLogout(of: context.wire.identity, since: min(instant, context.resolvedAt))
+            && !pipeline.invalidations.hasErased(context, since: instant)
     }
 
     func report(_ error: CacheError) {
@@ -66,11 +67,11 @@ struct PartialPlace: Sendable {
     // MARK: The box
 
     private func takeKept(for request: TransportRequest) -> IncompleteArrival? {
-        passage.asker.claim?.takeKept(for: request, where: isWanted)
+        context.caller.run?.box?.take(for: request, where: isWanted)
     }
 
     func keep(_ incomplete: IncompleteArrival, for request: TransportRequest) {
-        passage.asker.claim?.keep(incomplete, for: request, at: age)
+        context.caller.run?.makeBox().put(incomplete, for: request, at: context.resolvedAt)
     }
 
     // MARK: The store
@@ -78,14 +79,14 @@ struct PartialPlace: Sendable {
     /// What to store a response as, once it is whole; `nil` where it may not be stored.
     func entry(for arrival: Arrival) -> CacheEntry? {
         guard cache != nil, isWanted, !arrival.isPersonal else { return nil }
-        return pipeline.decision(on: arrival, passage).stored.flatMap { passage.entry($0) }
+        return pipeline.store.decision(on: arrival, context).stored.flatMap { context.entry($0) }
     }
 
     func partial() -> (partial: PartialBody, incomplete: IncompleteArrival)? {
-        guard let cache, let identity = passage.identity else { return nil }
+        guard let cache, let identity = context.identity else { return nil }
         do throws(CacheError) {
             guard let partial = try cache.partialBody(identity.key, request: identity.canonicalForm),
-                partial.size <= pipeline.bodyLimit(of: passage), let arrival = try arrival(of: partial, cache)
+                partial.size <= pipeline.bodyLimit(of: context), let arrival = try arrival(of: partial, cache)
             else { return nil }
             return IncompleteArrival(arrival).map { (partial, $0) }
         } catch {
@@ -117,7 +118,7 @@ struct PartialPlace: Sendable {
     }
 
     func erase(_ partial: PartialBody) async {
-        guard let entry = passage.entry(partial.stored) else { return }
+        guard let entry = context.entry(partial.stored) else { return }
         try? await writer(for: entry, continuing: partial)?.abandon(keepingPartial: false)
     }
 }

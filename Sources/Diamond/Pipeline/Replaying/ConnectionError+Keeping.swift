@@ -3,7 +3,7 @@ extension ConnectionError {
     /// What whoever has gone away is told, or nobody.
     init(leaving id: ReplayJob.ID, _ arrival: Result<Response, ConnectionError>) {
         self = .cancelled
-        if case .failure(let error) = arrival, [.parked, .cancelled].contains(error.code) { self = error }
+        if case .failure(let error) = arrival, error.code == .cancelled { self = error }
         jobID = id
     }
 

@@ -10,21 +10,21 @@ extension Pipeline {
         let number: Int
         let draft: ReplayDraft
         let queue: ReplayQueue
-        let asker: Asker
+        let caller: Caller
 
         /// Whether it may write down what it has come to. One that a pause has given up does not: the next one sends it
         /// again, with the same job.
-        func records() -> Bool { asker.claim?.records() != false }
+        func records() -> Bool { caller.run?.mayRecord() != false }
     }
 
     /// - Throws: ``ConnectionError/Code-swift.struct/queued`` where the request is kept, and sent later.
-    func keeping(_ request: Request, _ asker: Asker) async throws(ConnectionError) -> Response {
-        let ticket = asker.ticket ?? ReplayTicket()
+    func keeping(_ request: Request, for caller: Caller) async throws(ConnectionError) -> Response {
+        let ticket = caller.ticket ?? ReplayTicket()
         let number = ticket.beginRun()
-        let (queue, draft) = try await draft(of: request, ticket, asker)
+        let (queue, draft) = try await draft(of: request, ticket, caller)
         var kept = try draft.sent()
         (kept.cache, kept.replay) = (request.cache, .never)
-        let run = KeptRun(ticket: ticket, number: number, draft: draft, queue: queue, asker: asker)
+        let run = KeptRun(ticket: ticket, number: number, draft: draft, queue: queue, caller: caller)
         let isHarmless = (kept.retry ?? retry).retriesUnsafeMethods
         guard try isDurable(draft, ticket, in: queue) else {
             let gate = JobGate { [self] in
@@ -61,11 +61,11 @@ extension Pipeline {
 
     /// Asks for whom the request is, once for all runs: one that has come to its place keeps that.
     private func draft(
-        of request: Request, _ ticket: ReplayTicket, _ asker: Asker
+        of request: Request, _ ticket: ReplayTicket, _ caller: Caller
     ) async throws(ConnectionError) -> (ReplayQueue, ReplayDraft) {
         guard !ticket.isDrafted else { return try await kept(request, ticket) }
-        return try await aside(asker) { () async throws(ConnectionError) in
-            try await timeLeft(of: request).value { [self] () async throws(ConnectionError) in
+        return try await caller.aside { () async throws(ConnectionError) in
+            try await time.left(of: request).value { [self] () async throws(ConnectionError) in
                 try await self.kept(request, ticket)
             }
         }
@@ -115,7 +115,7 @@ extension Pipeline {
         _ isGivenUp: @Sendable () -> Bool
     ) async throws(ConnectionError) -> Response {
         let arrival = await Result { () async throws(ConnectionError) in
-            try await plainResponse(to: request, run.asker.behind(gate.gate))
+            try await unkeptResponse(to: request, for: run.caller.behind(gate.gate))
         }
         let isGivenUp = isGivenUp()
         let answer = run.draft.policy.keepsAnswer ? ReplayAnswer(arrival) : nil
@@ -173,7 +173,7 @@ extension Pipeline {
         _ gate: JobGate
     ) async throws(ConnectionError) -> Response {
         let arrival = await Result { () async throws(ConnectionError) in
-            try await plainResponse(to: request, run.asker.behind(gate.gate))
+            try await unkeptResponse(to: request, for: run.caller.behind(gate.gate))
         }
         var error: ConnectionError
         let outcome: ReplayOutcome
@@ -185,7 +185,7 @@ extension Pipeline {
             error.attempts = response.attempts
         case .failure(let failure):
             error = failure
-            guard ![.parked, .cancelled].contains(error.code) else { throw error }
+            guard error.code != .cancelled else { throw error }
             // What the engine was closed over is not kept: nobody wants it.
             outcome = run.ticket.known(
                 self.outcome(of: error, request, gate), of: run.number, settled: error.settledExchanges,
@@ -242,6 +242,6 @@ extension Result where Success == Response, Failure == ConnectionError {
     /// - Parameter isGivenUp: whether it was cut off for good.
     fileprivate func isOpen(isGivenUp: Bool) -> Bool {
         guard case .failure(let error) = self else { return false }
-        return error.code == .parked || (error.code == .cancelled && error.response == nil && !isGivenUp)
+        return error.code == .cancelled && error.response == nil && !isGivenUp
     }
 }

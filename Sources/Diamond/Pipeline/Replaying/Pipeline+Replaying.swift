@@ -14,7 +14,7 @@ extension Pipeline {
         (request.replay, request.retry) = (.never, RetryPolicy(attempts: 1, attemptTimeout: limit, statuses: statuses))
         let gate = gate(for: request) { _ in await sending.begin() }
         do throws(ConnectionError) {
-            let response = try await plainResponse(to: request, Asker().behind(gate.gate))
+            let response = try await unkeptResponse(to: request, for: Caller().behind(gate.gate))
             return (outcome(of: response, request, gate), 0, .success(response))
         } catch {
             return (outcome(of: error, request, gate), error.settledExchanges, .failure(error))
@@ -45,7 +45,7 @@ extension Pipeline {
         nobodys.identity = nil
         do throws(ConnectionError) {
             // Where it names nobody, there is nobody else's credential either; a secret has to be known for the job's own.
-            let current = try await environment.resolve(nobodys, within: timeLeft(of: request)).identity
+            let current = try await environment.resolve(nobodys, within: time.left(of: request)).identity
             guard let current, !current.isExactly(identity) else { return nil }
             let message = "the job's identity is not the one that is signed in"
             return .failed(.noCredential, code: "noCredential", message: message)
@@ -73,7 +73,7 @@ extension Pipeline {
     }
 
     /// What a date in `Retry-After` is held against where the answer has none of its own: no wall clock that was set.
-    private var queueTime: Int64 { replays?.opened?.now() ?? now() }
+    private var queueTime: Int64 { replays?.opened?.now() ?? wire.now() }
 
     private func statuses(of request: Request) -> Set<Int> { (request.retry ?? retry).statuses }
 }

@@ -29,10 +29,6 @@ public struct Response: Hashable, Sendable {
     public var url: String
     /// The exchanges that it took, in order, with the reasons; empty where the first was all.
     public var attempts: [Attempt] = []
-    /// When the time of the request began for the one who asks, by the clock of exchanges, where this is a redirect that is
-    /// followed, and its time is limited. Nobody outside sees one.
-    var ownBegin: Int64?
-
     /// For tests, and for what an ``Interceptor`` puts in place of another.
     public init(
         status: HTTPResponse.Status,

@@ -4,21 +4,21 @@ import HTTPTypes
 extension Pipeline {
     /// Returns when the whole body is where it goes, and a file has its name. Else there is none.
     ///
-    /// - Parameter asker: a connection, which may go on with what is there, and throws it away itself; or nobody in
+    /// - Parameter caller: a connection, which may go on with what is there, and throws it away itself; or nobody in
     ///   particular.
     func download(
         _ request: Request,
         into target: any DownloadTarget,
-        for asker: Asker = Asker()
+        for caller: Caller = Caller()
     ) async throws(ConnectionError) -> Download {
         do throws(ConnectionError) {
-            let response = try await pour(continuable(request), into: target, for: asker)
-            do throws(ConnectionError) { try await publish(response, in: target, for: asker) } catch {
-                throw await told(error, asker)
+            let response = try await stream(continuable(request), into: target, for: caller)
+            do throws(ConnectionError) { try await publish(response, in: target, for: caller) } catch {
+                throw await transformed(error, for: caller)
             }
             return Download(response, in: target.file, size: target.size)
         } catch {
-            if asker.claim == nil { target.discard() }
+            if caller.run == nil { target.discard() }
             throw error
         }
     }
@@ -26,15 +26,15 @@ extension Pipeline {
     private func publish(
         _ response: Response,
         in target: any DownloadTarget,
-        for asker: Asker
+        for caller: Caller
     ) async throws(ConnectionError) {
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         if !target.isComplete { try await take(response, in: target) }
         // Given up from here on, it would be whole, and sent for again.
-        guard asker.claim?.concludes() != false else { throw .cancelled }
-        try await accept(response.head, asker)
+        guard caller.run?.mayConclude() != false else { throw .cancelled }
+        try await accept(response.head, caller)
         // It may have been canceled meanwhile.
-        guard asker.claim?.concludes() != false else { throw .cancelled }
+        guard caller.run?.mayConclude() != false else { throw .cancelled }
         try await target.publish()
     }
 
@@ -50,9 +50,9 @@ extension Pipeline {
     }
 
     /// Lets the one who asks say what is wrong before anything is there.
-    private func accept(_ head: Response, _ asker: Asker) async throws(ConnectionError) {
-        guard let acceptance = asker.acceptance else { return }
-        _ = try await aside(asker) { () async throws(ConnectionError) in try await acceptance.taken(head, by: []) }
+    private func accept(_ head: Response, _ caller: Caller) async throws(ConnectionError) {
+        guard let handler = caller.handler else { return }
+        _ = try await caller.aside { () async throws(ConnectionError) in try await handler.taken(head, by: []) }
     }
 
     /// Without a bound on how late the rest may be asked for: a large body takes its time.

@@ -36,16 +36,18 @@ final class Handover: BodySink {
 
     /// Returns with the head; the exchange goes on in a task of its own, until its body has ended or nobody reads it.
     ///
-    /// - Parameter epoch: what ``Forgotten`` counted when the request was resolved; `nil` where that is still to be done.
+    /// - Parameter epoch: the instant at which the request was resolved; `nil` where that is still to be done.
     static func open(
         _ request: Request,
-        resolvedAt epoch: Int? = nil,
+        resolvedAt epoch: InvalidationLog.Instant? = nil,
         limit: Int,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
         let handover = Handover(limit: limit)
         handover.start(request, resolvedAt: epoch, over: pipeline, isDetached: false)
-        return try await handover.first.response
+        // Nobody else is to be dismissed.
+        guard let response = try await handover.first.response else { throw .cancelled }
+        return response
     }
 
     /// How many read.
@@ -67,9 +69,9 @@ final class Handover: BodySink {
     /// Sends the request, once.
     ///
     /// - Parameters:
-    ///   - epoch: what ``Forgotten`` counted when the request was resolved; `nil` where that is still to be done.
+    ///   - epoch: the instant at which the request was resolved; `nil` where that is still to be done.
     ///   - isDetached: whether it is for nobody in particular, and has the task-locals of no caller.
-    func start(_ request: Request, resolvedAt epoch: Int?, over pipeline: Pipeline, isDetached: Bool) {
+    func start(_ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline, isDetached: Bool) {
         let task = pipeline.streams.add(isDetached: isDetached) { [self] in
             await run(request, resolvedAt: epoch, over: pipeline)
         }
@@ -80,11 +82,11 @@ final class Handover: BodySink {
         if isLeft { task.cancel() }
     }
 
-    private func run(_ request: Request, resolvedAt epoch: Int?, over pipeline: Pipeline) async {
+    private func run(_ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline) async {
         let outcome: Result<Response, ConnectionError>
-        let asker = epoch.map { Asker().resolved(at: $0) } ?? Asker()
+        let caller = epoch.map { Caller().resolved(at: $0) } ?? Caller()
         do throws(ConnectionError) {
-            outcome = .success(try await pipeline.pour(request, into: self, for: asker))
+            outcome = .success(try await pipeline.stream(request, into: self, for: caller))
         } catch {
             outcome = .failure(error)
         }
@@ -144,7 +146,7 @@ final class Handover: BodySink {
             return state.consumers.dropFirst()
         }
         whenClosed()
-        for other in others { other.end(.failure(.unshared)) }
+        for other in others { other.dismiss() }
     }
 
     func complete() { state.withLock { $0.isComplete = true } }

@@ -9,16 +9,14 @@ final class SharedHandovers: Sendable {
         let key: RequestKey
         /// Bytes of a body at most.
         let limit: Int
-        /// What ``Forgotten`` counted when it was asked for: who has signed in again joins nobody from before.
-        let epoch: Int
     }
 
     /// One that others may join.
     private struct Begun {
         let handover: Handover
         let number: Int
-        /// How many ``Revocations`` there were when it was begun.
-        let revocations: Int
+        let resolvedAt: InvalidationLog.Instant
+        let begunAt: InvalidationLog.Instant
     }
 
     private struct State {
@@ -45,20 +43,20 @@ final class SharedHandovers: Sendable {
         }
         // As it is sent: nobody is asked again for whom it is.
         let (resolved, epoch) = try await pipeline.resolved(request)
-        guard let (key, passage) = try pipeline.handoverKey(resolved, at: epoch, limit) else {
+        guard let (key, context) = try pipeline.handoverKey(resolved, at: epoch, limit) else {
             return try await Handover.open(resolved, resolvedAt: epoch, limit: limit, over: pipeline)
         }
-        return try await open(key, passage, over: pipeline)
+        return try await open(key, context, over: pipeline)
     }
 
     /// Joins who asks the same, unless what that brings was invalidated since it began, or begins.
     private func open(
         _ key: Key,
-        _ passage: Passage,
+        _ context: RequestContext,
         over pipeline: Pipeline
     ) async throws(ConnectionError) -> StreamedResponse {
         let (handover, consumer) = state.withLock { state in
-            if let begun = state.handovers[key], !pipeline.isRevoked(passage, since: begun.revocations),
+            if let begun = state.handovers[key], pipeline.mayJoin(begun.resolvedAt, begun.begunAt, context),
                 let consumer = begun.handover.join()
             {
                 return (nil as Handover?, consumer)
@@ -66,14 +64,13 @@ final class SharedHandovers: Sendable {
             state.count += 1
             let number = state.count
             let handover = Handover(limit: key.limit, window: Self.window) { [self] in remove(key, number) }
-            state.handovers[key] = Begun(handover: handover, number: number, revocations: pipeline.revocations)
+            state.handovers[key] = Begun(
+                handover: handover, number: number, resolvedAt: context.resolvedAt, begunAt: pipeline.invalidations.now)
             return (handover, handover.first)
         }
-        handover?.start(key.request, resolvedAt: key.epoch, over: pipeline, isDetached: true)
-        do throws(ConnectionError) { return try await consumer.response } catch {
-            guard error.code == .unshared else { throw error }
-            return try await Handover.open(key.request, resolvedAt: key.epoch, limit: key.limit, over: pipeline)
-        }
+        handover?.start(key.request, resolvedAt: context.resolvedAt, over: pipeline, isDetached: true)
+        if let response = try await consumer.response { return response }
+        return try await Handover.open(key.request, resolvedAt: context.resolvedAt, limit: key.limit, over: pipeline)
     }
 
     /// Others may have made room for another.
@@ -93,21 +90,32 @@ extension Pipeline {
         !Hook.isRunning && request.cache.mode != .reload && request.body?.readsFiles != true
     }
 
-    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (Request, epoch: Int) {
-        let epoch = forgotten.count
-        return (try await environment.resolve(request, within: timeLeft(of: request)), epoch)
+    /// Whether what an exchange brings is of use to a caller: it was not invalidated since the exchange began, nor has the
+    /// identity signed out since it was resolved.
+    fileprivate func mayJoin(
+        _ resolvedAt: InvalidationLog.Instant,
+        _ begunAt: InvalidationLog.Instant,
+        _ context: RequestContext
+    ) -> Bool {
+        !invalidations.includes(context, since: begunAt)
+            && !invalidations.hasLogout(of: context.wire.identity, since: resolvedAt)
     }
 
-    /// `nil` for what asks for an exchange of its own, as with ``Question/flightKey(_:_:)``.
+    fileprivate func resolved(_ request: Request) async throws(ConnectionError) -> (Request, epoch: Int) {
+        let epoch = invalidations.now
+        return (try await environment.resolve(request, within: time.left(of: request)), epoch)
+    }
+
+    /// `nil` for what asks for an exchange of its own, as with ``ExchangeSharing/key(of:_:)``.
     fileprivate func handoverKey(
         _ resolved: Request,
         at epoch: Int,
         _ limit: Int
-    ) throws(ConnectionError) -> (SharedHandovers.Key, Passage)? {
-        let passage = try Passage(resolved, rules: environment.rules, at: epoch).considering(
-            wire.cookies, at: wire.date)
-        return passage.identity.map { identity in
-            (SharedHandovers.Key(request: resolved, key: identity.key, limit: limit, epoch: epoch), passage)
+    ) throws(ConnectionError) -> (SharedHandovers.Key, RequestContext)? {
+        let context = RequestContext(
+            try ResolvedRequest(resolved, environment.rules), for: Caller(), at: epoch, cookies: wire.cookies, now: wire.date)
+        return context.identity.map { identity in
+            (SharedHandovers.Key(request: resolved, key: identity.key, limit: limit), context)
         }
     }
 }

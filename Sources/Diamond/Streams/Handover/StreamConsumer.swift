@@ -6,6 +6,8 @@ final class StreamConsumer: Sendable {
         /// The head of an answer whose body is on its way.
         case streaming(Response)
         case whole(Response)
+        /// The answer is for another alone.
+        case dismissed
     }
 
     private let pipe: BodyPipe
@@ -16,8 +18,8 @@ final class StreamConsumer: Sendable {
     /// - Parameter window: bytes that may wait for it; a piece that comes while there are fewer is taken whole.
     init(window: Int) { pipe = BodyPipe(highWater: window) }
 
-    /// Waits for the head; canceling the waiting task leaves.
-    var response: StreamedResponse {
+    /// Waits for the head; canceling the waiting task leaves. `nil` where the answer is for another alone.
+    var response: StreamedResponse? {
         get async throws(ConnectionError) {
             let outcome = await opened.value { [pipe] in
                 pipe.abandon()
@@ -26,6 +28,7 @@ final class StreamConsumer: Sendable {
             switch try outcome.get() {
             case .streaming(let head): return StreamedResponse(head, pipe)
             case .whole(let response): return StreamedResponse(whole: response)
+            case .dismissed: return nil
             }
         }
     }
@@ -51,6 +54,12 @@ final class StreamConsumer: Sendable {
 
     /// Returns when it has room, or reads no more.
     func waitForRoom() async { await room.wait() }
+
+    /// The answer is for another alone: nothing of it comes here.
+    func dismiss() {
+        opened.tell(.success(.dismissed))
+        pipe.finish(nil)
+    }
 
     /// - Parameter outcome: the answer is of use to who has seen no head.
     func end(_ outcome: Result<Response, ConnectionError>) {

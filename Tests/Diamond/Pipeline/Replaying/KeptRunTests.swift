@@ -142,7 +142,7 @@ import Testing
         if isPaused {
             connection.pause()
             clock.advance(by: .seconds(4))
-            await untilTrue { connection.core.withLock { $0.runner == nil } }
+            await untilTrue { connection.core.withLock { $0.run == nil } }
         }
         await untilTrue { (try? queue.jobs().first?.sentAt == nil) ?? false }
         let job = try #require(try queue.jobs().first)

@@ -186,7 +186,7 @@ import Testing
         await untilTrue { isWaiting() }
         connection.pause()
         desk.clock.advance(by: .seconds(2))
-        await untilTrue { connection.core.withLock { $0.runner == nil } }
+        await untilTrue { connection.core.withLock { $0.run == nil } }
         #expect(connection.isPaused && desk.transport.requests.count == 1)
         connection.resume()
         await untilTrue { [desk] in

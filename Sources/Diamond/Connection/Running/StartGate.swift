@@ -1,0 +1,48 @@
+import DiamondSQLite
+
+/// Lets connections start: as many at a time as may be on the wire, and some more that are answered without it. A connection
+/// that waits for a permit, for a shared exchange, or for code of the app, does not count meanwhile.
+final class StartGate: Sendable {
+    private struct State {
+        var waiting = MostUrgentFirst<ConnectionRun>()
+        /// The runs that have started, and do not wait.
+        var active = 0
+    }
+
+    /// The runs that may be active besides those on the wire.
+    private static let lookups = 8
+
+    private let state = Guarded(State())
+    private let lanes: Lanes
+
+    init(lanes: Lanes) { self.lanes = lanes }
+
+    /// Starts a run soon.
+    func add(_ run: ConnectionRun) {
+        let priority = run.priority
+        change { $0.waiting.append(run, priority) }
+    }
+
+    /// Notes that a run waits for something else than the wire, or no longer. One that goes on does not wait for the gate.
+    func stepAside(_ isAside: Bool) { change { $0.active += isAside ? -1 : 1 } }
+
+    /// Notes that an active run has ended.
+    func leave() { change { $0.active -= 1 } }
+
+    private func change(_ body: (inout State) -> Void) {
+        let width = lanes.width
+        var next: ConnectionRun?
+        var isFirst = true
+        repeat {
+            next = state.withLock { state in
+                if isFirst { body(&state) }
+                // Subtracted on the left, because any number may be the width.
+                guard state.active - Self.lookups < width, let run = state.waiting.popFirst() else { return nil }
+                state.active += 1
+                return run
+            }
+            isFirst = false
+            next?.begin()
+        } while next != nil
+    }
+}

@@ -1,0 +1,44 @@
+/// The time of a request, which is one for all its hops.
+struct RequestTime: Sendable {
+    let clock: ExchangeClock
+    /// The policy of requests that have none of their own.
+    let retry: RetryPolicy
+    let waits: Waits
+
+    /// Returns the rest of a request's time.
+    ///
+    /// - Parameter begin: the start of the time; `nil` where it has not started.
+    /// - Returns: `nil` where the time has not started, or nothing limits it.
+    /// - Throws: `timedOut` where nothing is left.
+    func rest(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> Duration? {
+        guard let begin, let deadline = (request.retry ?? retry).deadline else { return nil }
+        let rest = deadline - .milliseconds(clock.uptime() - begin)
+        guard rest > .zero else { throw ConnectionError(outOfTime: true) }
+        return rest
+    }
+
+    /// Returns the retry policy of an exchange, with the rest of the request's time as its deadline.
+    func policy(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> RetryPolicy {
+        var policy = request.retry ?? retry
+        if let rest = try rest(of: request, since: begin) { policy.deadline = rest }
+        return policy
+    }
+
+    /// Whether a policy limits the time: without a limit, a timeout is that of a server that says nothing, to anybody.
+    func isLimited(_ request: ResolvedRequest) -> Bool {
+        let policy = request.retry ?? retry
+        return policy.deadline != nil || policy.attemptTimeout != nil
+    }
+
+    /// Returns the time for code of the app that is asked before a request is sent: all of it, where it has not started.
+    func left(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> TimeLeft {
+        let rest = try rest(of: request, since: begin)
+        return TimeLeft(rest ?? (request.retry ?? retry).deadline, among: waits, isUnderWay: rest != nil)
+    }
+
+    /// Returns the time for code of the app that is asked before a request is resolved.
+    func left(of request: Request) -> TimeLeft {
+        // A stored response may be all that it takes.
+        TimeLeft((request.retry ?? retry).deadline, among: waits, isBeforeWire: false)
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import HTTPTypes
+
+/// Builds the request that is sent: with its secrets filled in, and the validators of the stored response.
+struct RequestBuilder: Sendable {
+    let environment: Environment
+    /// `nil` where nobody can renew credentials.
+    let refreshes: CredentialRefreshes?
+    let time: RequestTime
+
+    /// Returns the plan with the age of its credentials, known before they are filled in.
+    func dated(_ plan: ExchangePlan) -> ExchangePlan {
+        guard let refreshes, plan.context.resolved.hasNamedSecrets else { return plan }
+        return plan.dated(refreshes.count, isOfRefresh: refreshes.isMaking(plan.context.wire))
+    }
+
+    /// Returns the request that is sent.
+    ///
+    /// - Throws: `timedOut` where no time is left, `noCredential` where a secret is not known.
+    func request(for plan: ExchangePlan) async throws(ConnectionError) -> TransportRequest {
+        let resolved = plan.context.resolved
+        guard !resolved.hasNamedSecrets else { return try await filledRequest(for: plan) }
+        _ = try time.rest(of: resolved, since: plan.begin)
+        return try request(for: plan, resolved.wire)
+    }
+
+    // Not inlined: what few requests need would lie in the frames of all.
+    @inline(never)
+    private func filledRequest(for plan: ExchangePlan) async throws(ConnectionError) -> TransportRequest {
+        let resolved = plan.context.resolved
+        let wire = try await environment.fill(resolved.wire, within: time.left(of: resolved, since: plan.begin))
+        return try request(for: plan, wire)
+    }
+
+    /// - Parameter wire: the request with its secrets filled in.
+    private func request(for plan: ExchangePlan, _ wire: WireRequest) throws(ConnectionError) -> TransportRequest {
+        let context = plan.context
+        var items = wire.parameterItems
+        items.append(contentsOf: wire.filledItems)
+        let url = wire.url.text(adding: items)
+        var request = TransportRequest(
+            method: wire.method, url: url, headers: wire.headers, timeout: context.resolved.timeout)
+        // Ranges count coded bytes: without a coding, the rest of a response that breaks can be asked for.
+        if context.caller.sink?.isContinuable == true, request.headers[.acceptEncoding] == nil {
+            request.headers[.acceptEncoding] = "identity"
+        }
+        // RFC 9111 section 4.3.1.
+        if let headers = plan.validators?.headers {
+            if let tag = headers.validator(.eTag) { request.headers[.ifNoneMatch] = tag }
+            if let date = headers.validator(.lastModified) { request.headers[.ifModifiedSince] = date }
+        }
+        if let upload = context.caller.upload { request.body = upload.body }
+        do throws(RequestError) {
+            if let body = wire.body { try request.carry(body, wire.encoding, context.resolved.files) }
+        } catch {
+            throw ConnectionError(error)
+        }
+        return request
+    }
+
+    /// Returns how the credentials of an exchange are renewed; `nil` where they cannot be.
+    func renewal(of plan: ExchangePlan) -> ExchangeOrder.Renewal? {
+        guard let refreshes, plan.context.resolved.hasNamedSecrets, !plan.isOfRefresh else { return nil }
+        let wire = plan.context.wire
+        let count = plan.refreshes
+        return ExchangeOrder.Renewal {
+            refreshes.allows(wire, since: count)
+        } request: { [self] () async throws(ConnectionError) in
+            try await refreshes.refresh(wire, since: count)
+            return try await request(for: plan)
+        }
+    }
+}
+
+extension TransportRequest {
+    /// Takes a body: whole where it is in memory, else in pieces, which can be made again for every attempt.
+    ///
+    /// - Parameter files: those that the request's identity tells of: an answer to others would be stored under it.
+    fileprivate mutating func carry(
+        _ body: RequestBody,
+        _ encoding: ParameterEncoding,
+        _ files: [FileLook]
+    ) throws(RequestError) {
+        let boundary = RequestBody.randomBoundary()
+        let segments = try body.segments(encoding, boundary: boundary)
+        if let file = files.first(where: { !segments.contains(.file($0)) }) { throw .changed(file.path) }
+        if case .multipart = body { headers[.contentType] = "multipart/form-data; boundary=\(boundary)" }
+        if segments.count == 1, case .bytes(let data) = segments[0] {
+            self.body = .bytes(data)
+        } else {
+            let length = segments.reduce(0) { $0 + $1.length }
+            self.body = .stream(length: length) { BodyPieces(segments: segments) }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// The stored response that was found for a request.
+///
+/// A class, because every step of the exchange has it.
+final class StoredCandidate: Sendable {
+    let response: StoredResponse
+    /// Reads the body in pieces, for a sink.
+    let reader: Boxed<BodyReader>
+
+    init(_ response: StoredResponse, reader: Boxed<BodyReader> = .none) {
+        self.response = response
+        self.reader = reader
+    }
+
+    /// The same response, marked stale.
+    var invalidated: StoredCandidate {
+        var response = response
+        response.flags.insert(.invalidated)
+        return StoredCandidate(response, reader: reader)
+    }
+}

@@ -1,0 +1,49 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `The gate that connections start through` {
+    private struct Enough: Error {}
+
+    @Test func `lets a less urgent connection start, however many that are more urgent keep coming`() async throws {
+        var configuration = Engine.Configuration(store: nil)
+        (configuration.transport, configuration.width) = (StubTransport(), 1)
+        let engine = Engine(configuration)
+        let first = engine.enqueue(Request("http://h/"))
+        _ = try await first.response
+        let left = Guarded(5000)
+        // Each enqueues another while it is active.
+        @Sendable func enqueueAnother() {
+            let isMore = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            guard isMore else { return }
+            let connection = Connection(Request("http://h/"))
+            connection.queuePriority = .veryHigh
+            connection.addDependency(first) { _, _ in
+                enqueueAnother()
+                throw Enough()
+            }
+            engine.enqueue(connection)
+        }
+        for _ in 0..<32 { enqueueAnother() }
+        let found = Guarded<Int?>(nil)
+        let patient = Connection(Request("http://h/"))
+        patient.addDependency(first) { _, _ in
+            let number = left.withLock { $0 }
+            found.withLock { $0 = number }
+            throw Enough()
+        }
+        engine.enqueue(patient)
+        await #expect(throws: ConnectionError.self) { try await patient.response }
+        #expect(found.withLock { $0 ?? 0 } > 0, "it has waited for all of them")
+        await untilTrue { left.withLock { $0 } < 0 }
+        await engine.close()
+    }
+}

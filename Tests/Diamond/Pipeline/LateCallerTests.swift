@@ -1,0 +1,210 @@
+import DiamondSQLite
+import DiamondTestSupport
+import DiamondTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(5))) struct `Who comes late to a flight` {
+    private let temporary = TemporaryStore()
+    private let clock = TestClock()
+    private let misses = Guarded(0)
+
+    private func engine(_ transport: StubTransport, _ policy: RetryPolicy = policies[0]) -> Engine {
+        var configuration = Engine.Configuration(store: temporary.store)
+        (configuration.transport, configuration.clock, configuration.retry) = (transport, clock, policy)
+        return Engine(configuration)
+    }
+
+    /// Answers nothing to so many, until they are canceled, and 200 from then on when the gate is open.
+    private func transport(silent count: Int, _ gate: Gate = Gate()) -> StubTransport {
+        let (rest, silent) = (Guarded(count), StubTransport.silent())
+        return StubTransport { request throws(TransportError) in
+            let isSilent = rest.withLock { rest in
+                defer { rest -= 1 }
+                return rest > 0
+            }
+            if isSilent { return try await silent.send(request) }
+            await gate.wait()
+            return .stub(headers: [.cacheControl: "max-age=3600"])
+        }
+    }
+
+    private func ask(_ engine: Engine, isConnection: Bool = false) -> Task<Response, any Error> {
+        let request = Request("http://h/")
+        guard isConnection else { return Task { try await engine.send(request) } }
+        let connection = engine.enqueue(request)
+        return Task { try await connection.response }
+    }
+
+    private func error(of task: Task<Response, any Error>) async -> ConnectionError.Code? {
+        guard case .failure(let error) = await task.result else { return nil }
+        return (error as? ConnectionError)?.code
+    }
+
+    /// Counts who has boarded for the first time: each is a miss of the cache.
+    private func observation(of engine: Engine) -> ActivityObservation {
+        engine.activity.observe { [misses] event in
+            if case .miss = event { misses.withLock { $0 += 1 } }
+        }
+    }
+
+    private func boarded(_ count: Int) async { await untilTrue { [misses] in misses.withLock { $0 } == count } }
+
+    private func sleeping(_ seconds: Int...) async {
+        await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
+    }
+
+    /// Of a server that says nothing there is no more to come for those who have joined later.
+    @Test func `is told that a server is silent with the others, where no time is limited`() async throws {
+        let (gate, count) = (Gate(), Guarded(0))
+        let transport = StubTransport { _ throws(TransportError) in
+            count.withLock { $0 += 1 }
+            await gate.wait()
+            throw TransportError(.timedOut, "nothing moved", requestMayHaveBeenSent: true)
+        }
+        var policy = RetryPolicy(attempts: 1)
+        (policy.deadline, policy.attemptTimeout) = (nil, nil)
+        let engine = engine(transport, policy)
+        let observation = observation(of: engine)
+        let first = ask(engine)
+        await untilTrue { count.withLock { $0 } == 1 }
+        clock.advance(by: .seconds(30))
+        let late = ask(engine)
+        await boarded(2)
+        clock.advance(by: .seconds(30))
+        gate.open()
+        for task in [first, late] { #expect(await error(of: task) == .timedOut) }
+        #expect(count.withLock { $0 } == 1)
+        withExtendedLifetime(observation) {}
+    }
+
+    /// One whose flight is under way, and one who joins it later.
+    private func askTwice(
+        _ engine: Engine,
+        after delay: Duration,
+        isConnection: Bool = false
+    ) async -> (first: Task<Response, any Error>, late: Task<Response, any Error>) {
+        let first = ask(engine)
+        await sleeping(10)
+        clock.advance(by: delay)
+        let late = ask(engine, isConnection: isConnection)
+        await boarded(2)
+        return (first, late)
+    }
+
+    private func settled(_ engine: Engine) async {
+        await untilTrue { engine.lanes.running == 0 && engine.lanes.waiting == 0 && engine.activity.snapshot.isIdle }
+    }
+
+    /// Ten seconds in all.
+    static let policies = [
+        RetryPolicy(attempts: 1, attemptTimeout: .seconds(10)), RetryPolicy(deadline: .seconds(10)),
+        RetryPolicy(attempts: 1, attemptTimeout: .seconds(10), window: nil),
+    ]
+
+    @Test(arguments: policies, [false, true])
+    func `asks again, once for all, where the time of those before is up`(
+        policy: RetryPolicy,
+        isConnection: Bool
+    ) async throws {
+        let gate = Gate()
+        let transport = transport(silent: 1, gate)
+        let engine = engine(transport, policy)
+        let observation = observation(of: engine)
+        let first = ask(engine, isConnection: !isConnection)
+        await sleeping(10)
+        clock.advance(by: .milliseconds(9_900))
+        let late = (0..<3).map { _ in ask(engine, isConnection: isConnection) }
+        await boarded(4)
+        clock.advance(by: .milliseconds(100))
+        #expect(await error(of: first) == .timedOut)
+        // Each has its own time still, and the attempt that they share.
+        let left = Array(repeating: Duration.milliseconds(9_900), count: 3) + [.seconds(10)]
+        await untilTrue { [clock] in clock.sleeping == left }
+        gate.open()
+        for task in late { #expect(try await task.value.status == .ok) }
+        #expect(transport.requests.count == 2 && misses.withLock { $0 } == 4)
+        await settled(engine)
+        _ = observation
+    }
+
+    @Test(arguments: policies, [false, true])
+    func `has as much time as those before, and no more`(policy: RetryPolicy, isConnection: Bool) async throws {
+        let transport = transport(silent: .max)
+        let engine = engine(transport, policy)
+        let observation = observation(of: engine)
+        let (first, late) = await askTwice(engine, after: .seconds(4), isConnection: isConnection)
+        clock.advance(by: .seconds(6))
+        #expect(await error(of: first) == .timedOut)
+        await sleeping(4, 10)
+        clock.advance(by: .seconds(4))
+        #expect(await error(of: late) == .timedOut)
+        #expect(transport.requests.count == 2 && misses.withLock { $0 } == 2)
+        await settled(engine)
+        _ = observation
+    }
+
+    @Test(arguments: [false, true])
+    func `but hardly so, or before it began, ends with the others`(isInLine: Bool) async throws {
+        let transport = transport(silent: 1)
+        let engine = engine(transport)
+        let observation = observation(of: engine)
+        if isInLine { engine.lanes.pauseAll() }
+        let first = ask(engine)
+        if isInLine { await boarded(1) } else { await sleeping(10) }
+        clock.advance(by: isInLine ? .seconds(60) : .milliseconds(99))
+        let second = ask(engine)
+        await boarded(2)
+        engine.lanes.resumeAll()
+        await untilTrue { [clock] in clock.sleeping.count == 1 }
+        clock.advance(by: .seconds(10))
+        #expect(await error(of: first) == .timedOut)
+        #expect(await error(of: second) == .timedOut)
+        #expect(transport.requests.count == 1)
+        _ = observation
+    }
+
+    @Test func `takes every other failure for its own`() async throws {
+        let gate = Gate()
+        let transport = StubTransport { _ throws(TransportError) in
+            await gate.wait()
+            throw TransportError(.badResponse, "no")
+        }
+        let engine = engine(transport)
+        let observation = observation(of: engine)
+        let (first, late) = await askTwice(engine, after: .seconds(9))
+        gate.open()
+        #expect(await error(of: first) == .badResponse)
+        #expect(await error(of: late) == .badResponse)
+        #expect(transport.requests.count == 1)
+        _ = observation
+    }
+
+    @Test func `may cancel what it asks again`() async throws {
+        let transport = transport(silent: .max)
+        let engine = engine(transport)
+        let observation = observation(of: engine)
+        let (first, late) = await askTwice(engine, after: .seconds(4))
+        clock.advance(by: .seconds(6))
+        #expect(await error(of: first) == .timedOut)
+        await sleeping(4, 10)
+        late.cancel()
+        #expect(await error(of: late) == .cancelled)
+        await settled(engine)
+        _ = observation
+    }
+
+    @Test func `asks again once`() {
+        var progress = HopProgress(begin: nil)
+        func next(joinedAt: Int64) -> Int64? {
+            let outcome = ExchangeOutcome(.failure(ConnectionError(.timedOut, "late")), begin: 1000)
+            let next = progress.next(after: outcome, joinedAt: joinedAt, now: 5000, isTimed: true)
+            guard case .lookUpAgain = next else { return nil }
+            return progress.late?.deadline
+        }
+        #expect([next(joinedAt: 1099), next(joinedAt: 1100), next(joinedAt: 2000)] == [nil, 5100, nil])
+    }
+}
