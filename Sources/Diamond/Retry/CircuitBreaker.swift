@@ -36,8 +36,8 @@ struct CircuitBreaker: Hashable, Sendable {
 
     init(_ policy: CircuitPolicy = CircuitPolicy()) {
         self.policy = policy
-        calls = SlidingSum(over: policy.window)
-        failures = SlidingSum(over: policy.window)
+        calls = SlidingSum(milliseconds: policy.window.milliseconds)
+        failures = SlidingSum(milliseconds: policy.window.milliseconds)
     }
 
     /// Whether it refuses now; asks without being admitted.

@@ -15,7 +15,7 @@ struct RetryBudget: Hashable, Sendable {
     init(_ policy: RetryBudgetPolicy = RetryBudgetPolicy()) {
         share = Int((policy.share * Double(Self.repetition)).rounded())
         reserve = policy.reserve * Self.repetition
-        balance = SlidingSum(over: policy.window)
+        balance = SlidingSum(milliseconds: policy.window.milliseconds)
     }
 
     /// For every request on its first attempt.

@@ -9,7 +9,7 @@ struct SlidingSum: Hashable, Sendable {
     private var newest: Int64 = 0
 
     /// - Parameter length: the stretch; its tenth is the precision.
-    init(over length: Duration) { sliceLength = max(1, length.milliseconds / Int64(Self.sliceCount)) }
+    init(milliseconds length: Int64) { sliceLength = max(1, length / Int64(Self.sliceCount)) }
 
     /// - Parameter now: milliseconds of a clock that only goes forward; an earlier time than before counts as then.
     mutating func add(_ value: Int, at now: Int64) {
