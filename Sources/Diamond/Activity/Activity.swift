@@ -21,13 +21,13 @@ public final class Activity: Sendable {
         self.rules = rules
         self.clock = clock
         state.withLock { state in
-            for observer in observers { _ = state.observe { observer.notice($0) } }
+            for observer in observers { _ = state.observers.add { observer.notice($0) } }
         }
         hasObservers.store(!observers.isEmpty, ordering: .releasing)
     }
 
     deinit {
-        for waiter in state.withLock({ $0.close() }) { waiter.resume(returning: false) }
+        for waiter in state.withLock({ $0.close() }) { waiter.fulfill(with: false) }
     }
 
     // MARK: Counts
@@ -64,7 +64,7 @@ public final class Activity: Sendable {
     public func observe(_ observer: @escaping @Sendable (ActivityEvent) -> Void) -> ActivityObservation {
         let number = state.withLock { state in
             hasObservers.store(true, ordering: .releasing)
-            return state.observe(observer)
+            return state.observers.add(observer)
         }
         return ActivityObservation { [weak self] in self?.removeObserver(number) }
     }
@@ -73,7 +73,7 @@ public final class Activity: Sendable {
         // Freed where no lock is held.
         _ = state.withLock { state in
             defer { hasObservers.store(!state.observers.isEmpty, ordering: .releasing) }
-            return state.removeObserver(number)
+            return state.observers.remove(number)
         }
     }
 
@@ -87,13 +87,13 @@ public final class Activity: Sendable {
 
     /// - Parameter observer: called when something is on the wire and nothing was, and the other way round.
     func observeWire(_ observer: @escaping @Sendable () -> Void) -> ActivityObservation {
-        let number = state.withLock { $0.observeWire(observer) }
-        return ActivityObservation { [weak self] in self?.removeObserver(number) }
+        let number = state.withLock { $0.wireObservers.add(observer) }
+        return ActivityObservation { [weak self] in _ = self?.state.withLock { $0.wireObservers.remove(number) } }
     }
 
     package func report(_ event: @autoclosure () -> ActivityEvent) {
         guard isObserved else { return }
-        let observers = state.withLock { $0.observers }
+        let observers = state.withLock { $0.observers.all }
         guard !observers.isEmpty else { return }
         let event = event()
         for observer in observers { observer(event) }

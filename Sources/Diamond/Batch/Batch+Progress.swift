@@ -26,7 +26,7 @@ extension BatchLedger {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             guard let number = add(continuation) else { return continuation.finish() }
             continuation.onTermination = { [weak self] _ in
-                _ = self?.state.withLock { $0.observers.removeValue(forKey: number) }
+                _ = self?.state.withLock { $0.observers.remove(number) }
             }
         }
     }
@@ -36,9 +36,7 @@ extension BatchLedger {
         state.withLock { state in
             observer.yield(state.life.progress)
             guard !state.life.isOver else { return nil }
-            state.nextObserver += 1
-            state.observers[state.nextObserver] = observer
-            return state.nextObserver
+            return state.observers.add(observer)
         }
     }
 

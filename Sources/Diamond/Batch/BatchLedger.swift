@@ -8,9 +8,8 @@ import Foundation
 final class BatchLedger: Sendable {
     struct State {
         var life: BatchLife
-        var observers: [Int: AsyncStream<BatchProgress>.Continuation] = [:]
-        var nextObserver = 0
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var observers = Listeners<AsyncStream<BatchProgress>.Continuation>()
+        var waiters: [Promise<Void>] = []
         var operation: BatchOperation?
         var foundationProgress: Progress?
     }
@@ -31,7 +30,7 @@ final class BatchLedger: Sendable {
     }
 
     // A batch that is never run ends for nobody, but who observes it is not kept.
-    deinit { for observer in state.withLock({ $0.observers.values }) { observer.finish() } }
+    deinit { for observer in state.withLock({ $0.observers.all }) { observer.finish() } }
 
     /// Follows the connections; some may have finished.
     func open(_ connections: [Connection]) {
@@ -69,13 +68,12 @@ final class BatchLedger: Sendable {
 
     /// Returns when the batch is over; cancellation does not end the wait.
     func end() async {
-        await withCheckedContinuation { waiter in
-            let isOver = state.withLock { state in
-                if !state.life.isOver { state.waiters.append(waiter) }
-                return state.life.isOver
-            }
-            if isOver { waiter.resume() }
+        let end = Promise<Void>()
+        let isOver = state.withLock { state in
+            if !state.life.isOver { state.waiters.append(end) }
+            return state.life.isOver
         }
+        if !isOver { await end.value() }
     }
 
     private func tell() {
@@ -89,12 +87,12 @@ final class BatchLedger: Sendable {
     /// Tells the end to everyone, and lets go of them.
     private func close() {
         let last = state.withLock { state in
-            defer { (state.observers, state.waiters, state.operation) = ([:], [], nil) }
+            defer { (state.observers, state.waiters, state.operation) = (Listeners(), [], nil) }
             return state
         }
         last.operation?.end()
-        for observer in last.observers.values { observer.finish() }
-        for waiter in last.waiters { waiter.resume() }
+        for observer in last.observers.all { observer.finish() }
+        for waiter in last.waiters { waiter.fulfill(with: ()) }
     }
 
     // MARK: All of them
@@ -124,9 +122,7 @@ final class BatchLedger: Sendable {
 
 extension BatchLedger.State {
     /// Tells the observers where the batch stands; yielding never calls out.
-    func announce() {
-        for observer in observers.values { observer.yield(life.progress) }
-    }
+    func announce() { observers.yield(life.progress) }
 
     mutating func next() -> (BatchLife.News, Progress?)? {
         life.nextNews().map { ($0, foundationProgress) }

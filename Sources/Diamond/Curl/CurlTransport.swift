@@ -74,14 +74,14 @@ public final class CurlTransport: Transport {
         guard let credentials, settings.namesSecrets else {
             return try await TransportPasswords.asked(for: settings, of: credentials)
         }
-        let passwords = Awaited<Result<TransportPasswords, TransportError>>()
+        let passwords = Promise<Result<TransportPasswords, TransportError>>()
         let task = Task { [settings] in
             let outcome = await Hook.run(isInFlight: true) {
                 await Result { () async throws(TransportError) in
                     try await TransportPasswords.asked(for: settings, of: credentials)
                 }
             }
-            passwords.tell(outcome)
+            passwords.fulfill(with: outcome)
         }
         defer { task.cancel() }
         return try await passwords.value { .failure(.cancelled(requestMayHaveBeenSent: false)) }.get()

@@ -18,7 +18,7 @@ final class UploadFeeder: Sendable {
     private static let highWater = 1 << 20
 
     private let state = Guarded(State())
-    private let room = Room()
+    private let hasRoom = Signal()
     private let length: Int64?
     private let resume: @Sendable () -> Void
 
@@ -43,7 +43,7 @@ final class UploadFeeder: Sendable {
             state.isWaiting = count == 0 && !state.isComplete
             return state.isWaiting ? .wait : .bytes(count)
         }
-        room.open()
+        hasRoom.wake()
         return reading
     }
 
@@ -53,7 +53,7 @@ final class UploadFeeder: Sendable {
             return state.task
         }
         task?.cancel()
-        room.open()
+        hasRoom.wake()
     }
 
     // MARK: The stream's side
@@ -62,7 +62,7 @@ final class UploadFeeder: Sendable {
         do {
             for try await piece in pieces {
                 guard !Task.isCancelled, add(piece) else { return }
-                while isFull, !Task.isCancelled { await room.wait() }
+                while isFull, !Task.isCancelled { await hasRoom.wait() }
             }
             complete()
         } catch {

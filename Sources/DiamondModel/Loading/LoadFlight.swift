@@ -16,7 +16,7 @@ final class LoadFlight: Sendable {
         var outcome: Outcome?
         /// Whether the outcome has taken effect, and stays.
         var isFinal = false
-        var waiters: [ObjectIdentifier: Awaited<Outcome>] = [:]
+        var waiters: [ObjectIdentifier: Promise<Outcome>] = [:]
         /// The callers of a load that this one has replaced, and that have not come yet.
         var expected = 0
         var task: Task<Void, Never>?
@@ -49,7 +49,7 @@ final class LoadFlight: Sendable {
     ///
     /// - Parameter wasExpected: whether the caller has waited for a load that this one has replaced.
     func outcome(wasExpected: Bool = false) async -> Outcome {
-        let waiter = Awaited<Outcome>()
+        let waiter = Promise<Outcome>()
         let known = state.withLock { state in
             if wasExpected { state.expected -= 1 }
             if state.outcome == nil { state.waiters[ObjectIdentifier(waiter)] = waiter }
@@ -69,7 +69,7 @@ final class LoadFlight: Sendable {
     }
 
     /// Takes a caller away that was canceled. Without any the load ends, also one whose data was not taken in yet.
-    private func leave(_ waiter: Awaited<Outcome>) {
+    private func leave(_ waiter: Promise<Outcome>) {
         drop { $0.waiters[ObjectIdentifier(waiter)] = nil }
     }
 
@@ -86,14 +86,14 @@ final class LoadFlight: Sendable {
 
     /// Ends the load. An outcome that has not taken effect yet gives way to a cancellation, and to another load.
     func end(_ outcome: Outcome) {
-        let (waiters, task) = state.withLock { state -> ([Awaited<Outcome>], Task<Void, Never>?) in
+        let (waiters, task) = state.withLock { state -> ([Promise<Outcome>], Task<Void, Never>?) in
             let isWithdrawal = outcome.isWithdrawal && !state.isFinal && state.outcome?.isWithdrawal == false
             guard state.outcome == nil || isWithdrawal else { return ([], nil) }
             state.outcome = outcome
             if case .superseded(let next) = outcome { next.expect(state.waiters.count + state.expected) }
             return (Array(state.waiters.values), state.task)
         }
-        for waiter in waiters { waiter.tell(outcome) }
+        for waiter in waiters { waiter.fulfill(with: outcome) }
         task?.cancel()
     }
 

@@ -103,18 +103,18 @@ struct ModelQueue {
 
     /// Returns when the request is on disk, or cannot be.
     private nonisolated(nonsending) func send(_ request: Request) async -> Task<ConnectionError?, Never> {
-        let kept = Awaited<Bool>()
+        let kept = Promise<Bool>()
         // In a task of its own: what is kept is not taken back where the caller goes away.
         let task = Task { [engine] () -> ConnectionError? in
-            defer { _ = kept.tell(true) }
+            defer { kept.fulfill(with: true) }
             do throws(ConnectionError) {
-                _ = try await engine.keptResponse(to: request) { _ = kept.tell(true) }
+                _ = try await engine.keptResponse(to: request) { kept.fulfill(with: true) }
                 return nil
             } catch {
                 return error
             }
         }
-        _ = await Task { await kept.value(whenCanceled: { true }) }.value
+        _ = await kept.value()
         return task
     }
 }

@@ -5,7 +5,7 @@ import DiamondSQLite
 final class Turns: Sendable {
     private struct State {
         var isTaken = false
-        var waiting: [Awaited<Bool>] = []
+        var waiting: [Promise<Bool>] = []
     }
 
     private let state = Guarded(State())
@@ -14,12 +14,12 @@ final class Turns: Sendable {
     ///
     /// - Throws: `CancellationError` where the task is canceled before.
     func take() async throws {
-        let waiter = state.withLock { state -> Awaited<Bool>? in
+        let waiter = state.withLock { state -> Promise<Bool>? in
             guard state.isTaken else {
                 state.isTaken = true
                 return nil
             }
-            let waiter = Awaited<Bool>()
+            let waiter = Promise<Bool>()
             state.waiting.append(waiter)
             return waiter
         }
@@ -33,7 +33,7 @@ final class Turns: Sendable {
             defer { state.waiting = [] }
             return state.waiting
         }
-        for (index, waiter) in waiting.enumerated() where waiter.tell(true) {
+        for (index, waiter) in waiting.enumerated() where waiter.fulfill(with: true) {
             let rest = waiting[(index + 1)...]
             return state.withLock { $0.waiting.insert(contentsOf: rest, at: 0) }
         }

@@ -159,11 +159,11 @@ import Testing
 
     @Test func `takes what comes from one thread while another reads`() async throws {
         let pipe = BodyPipe(highWater: 1000)
-        let room = Room()
-        pipe.connect(onResume: { room.open() }, onStop: {})
+        let hasRoom = Signal()
+        pipe.connect(onResume: { hasRoom.wake() }, onStop: {})
         Task {
             for index in 0..<2000 {
-                if pipe.yield(Pattern.bytes(from: index * 100, count: 100)) == .pause { await room.wait() }
+                if pipe.yield(Pattern.bytes(from: index * 100, count: 100)) == .pause { await hasRoom.wait() }
             }
             pipe.finish(nil)
         }

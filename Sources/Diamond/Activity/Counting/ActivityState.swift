@@ -5,10 +5,9 @@ struct ActivityState {
     private(set) var ledger = ActivityLedger()
     /// Counts the changes of the ledger.
     private(set) var version = 0
-    private(set) var observers: [ActivityReport] = []
-    private var observersByNumber: [Int: ActivityReport] = [:]
+    var observers = Listeners<ActivityReport>()
     /// Called when something is on the wire and nothing was, and the other way round.
-    private var wireObservers: [Int: @Sendable () -> Void] = [:]
+    var wireObservers = Listeners<@Sendable () -> Void>()
     private var waiters = ActivityWaiters()
     private var lastNumber = 0
     /// Whether nothing will change any more.
@@ -47,8 +46,8 @@ struct ActivityState {
 
     private mutating func changed(_ wasBusy: Bool) -> ActivityNews {
         version += 1
-        var news = ActivityNews(observers: observers)
-        if wasBusy != (ledger.total.inFlight > 0), !wireObservers.isEmpty { news.wire = Array(wireObservers.values) }
+        var news = ActivityNews(observers: observers.all)
+        if wasBusy != (ledger.total.inFlight > 0) { news.wire = wireObservers.all }
         if !waiters.isEmpty { news.woken = waiters.take(version, isIdle: ledger.total.isIdle) }
         return news
     }
@@ -59,45 +58,17 @@ struct ActivityState {
         let place: Int
     }
 
-    // MARK: Observing
-
-    mutating func observe(_ observer: @escaping ActivityReport) -> Int {
-        let number = number()
-        observersByNumber[number] = observer
-        observers = observersByNumber.sorted { $0.key < $1.key }.map(\.value)
-        return number
-    }
-
-    mutating func observeWire(_ observer: @escaping @Sendable () -> Void) -> Int {
-        let number = number()
-        wireObservers[number] = observer
-        return number
-    }
-
-    /// - Returns: what is to be freed where no lock is held: what it keeps is the app's.
-    mutating func removeObserver(_ number: Int) -> ActivityReport? {
-        wireObservers[number] = nil
-        guard let observer = observersByNumber.removeValue(forKey: number) else { return nil }
-        observers = observersByNumber.sorted { $0.key < $1.key }.map(\.value)
-        return observer
-    }
-
     // MARK: Waiting
 
-    mutating func waiter() -> Int { number() }
-
     /// - Returns: how the wait has ended; `nil` where it lasts.
-    mutating func wait(_ number: Int, for wish: ActivityWaiters.Wish, _ waiter: ActivityWaiters.Waiter) -> Bool? {
-        if waiters.forgetCancel(of: number) { return false }
+    mutating func wait(_ waiter: ActivityWaiters.Waiter, for wish: ActivityWaiters.Wish) -> Bool? {
         if wish.isMet(version, isIdle: ledger.total.isIdle) { return true }
         if isClosed { return false }
-        waiters.add(number, wish, waiter)
+        waiters.add(waiter, for: wish)
         return nil
     }
 
-    mutating func cancel(_ number: Int) -> ActivityWaiters.Waiter? { waiters.cancel(number) }
-
-    mutating func endWait(_ number: Int) { _ = waiters.forgetCancel(of: number) }
+    mutating func remove(_ waiter: ActivityWaiters.Waiter) { waiters.remove(waiter) }
 
     mutating func close() -> [ActivityWaiters.Waiter] {
         isClosed = true
@@ -119,6 +90,6 @@ struct ActivityNews {
             for observer in observers { observer(event) }
         }
         for observer in wire { observer() }
-        for waiter in woken { waiter.resume(returning: true) }
+        for waiter in woken { waiter.fulfill(with: true) }
     }
 }

@@ -1,10 +1,7 @@
 import DiamondSQLite
 
-/// Tasks that wait for what goes on to change, or to end.
+/// Tasks that wait for the counts to change, or for nothing to be counted any more.
 struct ActivityWaiters {
-    /// Told whether what it waits for has come; `false` where it waits in vain.
-    typealias Waiter = CheckedContinuation<Bool, Never>
-
     enum Wish {
         /// For another version than this.
         case change(since: Int)
@@ -18,20 +15,16 @@ struct ActivityWaiters {
         }
     }
 
-    private var waiting: [Int: (wish: Wish, waiter: Waiter)] = [:]
-    /// Canceled before they waited.
-    private var canceled: Set<Int> = []
+    /// Fulfilled with whether the wish is met; `false` where it will not be.
+    typealias Waiter = Promise<Bool>
+
+    private var waiting: [ObjectIdentifier: (wish: Wish, waiter: Waiter)] = [:]
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    mutating func add(_ number: Int, _ wish: Wish, _ waiter: Waiter) { waiting[number] = (wish, waiter) }
+    mutating func add(_ waiter: Waiter, for wish: Wish) { waiting[ObjectIdentifier(waiter)] = (wish, waiter) }
 
-    mutating func forgetCancel(of number: Int) -> Bool { canceled.remove(number) != nil }
-
-    mutating func cancel(_ number: Int) -> Waiter? {
-        if waiting[number] == nil { canceled.insert(number) }
-        return waiting.removeValue(forKey: number)?.waiter
-    }
+    mutating func remove(_ waiter: Waiter) { waiting[ObjectIdentifier(waiter)] = nil }
 
     mutating func takeAll() -> [Waiter] {
         defer { waiting = [:] }
@@ -40,7 +33,7 @@ struct ActivityWaiters {
 
     mutating func take(_ version: Int, isIdle: Bool) -> [Waiter] {
         let met = waiting.filter { $0.value.wish.isMet(version, isIdle: isIdle) }
-        for number in met.keys { waiting[number] = nil }
+        for key in met.keys { waiting[key] = nil }
         return met.values.map(\.waiter)
     }
 }
@@ -48,16 +41,10 @@ struct ActivityWaiters {
 extension Guarded<ActivityState> {
     /// - Returns: `false` when the waiting task was canceled, or nothing will change any more.
     func wait(for wish: ActivityWaiters.Wish) async -> Bool {
-        let number = withLock { $0.waiter() }
-        // Canceled when it had been told, it is noted as one that has not waited yet.
-        defer { withLock { $0.endWait(number) } }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let known = withLock { $0.wait(number, for: wish, waiter) }
-                if let known { waiter.resume(returning: known) }
-            }
-        } onCancel: {
-            withLock { $0.cancel(number) }?.resume(returning: false)
-        }
+        let waiter = ActivityWaiters.Waiter()
+        let known = withLock { $0.wait(waiter, for: wish) }
+        if let known { return known && !Task.isCancelled }
+        defer { withLock { $0.remove(waiter) } }
+        return await waiter.value { false }
     }
 }

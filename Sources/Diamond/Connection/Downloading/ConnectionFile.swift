@@ -6,8 +6,8 @@ final class ConnectionFile: Sendable {
     private struct State {
         /// What is there before all is.
         var part: DownloadFile?
-        /// Told when the last of the runs that have come is over.
-        var end: Awaited<Void>?
+        /// Fulfilled when the last of the runs that have come is over.
+        var end: Promise<Void>?
         /// Bytes of the whole.
         var size: Int?
         var isClosed = false
@@ -78,20 +78,20 @@ final class ConnectionFile: Sendable {
     // MARK: One run at a time
 
     /// Waits for the run before, which a pause has ended, and which may be about to write what it has.
-    private func begin(_ caller: Caller) async -> Awaited<Void> {
-        let end = Awaited<Void>()
+    private func begin(_ caller: Caller) async -> Promise<Void> {
+        let end = Promise<Void>()
         let before = state.withLock { state in
             defer { state.end = end }
             return state.end
         }
         guard let before else { return end }
-        // In a task of its own: also one that is canceled itself must not pass the one before.
-        await caller.aside { await Task.detached { await before.value {} }.value }
+        // Also one that is canceled itself must not pass the one before.
+        await caller.aside { await before.value() }
         return end
     }
 
-    private func end(_ end: Awaited<Void>) {
+    private func end(_ end: Promise<Void>) {
         state.withLock { state in if state.end === end { state.end = nil } }
-        end.tell(())
+        end.fulfill(with: ())
     }
 }

@@ -9,7 +9,7 @@ final class TransferWatch: Sendable {
     fileprivate struct State {
         var meter: TransferMeter?
         var progress = TransferProgress()
-        var observers = StreamObservers<TransferProgress>()
+        var observers = Listeners<AsyncStream<TransferProgress>.Continuation>()
         var isOver = false
         var foundationProgress: Progress?
         /// Whether what Foundation was told last is not the last.
@@ -51,7 +51,7 @@ final class TransferWatch: Sendable {
         look()
         let (observers, mustTell) = state.withLock { state in
             defer { (state.meter, state.isOver) = (nil, true) }
-            return (state.observers.takeAll(), state.isOver ? false : state.announce())
+            return (state.observers.removeAll(), state.isOver ? false : state.announce())
         }
         for observer in observers { observer.finish() }
         if mustTell { tell() }

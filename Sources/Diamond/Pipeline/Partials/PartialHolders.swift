@@ -14,7 +14,7 @@ final class PartialHolders: Sendable {
     private struct Holder {
         let number: Int
         var isLeaving = false
-        var waiters: [Awaited<Void>] = []
+        var waiters: [Promise<Void>] = []
     }
 
     private struct State {
@@ -43,7 +43,7 @@ final class PartialHolders: Sendable {
     }
 
     private func wait(for owner: Owner, _ number: Int) async {
-        let end = Awaited<Void>()
+        let end = Promise<Void>()
         let isThere = state.withLock { state in
             guard state.holders[owner]?.number == number else { return false }
             state.holders[owner]?.waiters.append(end)
@@ -71,11 +71,11 @@ final class PartialHolders: Sendable {
 
     /// It has kept what it has. Without effect where it has ended.
     func end(_ owner: Owner, _ number: Int) {
-        let waiters = state.withLock { state -> [Awaited<Void>] in
+        let waiters = state.withLock { state -> [Promise<Void>] in
             guard let holder = state.holders[owner], holder.number == number else { return [] }
             state.holders[owner] = nil
             return holder.waiters
         }
-        for waiter in waiters { waiter.tell(()) }
+        for waiter in waiters { waiter.fulfill(with: ()) }
     }
 }

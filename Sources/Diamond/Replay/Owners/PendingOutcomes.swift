@@ -3,7 +3,7 @@ import DiamondSQLite
 /// The outcomes of jobs that are being written: their owner keeps its row and its lock until they are, or are given up.
 final class PendingOutcomes: Sendable {
     private let count = Guarded(0)
-    private let changes = ReplaySignal()
+    private let changes = Signal()
 
     /// Runs `body`, which writes an outcome.
     func writing<Value>(_ body: () async -> Value) async -> Value {

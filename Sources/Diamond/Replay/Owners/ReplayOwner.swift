@@ -34,7 +34,7 @@ final class ReplayOwner: Sendable {
         /// What has to end where the lease does.
         var attempts: [Int: Course] = [:]
         /// The signals that end the pauses of outcomes that wait for the disk.
-        var pauses: [Int: ReplaySignal] = [:]
+        var pauses: [Int: Signal] = [:]
         var nextAttempt = 0
 
         /// Those of an owner end; `nil` for all.
@@ -202,7 +202,7 @@ final class ReplayOwner: Sendable {
     private func waitForAttempts() async {
         let ends = state.withLock { $0.attempts.values.map(\.end) }
         guard !ends.isEmpty else { return }
-        _ = await ReplayPatience(clock.patience).wait { for end in ends { await end() } }
+        _ = await Deadline.value(within: clock.patience) { for end in ends { await end() } }
     }
 
     /// Whether there is time left to begin an attempt.
@@ -237,7 +237,7 @@ final class ReplayOwner: Sendable {
 
     /// Waits before an outcome is written again, also if the task is canceled. Short once the owner retires.
     func pause(for duration: Duration) async {
-        let signal = ReplaySignal()
+        let signal = Signal()
         let (number, isRetired) = state.withLock { state in
             state.nextAttempt += 1
             if !state.isRetired { state.pauses[state.nextAttempt] = signal }
@@ -290,7 +290,7 @@ final class ReplayOwner: Sendable {
         guard let id else { return }
         // With the lock: until the row is gone nobody has to rescue anything. If another process holds the file for long,
         // the row is rescued later. And not before the outcomes: what has one would be taken for unknown.
-        _ = await ReplayPatience(clock.patience).wait {
+        _ = await Deadline.value(within: clock.patience) {
             await self.outcomes.end()
             try? await self.remove(id)
             withExtendedLifetime(lock) {}

@@ -85,7 +85,7 @@ extension ReplayQueue {
     /// - Throws: ``ReplayError``: `noJob`; `closed` when the waiting task is canceled before.
     @concurrent
     public func end(of id: ReplayJob.ID) async throws(ReplayError) -> ReplayJob {
-        let signal = ReplaySignal()
+        let signal = Signal()
         let number = listeners.add { transitions in if transitions.contains(where: { $0.jobID == id }) { signal.wake() }
         }
         defer { listeners.remove(number) }

@@ -169,7 +169,7 @@ extension ReplayQueue {
         let count = try await end(hold)
         // That of the whole changes no job, of which others would be told.
         if hold.isWhole {
-            listeners.tell([])
+            listeners.send([])
             bell.ring()
         }
         return count

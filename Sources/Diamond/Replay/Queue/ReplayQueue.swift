@@ -21,7 +21,7 @@ public final class ReplayQueue: Sendable {
     let clock: ReplayClock
     let time: QueueTime
     let writer: ReplayWriter
-    let listeners = ReplayListeners()
+    let listeners = Broadcast<[ReplayTransition]>()
     let bell: QueueBell
     private let holdBell: QueueBell
     private let holdWatch = Guarded<HoldWatch?>(nil)
@@ -72,7 +72,7 @@ public final class ReplayQueue: Sendable {
         time = QueueTime(clock)
         writer = ReplayWriter(database, clock, time) { [listeners] transitions in
             for transition in transitions { activity?.report(.job(transition)) }
-            listeners.tell(transitions)
+            listeners.send(transitions)
             if transitions.contains(where: \.isForOthers) { bell.ring() }
         }
         owner = ReplayOwner(store, writer, clock)
@@ -190,7 +190,7 @@ public final class ReplayQueue: Sendable {
     public func close() async {
         await owner.retire()
         // If another process holds the file for long, that process empties the log when it closes.
-        _ = await ReplayPatience(clock.patience).wait { [writer] in await writer.emptyLog() }
+        _ = await Deadline.value(within: clock.patience) { [writer] in await writer.emptyLog() }
     }
 
     // For those who only add or tend, and do not close the queue.

@@ -249,7 +249,7 @@ final class ReplayTicket: Sendable {
         unknownAt: Int64? = nil,
         in queue: ReplayQueue
     ) async -> ReplayState? {
-        let state = await ReplayPatience(queue.clock.patience).wait {
+        let state = await Deadline.value(within: queue.clock.patience) {
             defer { queue.owner.leave() }
             return await queue.finish(job, outcome, keeping: answer, unknownAt: unknownAt)
         }

@@ -28,10 +28,10 @@ final class ReplayRun: Sendable {
     /// The number of stops of the replayer before this run.
     let stops: Int
     /// Woken at each change, and by a stop.
-    let changes: ReplaySignal
+    let changes: Signal
     private let state = Guarded(State())
 
-    init(until deadline: Int64?, stops: Int, changes: ReplaySignal) {
+    init(until deadline: Int64?, stops: Int, changes: Signal) {
         (self.deadline, self.stops, self.changes) = (deadline, stops, changes)
     }
 

@@ -56,7 +56,7 @@ extension Replayer {
     }
 
     /// Until nothing of a run is on its way any more, or its time is over.
-    func rest(_ run: ReplayRun, _ signal: ReplaySignal, until deadline: Int64) async {
+    func rest(_ run: ReplayRun, _ signal: Signal, until deadline: Int64) async {
         while run.left > 0, !Task.isCancelled {
             let time = deadline == .max ? .max : deadline - queue.clock.uptime()
             guard time > 0 else { return }

@@ -78,7 +78,7 @@ public final class Replayer: Sendable {
     struct Course {
         var stops = 0
         var next = 0
-        var signals: [Int: [ReplaySignal]] = [:]
+        var signals: [Int: [Signal]] = [:]
     }
 
     /// - Parameters:
@@ -126,7 +126,7 @@ public final class Replayer: Sendable {
 
     func wake() { for signal in course.withLock({ $0.signals.values.flatMap(\.self) }) { signal.wake() } }
 
-    private func join(_ signals: ReplaySignal...) -> (number: Int, stops: Int) {
+    private func join(_ signals: Signal...) -> (number: Int, stops: Int) {
         course.withLock { course in
             course.next += 1
             course.signals[course.next] = signals
@@ -138,7 +138,7 @@ public final class Replayer: Sendable {
 
     @concurrent
     private func work(until date: Date?) async -> Summary {
-        let (signal, changes) = (ReplaySignal(), ReplaySignal())
+        let (signal, changes) = (Signal(), Signal())
         let (place, stops) = join(signal, changes)
         let run = ReplayRun(until: date.map { end(at: $0) }, stops: stops, changes: changes)
         let loop = Task {
@@ -149,7 +149,7 @@ public final class Replayer: Sendable {
         return await end(of: run, loop)
     }
 
-    private func loop(_ run: ReplayRun, _ signal: ReplaySignal) async {
+    private func loop(_ run: ReplayRun, _ signal: Signal) async {
         let deadline = run.deadline
         let number = queue.listeners.add { _ in signal.wake() }
         let watch = QueueWatch(queue.store) { signal.wake() }
@@ -199,7 +199,7 @@ public final class Replayer: Sendable {
     }
 
     /// Listens for as long as it is not canceled.
-    private func listen(_ network: NetworkReturn, _ signal: ReplaySignal) -> Task<Void, Never> {
+    private func listen(_ network: NetworkReturn, _ signal: Signal) -> Task<Void, Never> {
         Task { [changes = reachability.changes] in
             for await _ in changes {
                 network.noteChange()
@@ -209,7 +209,7 @@ public final class Replayer: Sendable {
     }
 
     /// Claims where a lane is resumed, and takes back where one is paused.
-    private func listen(_ signal: ReplaySignal) -> Task<Void, Never>? {
+    private func listen(_ signal: Signal) -> Task<Void, Never>? {
         guard let changes = lanes?.pauseChanges else { return nil }
         return Task {
             for await _ in changes {
@@ -236,7 +236,7 @@ public final class Replayer: Sendable {
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
     /// Until somebody wakes, or something's time comes.
-    private func wait(_ signal: ReplaySignal, _ limit: Duration, _ deadline: Int64?, _ network: NetworkReturn) async {
+    private func wait(_ signal: Signal, _ limit: Duration, _ deadline: Int64?, _ network: NetworkReturn) async {
         var limit = limit
         if let delay = network.delay(at: queue.clock.uptime()) { limit = min(limit, .milliseconds(max(1, delay))) }
         if !isFull, let next = try? queue.nextTime() {

@@ -10,8 +10,7 @@ public final class SystemReachability: Reachability {
     static let shared = SystemReachability()
 
     fileprivate struct State {
-        var next = 0
-        var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
+        var listeners = Listeners<AsyncStream<Void>.Continuation>()
         #if canImport(Network)
         // The monitor itself says no until it has looked.
         var isReachable = true
@@ -67,15 +66,13 @@ public final class SystemReachability: Reachability {
     public var changes: AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let number = state.withLock { state in
-                state.next += 1
-                state.listeners[state.next] = continuation
                 #if !canImport(Network)
                 // Until the last listener goes.
                 if state.watch == nil { state.watch = RouteWatch { [state = self.state] in Self.tell(state) } }
                 #endif
-                return state.next
+                return state.listeners.add(continuation)
             }
-            continuation.onTermination = { [state] _ in state.withLock { $0.remove(number) } }
+            continuation.onTermination = { [state] _ in _ = state.withLock { $0.remove(number) } }
         }
     }
 
@@ -83,15 +80,16 @@ public final class SystemReachability: Reachability {
     func tell() { Self.tell(state) }
 
     private static func tell(_ state: Guarded<State>) {
-        for continuation in state.withLock({ Array($0.listeners.values) }) { continuation.yield() }
+        for listener in state.withLock({ $0.listeners.all }) { listener.yield() }
     }
 }
 
 extension SystemReachability.State {
-    fileprivate mutating func remove(_ number: Int) {
-        listeners[number] = nil
+    fileprivate mutating func remove(_ number: Int) -> AsyncStream<Void>.Continuation? {
+        let removed = listeners.remove(number)
         #if !canImport(Network)
         if listeners.isEmpty { watch = nil }
         #endif
+        return removed
     }
 }

@@ -80,7 +80,7 @@ struct QueueReplay: AsyncParsableCommand {
         let outcome = await outcome(with: engine, complaints)
         // If the queue cannot be written, the end must not wait for it.
         if (try? outcome.get().error) != nil {
-            _ = await ReplayPatience(.seconds(1)).wait { await engine.close() }
+            _ = await Deadline.value(within: .seconds(1)) { await engine.close() }
         } else {
             await engine.close()
         }

@@ -80,7 +80,7 @@ import Testing
         try await queue.enqueue(requests(1_201))
         // In the middle of each, when it has written a slice, the other one runs from its beginning to its end.
         let slices = Guarded(0)
-        let isThere = ReplaySignal()
+        let isThere = Signal()
         let number = queue.listeners.add { _ in
             slices.withLock { $0 += 1 }; isThere.wake()
         }

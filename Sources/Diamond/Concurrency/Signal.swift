@@ -1,0 +1,47 @@
+import DiamondSQLite
+
+/// A signal that wakes a waiting task. A wake while no task waits counts for the next wait; several count as one.
+///
+/// One task waits at a time.
+final class Signal: Sendable {
+    private struct State {
+        var isSet = false
+        var waiter: UnsafeContinuation<Void, Never>?
+    }
+
+    private let state = Guarded(State())
+
+    func wake() {
+        let waiter = state.withLock { state in
+            defer { state.waiter = nil }
+            if state.waiter == nil { state.isSet = true }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns at a wake, or when the task is canceled.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation(register)
+        } onCancel: {
+            wake()
+        }
+    }
+
+    /// Returns at a wake, when the limit is reached, or when the task is canceled.
+    func wait(for limit: Duration, by clock: any Clock<Duration>) async {
+        let deadline = Deadline(after: limit, by: clock) { [self] in wake() }
+        await wait()
+        deadline.cancel()
+    }
+
+    private func register(_ waiter: UnsafeContinuation<Void, Never>) {
+        let isSet = state.withLock { state in
+            defer { state.isSet = false }
+            if !state.isSet { state.waiter = waiter }
+            return state.isSet
+        }
+        if isSet { waiter.resume() }
+    }
+}

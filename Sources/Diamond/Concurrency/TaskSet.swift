@@ -1,0 +1,47 @@
+import DiamondSQLite
+
+/// Tasks that continue after the calls that started them, and that end together.
+final class TaskSet: Sendable {
+    private struct State {
+        var running: [Int: Task<Void, Never>] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Guarded(State())
+
+    /// Starts a task, and keeps it until it has ended.
+    ///
+    /// - Parameter isDetached: whether it inherits nothing of the caller: neither priority nor task-local values.
+    @discardableResult
+    func add(isDetached: Bool = true, _ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        state.withLock { state in
+            state.lastNumber += 1
+            let number = state.lastNumber
+            // It takes the lock to remove itself, and so cannot do that before it is added here.
+            let body: @Sendable () async -> Void = { [self] in
+                await work()
+                remove(number)
+            }
+            let task = isDetached ? Task.detached { await body() } : Task { await body() }
+            state.running[number] = task
+            return task
+        }
+    }
+
+    private func remove(_ number: Int) { _ = state.withLock { $0.running.removeValue(forKey: number) } }
+
+    private var running: [Task<Void, Never>] { state.withLock { Array($0.running.values) } }
+
+    func cancel() {
+        for task in running { task.cancel() }
+    }
+
+    /// Returns when all tasks that were added before have ended, or the waiting task is canceled.
+    func settle() async {
+        for task in running where !Task.isCancelled {
+            let end = Promise<Void>()
+            Task { end.fulfill(with: await task.value) }
+            await end.value {}
+        }
+    }
+}

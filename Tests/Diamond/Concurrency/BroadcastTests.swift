@@ -1,0 +1,62 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `A broadcast` {
+    @Test func `reaches all who listen, and nobody who was removed`() {
+        let broadcast = Broadcast<Int>()
+        let (first, second) = (Guarded<[Int]>([]), Guarded<[Int]>([]))
+        broadcast.send(0)
+        let number = broadcast.add { element in first.withLock { $0.append(element) } }
+        _ = broadcast.add { element in second.withLock { $0.append(element) } }
+        broadcast.send(1)
+        broadcast.remove(number)
+        broadcast.remove(number)
+        broadcast.send(2)
+        #expect(first.withLock { $0 } == [1] && second.withLock { $0 } == [1, 2])
+    }
+
+    @Test func `may be left, and sent again, by a listener`() {
+        let broadcast = Broadcast<Int>()
+        let (number, heard) = (Guarded(0), Guarded<[Int]>([]))
+        let own = broadcast.add { element in
+            heard.withLock { $0.append(element) }
+            broadcast.remove(number.withLock { $0 })
+            broadcast.send(element + 1)
+        }
+        number.withLock { $0 = own }
+        broadcast.send(1)
+        #expect(heard.withLock { $0 } == [1])
+    }
+
+    @Test func `keeps the newest for a stream that is slow`() async {
+        let broadcast = Broadcast<Int>()
+        var stream = broadcast.newest.makeAsyncIterator()
+        for element in 0..<5 { broadcast.send(element) }
+        #expect(await stream.next() == 4)
+    }
+
+    @Test func `tells a stream nothing once its task is canceled, and keeps nothing of it`() async {
+        weak var kept: Broadcast<Int>?
+        do {
+            let broadcast = Broadcast<Int>()
+            kept = broadcast
+            let (isThere, heard) = (Gate(), Guarded<[Int]>([]))
+            let task = Task { [stream = broadcast.newest] in
+                for await element in stream {
+                    heard.withLock { $0.append(element) }
+                    isThere.open()
+                }
+            }
+            broadcast.send(1)
+            await isThere.wait()
+            task.cancel()
+            await task.value
+            broadcast.send(2)
+            #expect(heard.withLock { $0 } == [1])
+        }
+        await untilTrue { kept == nil }
+    }
+}

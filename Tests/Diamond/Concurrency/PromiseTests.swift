@@ -1,0 +1,89 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `A promise` {
+    @Test func `hands the first value to who waits already, and to who waits later`() async {
+        let (early, late) = (Promise<Int>(), Promise<Int>())
+        async let value = early.value()
+        let first = [early.fulfill(with: 1), early.fulfill(with: 2)]
+        #expect(await value == 1 && first == [true, false])
+        late.fulfill(with: 3)
+        #expect(await late.value() == 3 && late.isFulfilled)
+    }
+
+    @Test func `that is never fulfilled ends its wait with the task`() async {
+        let promise = Promise<Int>()
+        let task = Task { await promise.value { -1 } }
+        task.cancel()
+        #expect(await task.value == -1)
+        // Too late.
+        #expect(!promise.fulfill(with: 1))
+    }
+
+    @Test func `ends the wait of a task that was canceled before`() async {
+        let promise = Promise<Int>()
+        let value = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await promise.value { -1 }
+        }.value
+        #expect(value == -1)
+    }
+
+    @Test func `keeps its value where the task is canceled afterwards`() async {
+        let promise = Promise<Int>()
+        promise.fulfill(with: 1)
+        let value = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await promise.value { -1 }
+        }.value
+        #expect(value == 1)
+    }
+
+    @Test func `is waited for by a canceled task where nothing else is asked`() async {
+        let promise = Promise<Int>()
+        let task = Task { await promise.value() }
+        task.cancel()
+        #expect(!promise.isFulfilled)
+        promise.fulfill(with: 1)
+        #expect(await task.value == 1)
+    }
+
+    @Test func `keeps nothing of a value that was taken`() async {
+        final class Token: Sendable {}
+        let promise = Promise<Token>()
+        weak var kept: Token?
+        do {
+            let token = Token()
+            kept = token
+            promise.fulfill(with: token)
+        }
+        #expect(kept != nil)
+        _ = await promise.value()
+        #expect(kept == nil && promise.isFulfilled)
+    }
+
+    @Test func `runs what has to come before the value, and not behind it`() {
+        let promise = Promise<Int>()
+        var runs = 0
+        let before = promise.ifPending { runs += 1 }
+        promise.fulfill(with: 1)
+        let behind = promise.ifPending { runs += 1 }
+        #expect(before && !behind && runs == 1)
+    }
+
+    @Test func `has one value, whoever comes first`() async {
+        for _ in 0..<Effort.rounds(500, soaking: 50_000) {
+            let promise = Promise<Int>()
+            async let value = promise.value { 0 }
+            let firsts = await withTaskGroup(of: Int?.self) { group in
+                for number in 1...4 { group.addTask { promise.fulfill(with: number) ? number : nil } }
+                return await group.reduce(into: []) { $0 += [$1].compactMap(\.self) }
+            }
+            let told = await value
+            #expect(firsts == [told])
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import DiamondSQLite
+import DiamondTestSupport
+import Testing
+
+@testable import Diamond
+
+@Suite(.timeLimit(.minutes(1))) struct `A set of tasks` {
+    private let tasks = TaskSet()
+
+    @Test func `settles when all have ended`() async {
+        let (gate, ended) = (Gate(), Guarded(0))
+        for _ in 0..<3 {
+            tasks.add {
+                await gate.wait()
+                ended.withLock { $0 += 1 }
+            }
+        }
+        let settling = Task { await tasks.settle() }
+        gate.open()
+        await settling.value
+        #expect(ended.withLock { $0 } == 3)
+        await tasks.settle()
+    }
+
+    @Test func `cancels all of them`() async {
+        let isCanceled = Promise<Bool>()
+        tasks.add {
+            let signal = Signal()
+            await signal.wait()
+            isCanceled.fulfill(with: Task.isCancelled)
+        }
+        tasks.cancel()
+        #expect(await isCanceled.value())
+        await tasks.settle()
+    }
+
+    @Test func `is waited for no longer where the waiting task is canceled`() async {
+        let gate = Gate()
+        tasks.add { await gate.wait() }
+        let settling = Task { await tasks.settle() }
+        settling.cancel()
+        await settling.value
+        gate.open()
+        await tasks.settle()
+    }
+
+    @TaskLocal private static var name: String?
+
+    @Test(arguments: [false, true]) func `hands the caller's task-local values on unless a task is detached`(
+        isDetached: Bool
+    ) async {
+        let name = Promise<String?>()
+        Self.$name.withValue("caller") {
+            _ = tasks.add(isDetached: isDetached) { name.fulfill(with: Self.name) }
+        }
+        #expect(await name.value() == (isDetached ? nil : "caller"))
+    }
+}
