@@ -1,11 +1,11 @@
-/// A queue whose ends cost the same however long it is.
-struct FirstInFirstOut<Element> {
+/// A first-in, first-out queue. Both ends cost the same however long it is.
+struct FIFOQueue<Element> {
     private var elements: [Element?] = []
     private var start = 0
 
     var count: Int { elements.count - start }
     var isEmpty: Bool { start == elements.count }
-    /// What would be next.
+    /// The element that leaves next.
     var first: Element? { isEmpty ? nil : elements[start] }
 
     mutating func append(_ element: Element) { elements.append(element) }

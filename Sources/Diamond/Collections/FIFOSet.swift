@@ -1,30 +1,35 @@
-/// What waits for one origin in one lane with one priority, the first come first.
-struct FlightLine {
-    private var waiters: [SlotNumber] = []
+/// A queue that elements leave in the order in which they came, or from the middle.
+///
+/// Each change costs the same on average, however long the queue is. No element is in it twice.
+struct FIFOSet<Element: Hashable> {
+    private var elements: [Element] = []
     private var start = 0
-    /// Those that have gone, and are still among the others.
-    private var gone: Set<SlotNumber> = []
+    /// The elements behind the first that were removed, and are still in the array.
+    private var removed: Set<Element> = []
 
-    var isEmpty: Bool { waiters.count - start == gone.count }
+    var isEmpty: Bool { count == 0 }
+    var count: Int { elements.count - start - removed.count }
+    var first: Element? { start < elements.count ? elements[start] : nil }
 
-    /// Who would be next.
-    var first: SlotNumber? { start < waiters.count ? waiters[start] : nil }
-
-    mutating func append(_ number: SlotNumber) {
-        // One that left this line before, and is here still, would be taken for it.
-        if gone.contains(number) { clear() }
-        waiters.append(number)
+    /// - Parameter element: one that is not in the queue.
+    mutating func append(_ element: Element) {
+        // Where it was removed before, it would be taken for the removed one.
+        if removed.contains(element) { compact() }
+        elements.append(element)
     }
 
-    /// In time that does not grow with the line, on average.
-    mutating func remove(_ number: SlotNumber) {
-        gone.insert(number)
-        while let first, gone.remove(first) != nil { start += 1 }
-        if start + gone.count > 32, (start + gone.count) * 2 > waiters.count { clear() }
+    /// - Parameter element: one that is in the queue.
+    mutating func remove(_ element: Element) {
+        if element == first { start += 1 } else { removed.insert(element) }
+        while !removed.isEmpty, let first, removed.remove(first) != nil { start += 1 }
+        let unused = start + removed.count
+        if unused > 32, unused * 2 > elements.count { compact() }
     }
 
-    private mutating func clear() {
-        waiters = waiters[start...].filter { !gone.contains($0) }
-        (start, gone) = (0, [])
+    private mutating func compact() {
+        elements.removeFirst(start)
+        if !removed.isEmpty { elements.removeAll(where: removed.contains) }
+        start = 0
+        removed = []
     }
 }

@@ -1,69 +1,60 @@
-/// Numbers from 0 on, the one with the greatest key first; each may get another key, or go, wherever it stands.
+/// A priority queue: values with keys, the greatest key first. A value may get another key, or be removed, wherever it stands.
 ///
-/// A change costs the logarithm of their count, and what has gone leaves nothing behind.
-struct Heap<Key: Comparable> {
-    typealias Entry = (key: Key, number: Int)
+/// A binary heap that knows the position of each value. A change costs the logarithm of the count, and what was removed
+/// leaves nothing behind.
+struct Heap<Value: Hashable, Key: Comparable> {
+    typealias Entry = (value: Value, key: Key)
 
-    /// None is greater than that at half its index.
+    /// The key of an entry is not greater than the key of the entry at half its index.
     private var entries: [Entry] = []
-    /// Where each number stands; -1 for one that does not.
-    private var positions: [Int32] = []
+    private var positions: [Value: Int] = [:]
 
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
-    var numbers: some Sequence<Int> { entries.lazy.map(\.number) }
 
-    func contains(_ number: Int) -> Bool { position(of: number) != nil }
+    subscript(value: Value) -> Key? { positions[value].map { entries[$0].key } }
 
-    private func position(of number: Int) -> Int? {
-        number < positions.count && positions[number] >= 0 ? Int(positions[number]) : nil
-    }
+    /// Returns the entry with the greatest key among those that satisfy a predicate. Besides that entry it looks at the
+    /// refused ones before it, and at two more for each.
+    func first(where isIncluded: (Value) -> Bool) -> Entry? { first(from: 0, where: isIncluded) }
 
-    /// The first of those that are chosen. Costs a look at those that are not and come before it, and two more for each.
-    func first(where isChosen: (Int) -> Bool) -> Entry? { first(from: 0, where: isChosen) }
-
-    private func first(from position: Int, where isChosen: (Int) -> Bool) -> Entry? {
+    private func first(from position: Int, where isIncluded: (Value) -> Bool) -> Entry? {
         guard position < entries.count else { return nil }
-        if isChosen(entries[position].number) { return entries[position] }
-        let left = first(from: 2 * position + 1, where: isChosen)
-        let right = first(from: 2 * position + 2, where: isChosen)
+        if isIncluded(entries[position].value) { return entries[position] }
+        let left = first(from: 2 * position + 1, where: isIncluded)
+        let right = first(from: 2 * position + 2, where: isIncluded)
         guard let left, let right else { return left ?? right }
         return left.key < right.key ? right : left
     }
 
-    /// Puts a number in, or gives it another key.
-    mutating func set(_ key: Key, for number: Int) {
-        if let position = position(of: number) {
+    /// Adds a value, or changes its key.
+    mutating func set(_ key: Key, for value: Value) {
+        if let position = positions[value] {
             entries[position].key = key
             settle(position)
         } else {
-            while positions.count <= number { positions.append(-1) }
-            entries.append((key, number))
+            entries.append((value, key))
             settle(entries.count - 1)
         }
     }
 
-    /// - Returns: its key; `nil` where it is not there.
-    @discardableResult
-    mutating func remove(_ number: Int) -> Key? {
-        guard let position = position(of: number) else { return nil }
+    mutating func remove(_ value: Value) {
+        guard let position = positions.removeValue(forKey: value) else { return }
         entries.swapAt(position, entries.count - 1)
-        let (key, _) = entries.removeLast()
-        positions[number] = -1
+        entries.removeLast()
         if position < entries.count { settle(position) }
-        return key
     }
 
-    /// Moves the one that stands here to where its key belongs.
+    /// Moves an entry to where its key belongs.
     private mutating func settle(_ start: Int) {
         var position = start
         while position > 0, entries[(position - 1) / 2].key < entries[position].key {
-            position = swap(position, (position - 1) / 2)
+            position = swap(position, with: (position - 1) / 2)
         }
         while let child = greaterChild(of: position), entries[position].key < entries[child].key {
-            position = swap(position, child)
+            position = swap(position, with: child)
         }
-        positions[entries[position].number] = Int32(position)
+        positions[entries[position].value] = position
     }
 
     private func greaterChild(of position: Int) -> Int? {
@@ -72,10 +63,10 @@ struct Heap<Key: Comparable> {
         return entries[left].key < entries[right].key ? right : left
     }
 
-    /// - Returns: where the one that stood at `position` stands now.
-    private mutating func swap(_ position: Int, _ other: Int) -> Int {
+    /// - Returns: the new position of the entry that stood at `position`.
+    private mutating func swap(_ position: Int, with other: Int) -> Int {
         entries.swapAt(position, other)
-        positions[entries[position].number] = Int32(position)
+        positions[entries[position].value] = position
         return other
     }
 }

@@ -1,5 +1,6 @@
 // Names that the rooms in rework still use.
 package typealias Awaited<Value: Sendable> = Promise<Value>
+typealias FirstInFirstOut<Element> = FIFOQueue<Element>
 typealias Room = Signal
 typealias RunningTasks = TaskSet
 typealias StreamObservers<Element: Sendable> = Listeners<AsyncStream<Element>.Continuation>

@@ -9,7 +9,7 @@ import Synchronization
 /// goes on.
 public final class Lanes: Sendable {
     struct State {
-        var queue: FlightQueue<Waiting>
+        var queue: PermitQueue<Waiting>
         /// Whether one has a place, known before anybody could be told.
         var decided: [SlotNumber: Bool] = [:]
     }
@@ -31,7 +31,7 @@ public final class Lanes: Sendable {
     private let areAnySerial: Atomic<Bool>
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
-        let queue = FlightQueue<Waiting>(width: max(1, width), originWidth: max(1, originWidth), limits: limits)
+        let queue = PermitQueue<Waiting>(width: max(1, width), originWidth: max(1, originWidth), limits: limits)
         state = Guarded(State(queue: queue))
         areAnySerial = Atomic(limits.values.contains(where: \.isSerial))
     }
@@ -99,7 +99,7 @@ public final class Lanes: Sendable {
     /// Where nothing begins, be it paused or held.
     var pauses: LanePauses { state.withLock { $0.queue.pauses } }
 
-    func change(_ body: (inout FlightQueue<Waiting>) -> Void) {
+    func change(_ body: (inout PermitQueue<Waiting>) -> Void) {
         let admitted = state.withLock { state in
             body(&state.queue)
             let admitted = state.queue.admit()
@@ -138,7 +138,7 @@ extension Lanes {
         }
     }
 
-    private func changePauses(_ body: (inout FlightQueue<Waiting>) -> Void) {
+    private func changePauses(_ body: (inout PermitQueue<Waiting>) -> Void) {
         change(body)
         for listener in listeners.withLock({ Array($0.all.values) }) { listener.yield() }
     }

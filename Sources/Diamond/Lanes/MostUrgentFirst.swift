@@ -1,7 +1,7 @@
 /// A queue that the most urgent leaves first, and among equals the first come; what waits for long becomes urgent
-/// (``FlightUrgency/aging``). Its ends cost the same however long it is.
+/// (``Urgency/aging``). Its ends cost the same however long it is.
 struct MostUrgentFirst<Element> {
-    private typealias Line = FirstInFirstOut<(element: Element, urgency: FlightUrgency)>
+    private typealias Line = FirstInFirstOut<(element: Element, urgency: Urgency)>
 
     /// By priority, the lowest first. The first of each is its most urgent.
     private var lines = Array(repeating: Line(), count: FlightPriority.allCases.count)
@@ -12,11 +12,11 @@ struct MostUrgentFirst<Element> {
 
     mutating func append(_ element: Element, _ priority: FlightPriority) {
         arrived += 1
-        lines[priority.rawValue].append((element, FlightUrgency(priority, begun: begun, arrival: arrived)))
+        lines[priority.rawValue].append((element, Urgency(priority, begun: begun, arrival: arrived)))
     }
 
     mutating func popFirst() -> Element? {
-        var first: (urgency: FlightUrgency, line: Int)?
+        var first: (urgency: Urgency, line: Int)?
         for index in lines.indices {
             guard let urgency = lines[index].first?.urgency else { continue }
             if let first, urgency < first.urgency { continue }

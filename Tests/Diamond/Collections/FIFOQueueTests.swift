@@ -6,7 +6,7 @@ import Testing
 @Suite struct `A queue` {
     @Test func `is left in the order in which it was entered`() {
         var random = SplitMix(state: Effort.seed)
-        var queue = FirstInFirstOut<Int>()
+        var queue = FIFOQueue<Int>()
         var (added, removed) = (0, 0)
         for _ in 0..<Effort.rounds(5_000, soaking: 500_000) {
             if random.below(2) == 0 {
@@ -24,7 +24,7 @@ import Testing
 
     @Test func `keeps nothing of what has left`() {
         final class Token {}
-        var queue = FirstInFirstOut<Token>()
+        var queue = FIFOQueue<Token>()
         weak var left: Token?
         do {
             let token = Token()

@@ -27,6 +27,6 @@ import Testing
         }
         let steps = FlightPriority.veryHigh.rawValue - priority.rawValue
         // One was there before.
-        #expect(rounds == (steps > 0 ? steps * FlightUrgency.aging + 2 : 1))
+        #expect(rounds == (steps > 0 ? steps * Urgency.aging + 2 : 1))
     }
 }

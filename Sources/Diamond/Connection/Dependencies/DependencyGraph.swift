@@ -8,7 +8,7 @@ import Foundation
 enum DependencyGraph {
     private struct State {
         /// What may start, and has not been started.
-        var ready = FirstInFirstOut<Connection>()
+        var ready = FIFOQueue<Connection>()
         /// The threads that start it.
         var starters: Set<pthread_t> = []
         var order = DependencyOrder()

@@ -1,30 +1,33 @@
-/// What waits for one origin in one lane: a line for each priority that somebody has there.
-struct FlightLines {
-    private var lines: [(priority: FlightPriority, line: FlightLine)] = []
+/// The waiters of one lane for one origin: within a priority first in, first out.
+struct OriginQueue {
+    /// A waiter's place in the queue.
+    struct Entry: Hashable, Comparable {
+        var number: SlotNumber
+        var urgency: Urgency
 
-    mutating func append(_ number: SlotNumber, _ priority: FlightPriority) {
-        if let index = index(of: priority) { return lines[index].line.append(number) }
-        var line = FlightLine()
-        line.append(number)
-        lines.append((priority, line))
+        func hash(into hasher: inout Hasher) { hasher.combine(number) }
+
+        static func < (left: Entry, right: Entry) -> Bool { left.urgency < right.urgency }
     }
 
-    mutating func remove(_ number: SlotNumber, _ priority: FlightPriority) {
+    /// One for each priority that somebody waits with.
+    private var lines: [(priority: FlightPriority, entries: FIFOSet<Entry>)] = []
+
+    /// The most urgent of the entries that are first in their lines; `nil` where nobody waits.
+    var first: Entry? { lines.lazy.compactMap(\.entries.first).max() }
+
+    mutating func append(_ entry: Entry, _ priority: FlightPriority) {
+        if let index = index(of: priority) { return lines[index].entries.append(entry) }
+        var entries = FIFOSet<Entry>()
+        entries.append(entry)
+        lines.append((priority, entries))
+    }
+
+    mutating func remove(_ entry: Entry, _ priority: FlightPriority) {
         guard let index = index(of: priority) else { return }
-        lines[index].line.remove(number)
-        if lines[index].line.isEmpty { lines.remove(at: index) }
+        lines[index].entries.remove(entry)
+        if lines[index].entries.isEmpty { lines.remove(at: index) }
     }
 
     private func index(of priority: FlightPriority) -> Int? { lines.firstIndex { $0.priority == priority } }
-
-    /// The most urgent of those that are first in their lines.
-    func first<Who>(in waiters: SlotMap<FlightWaiter<Who>>) -> FlightHead? {
-        var first: FlightHead?
-        for number in lines.lazy.compactMap(\.line.first) {
-            guard let urgency = waiters[number]?.urgency else { continue }
-            let head = FlightHead(urgency: urgency, number: number)
-            first = first.map { max($0, head) } ?? head
-        }
-        return first
-    }
 }

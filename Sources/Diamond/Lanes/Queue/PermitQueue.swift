@@ -1,37 +1,42 @@
-/// Which flights may begin, as a value: of those that wait the most urgent, and among equals the first come, that its
-/// lane, its origin and the whole have room for.
-struct FlightQueue<Who> {
-    typealias Waiter = FlightWaiter<Who>
+/// A value that decides which exchanges may begin: of those that wait the most urgent, and among equals the first come, for
+/// which there is room in its lane, at its origin and in all.
+struct PermitQueue<Who> {
+    struct Waiter {
+        var place: FlightPlace
+        var priority: FlightPriority
+        /// Its number, in the order in which they came.
+        var arrival: Int
+        /// How many exchanges had begun when it came.
+        var begun: Int
+        var who: Who
 
-    /// Flights at the same time.
-    var width: Int
-    /// Flights to one origin at the same time.
-    var originWidth: Int {
-        didSet { if originWidth > oldValue { for index in lanes.indices { lanes[index].reopenAll() } } }
+        var urgency: Urgency { Urgency(priority, begun: begun, arrival: arrival) }
     }
+
+    /// Exchanges at the same time.
+    var width: Int
+    /// Exchanges with one origin at the same time.
+    var originWidth: Int
     var limits: [Lane: LaneLimits]
-    /// By the app's word to the engine.
-    var paused = LanePauses() { didSet { addUp() } }
-    /// By what is held in the store, for every process.
-    var held = LanePauses() { didSet { addUp() } }
+    /// Pauses that the app has asked the engine for.
+    var paused = LanePauses() { didSet { updatePauses() } }
+    /// Pauses that are kept in the store, for every process.
+    var held = LanePauses() { didSet { updatePauses() } }
     /// Whether no pause counts any more.
-    var isOpen = false { didSet { addUp() } }
-    /// All that count.
+    var isOpen = false { didSet { updatePauses() } }
+    /// All pauses that count.
     private(set) var pauses = LanePauses()
 
     private(set) var running = 0
-    private var runningByLane = FlightTally<Lane>()
-    private var runningByOrigin = FlightTally<String>()
-    private var runningByPlace = FlightTally<FlightPlace>()
+    private var runningByOrigin = Tally<String>()
     private var waiters = SlotMap<Waiter>()
-    /// Those in which somebody waits.
-    private var lanes: [LaneQueue] = []
-    private var indices: [Lane: Int] = [:]
+    private var lanes: [Lane: LaneQueue] = [:]
     private var arrived = 0
     private var begun = 0
-    /// Who has waited for long for its lane, in which others fly elsewhere: one place at its origin is kept for it, because
-    /// both may never have room at the same time. Where all of the lane fly there, each that ends makes room in both; so it
-    /// is never more than the lane may have that is kept from other lanes.
+    /// The waiter for whom one place at its origin is kept, because it has waited for long for a lane that is full of exchanges
+    /// with other origins: its lane and its origin may never have room at the same time. Where all exchanges of the lane are
+    /// with its origin, each that ends makes room in both, and nothing is kept; so a lane keeps no more from other lanes than
+    /// it may have.
     private var favored: (number: SlotNumber, place: FlightPlace)?
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
@@ -40,89 +45,80 @@ struct FlightQueue<Who> {
         self.limits = limits
     }
 
-    private mutating func addUp() { pauses = isOpen ? LanePauses() : paused.union(held) }
+    private mutating func updatePauses() { pauses = isOpen ? LanePauses() : paused.union(held) }
+
+    // MARK: Waiting
 
     var waiting: Int { waiters.count }
 
-    /// Who waits; `nil` for one that does not.
+    /// The waiter under a number; `nil` where none waits.
     subscript(number: SlotNumber) -> Who? {
         get { waiters[number]?.who }
         set { if let newValue { waiters[number]?.who = newValue } }
     }
 
-    /// Begins at once where there is room; `false` where it has to wait.
+    /// Adds a waiter, which may begin when ``admit()`` names it.
     ///
-    /// Whoever waits already waits for want of room at its place, and is not passed by this.
-    mutating func begins(_ place: FlightPlace) -> Bool {
-        guard running < width, hasRoom(place) else { return false }
-        begin(place)
-        return true
-    }
-
-    /// - Returns: its number; it may begin when ``admit()`` names it.
+    /// - Returns: its number.
     mutating func add(_ place: FlightPlace, _ priority: FlightPriority, _ who: Who) -> SlotNumber {
         arrived += 1
-        let number = waiters.add(
-            Waiter(place: place, priority: priority, arrival: arrived, begun: begun, who: who))
-        append(number, place, priority)
+        let waiter = Waiter(place: place, priority: priority, arrival: arrived, begun: begun, who: who)
+        let number = waiters.add(waiter)
+        enqueue(number, waiter)
         return number
     }
 
-    private mutating func append(_ number: SlotNumber, _ place: FlightPlace, _ priority: FlightPriority) {
-        let index = indices[place.lane] ?? open(place.lane)
-        lanes[index].append(number, to: place.origin, priority, in: waiters)
-    }
-
-    private mutating func open(_ lane: Lane) -> Int {
-        lanes.append(LaneQueue(lane))
-        indices[lane] = lanes.count - 1
-        return lanes.count - 1
-    }
-
-    /// Takes back one that waits; `nil` where it does not.
+    /// Removes a waiter.
+    ///
+    /// - Returns: `nil` where it does not wait.
     @discardableResult
     mutating func remove(_ number: SlotNumber) -> Waiter? {
         guard let waiter = waiters.remove(number) else { return nil }
-        leaveLine(number, waiter)
+        dequeue(number, waiter)
         if isFavored(number) { favored = nil }
         return waiter
     }
 
-    /// Whether a place is kept for it, which others may have when it goes.
+    /// Gives a waiter another priority. It keeps its age, and comes after the equals that were there.
+    mutating func change(_ number: SlotNumber, to priority: FlightPriority) {
+        guard var waiter = waiters[number], waiter.priority != priority else { return }
+        dequeue(number, waiter)
+        waiter.priority = priority
+        waiters[number] = waiter
+        enqueue(number, waiter)
+    }
+
+    private mutating func enqueue(_ number: SlotNumber, _ waiter: Waiter) {
+        let entry = LaneQueue.Entry(number: number, urgency: waiter.urgency)
+        lanes[waiter.place.lane, default: LaneQueue()].append(entry, to: waiter.place.origin, waiter.priority)
+    }
+
+    private mutating func dequeue(_ number: SlotNumber, _ waiter: Waiter) {
+        let entry = LaneQueue.Entry(number: number, urgency: waiter.urgency)
+        lanes[waiter.place.lane]?.remove(entry, from: waiter.place.origin, waiter.priority)
+        removeIfIdle(waiter.place.lane)
+    }
+
+    /// Whether a place is kept for a waiter, which others may have when it goes.
     func isFavored(_ number: SlotNumber) -> Bool { favored?.number == number }
 
-    private mutating func leaveLine(_ number: SlotNumber, _ waiter: Waiter) {
-        guard let index = indices[waiter.place.lane] else { return }
-        lanes[index].remove(number, from: waiter.place.origin, waiter.priority, in: waiters)
-        if lanes[index].isEmpty { close(index) }
+    // MARK: Beginning and ending
+
+    /// Begins an exchange at once where there is room.
+    ///
+    /// Those who wait already do so because there is no room for them, and are not passed by this.
+    ///
+    /// - Returns: `false` where it has to wait.
+    mutating func begins(_ place: FlightPlace) -> Bool {
+        guard running < width, isOpen(place.lane), hasRoom(at: place.origin) else { return false }
+        begin(place)
+        return true
     }
 
-    private mutating func close(_ index: Int) {
-        indices[lanes[index].lane] = nil
-        lanes.swapAt(index, lanes.count - 1)
-        lanes.removeLast()
-        if index < lanes.count { indices[lanes[index].lane] = index }
-    }
-
-    /// Gives one that waits another priority; it keeps its age, and comes after the equals that were there.
-    mutating func change(_ number: SlotNumber, to priority: FlightPriority) {
-        guard let waiter = waiters[number], waiter.priority != priority else { return }
-        leaveLine(number, waiter)
-        waiters[number]?.priority = priority
-        append(number, waiter.place, priority)
-    }
-
-    /// One flight has ended.
-    mutating func end(_ place: FlightPlace) {
-        running -= 1
-        runningByLane.subtract(place.lane)
-        runningByOrigin.subtract(place.origin)
-        runningByPlace.subtract(place)
-        for index in lanes.indices { lanes[index].reopen(place.origin) }
-    }
-
-    /// Who begins now. Each, and whoever ends or comes, costs a look at every lane in which somebody waits, and the
-    /// logarithm of the number of their origins.
+    /// Begins what there is room for.
+    ///
+    /// Each that begins costs a look at every lane, and in each at the origins that are full: of these there are no more than
+    /// exchanges on the wire.
     mutating func admit() -> [(number: SlotNumber, waiter: Waiter)] {
         var admitted: [(SlotNumber, Waiter)] = []
         while !waiters.isEmpty, running < width, !pauses.isWhole, let next = next(), let waiter = remove(next) {
@@ -132,51 +128,60 @@ struct FlightQueue<Who> {
         return admitted
     }
 
+    private mutating func begin(_ place: FlightPlace) {
+        running += 1
+        begun += 1
+        runningByOrigin.add(place.origin)
+        lanes[place.lane, default: LaneQueue()].begin(place.origin)
+    }
+
+    /// Ends an exchange that has begun.
+    mutating func end(_ place: FlightPlace) {
+        running -= 1
+        runningByOrigin.subtract(place.origin)
+        lanes[place.lane]?.end(place.origin)
+        removeIfIdle(place.lane)
+    }
+
+    /// Lanes that are kept while they are idle, because most are used again soon.
+    private static var spareLanes: Int { 16 }
+
+    private mutating func removeIfIdle(_ lane: Lane) {
+        if lanes.count > Self.spareLanes, lanes[lane]?.isIdle == true { lanes[lane] = nil }
+    }
+
+    // MARK: Choosing
+
     private mutating func next() -> SlotNumber? {
-        favored = nil
-        // Who waits in no narrow lane waits for its origin alone, and gets what is free there.
-        if !limits.isEmpty { favored = mostPatient() }
-        let kept = favored.flatMap { hasRoomAtOrigin($0.place) ? nil : $0.place.origin }
-        let (flying, most) = (runningByOrigin, originWidth)
-        var next: FlightHead?
-        for index in lanes.indices where isOpen(lanes[index].lane) {
-            guard let head = lanes[index].firstWithRoom(but: kept, isFull: { flying[$0] >= most }) else { continue }
-            next = next.map { max($0, head) } ?? head
+        favored = limits.isEmpty ? nil : mostOverdue()
+        var next: LaneQueue.Entry?
+        for (lane, queue) in lanes where isOpen(lane) {
+            guard let first = queue.first(where: hasRoom) else { continue }
+            next = next.map { max($0, first) } ?? first
         }
         return next?.number
     }
 
-    /// The most urgent of those whose lane is full, and for whom not each that ends in it makes room at their origin.
-    private func mostPatient() -> (number: SlotNumber, place: FlightPlace)? {
-        let heads = lanes.lazy.filter { !pauses.contains($0.lane) && !hasRoom(in: $0.lane) }.compactMap { lane in
-            lane.first { flyElsewhere(FlightPlace(lane: lane.lane, origin: $0)) }
+    /// Returns the most urgent waiter for a lane that is full of exchanges with other origins, if it has waited for long.
+    private func mostOverdue() -> (number: SlotNumber, place: FlightPlace)? {
+        var first: LaneQueue.Entry?
+        for (lane, queue) in lanes where !pauses.contains(lane) && !hasRoom(in: lane) {
+            guard let other = queue.firstElsewhere() else { continue }
+            first = first.map { max($0, other) } ?? other
         }
-        guard let number = heads.max()?.number, let waiter = waiters[number] else { return nil }
-        return waiter.hasWaitedLong(begun: begun) ? (number, waiter.place) : nil
-    }
-
-    private func hasRoom(_ place: FlightPlace) -> Bool { isOpen(place.lane) && hasRoomAtOrigin(place) }
-
-    /// But for what is kept for one who waits.
-    private func hasRoomAtOrigin(_ place: FlightPlace) -> Bool {
-        let kept = favored?.place.origin == place.origin ? 1 : 0
-        return runningByOrigin[place.origin] + kept < originWidth
+        guard let first, first.urgency.isOverdue(begun: begun) else { return nil }
+        return waiters[first.number].map { (first.number, $0.place) }
     }
 
     private func isOpen(_ lane: Lane) -> Bool { !pauses.contains(lane) && hasRoom(in: lane) }
 
     private func hasRoom(in lane: Lane) -> Bool {
-        limits.isEmpty || runningByLane[lane] < limits[lane]?.width ?? width
+        limits.isEmpty || (lanes[lane]?.running ?? 0) < limits[lane]?.width ?? width
     }
 
-    /// Of a full lane, in which this is so for all origins but one at the most.
-    private func flyElsewhere(_ place: FlightPlace) -> Bool { runningByPlace[place] < runningByLane[place.lane] }
-
-    private mutating func begin(_ place: FlightPlace) {
-        running += 1
-        begun += 1
-        runningByLane.add(place.lane)
-        runningByOrigin.add(place.origin)
-        runningByPlace.add(place)
+    /// Whether an origin has room besides the place that is kept for a waiter.
+    private func hasRoom(at origin: String) -> Bool {
+        let kept = favored?.place.origin == origin ? 1 : 0
+        return runningByOrigin[origin] + kept < originWidth
     }
 }

@@ -1,23 +1,28 @@
-/// Who begins before whom, the greatest first. It stays as it is while others begin, so that those who wait need not be
-/// compared anew.
-struct FlightUrgency: Comparable {
-    /// After so many others have begun before it, what waits counts as much as one that comes then with one priority
-    /// higher: nothing starves.
+/// The order of waiters: the greatest begins first.
+///
+/// It stays the same while others begin, so that those who wait need not be compared again.
+struct Urgency: Hashable, Comparable {
+    /// After so many others have begun, a waiter counts as much as one that comes then with the next higher priority:
+    /// nothing starves.
     static let aging = 64
 
-    /// The priority in flights, less those that had begun when it came.
+    /// The priority, counted in exchanges, less the exchanges that had begun when the waiter came.
     var level: Int
-    /// Its number, in the order in which they came.
+    /// The number of the waiter, in the order in which they came.
     var arrival: Int
 
     /// - Parameters:
-    ///   - begun: how many had begun when it came.
-    ///   - arrival: its number, in the order in which they came.
+    ///   - begun: exchanges that had begun when the waiter came.
+    ///   - arrival: the number of the waiter, in the order in which they came.
     init(_ priority: FlightPriority, begun: Int, arrival: Int) {
-        (level, self.arrival) = (priority.rawValue * Self.aging - begun, arrival)
+        level = priority.rawValue * Self.aging - begun
+        self.arrival = arrival
     }
 
-    static func < (left: FlightUrgency, right: FlightUrgency) -> Bool {
+    /// Whether a waiter counts for more than one that comes now with the highest priority: it has waited for long.
+    func isOverdue(begun: Int) -> Bool { level + begun >= (FlightPriority.veryHigh.rawValue + 1) * Self.aging }
+
+    static func < (left: Urgency, right: Urgency) -> Bool {
         left.level != right.level ? left.level < right.level : left.arrival > right.arrival
     }
 }

@@ -3,56 +3,63 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `Who waits in one lane` {
+@Suite struct `The queue of one lane` {
     private static let count = 20_000
 
-    private var waiters = SlotMap<FlightWaiter<Void>>()
-    private var queue = LaneQueue("images")
+    private var numbers = SlotMap<Void>()
+    private var queue = LaneQueue()
     private var looks = 0
 
-    private mutating func add(_ number: Int, _ origin: String, _ priority: FlightPriority = .normal) -> SlotNumber {
-        let waiter = FlightWaiter(
-            place: FlightPlace(lane: "images", origin: origin), priority: priority, arrival: number, begun: 0, who: ())
-        let number = waiters.add(waiter)
-        queue.append(number, to: origin, priority, in: waiters)
-        return number
+    private mutating func add(
+        _ arrival: Int,
+        _ origin: String,
+        _ priority: FlightPriority = .normal
+    ) -> LaneQueue.Entry {
+        let urgency = Urgency(priority, begun: 0, arrival: arrival)
+        let entry = LaneQueue.Entry(number: numbers.add(()), urgency: urgency)
+        queue.append(entry, to: origin, priority)
+        return entry
     }
 
-    private mutating func remove(_ number: SlotNumber) {
-        guard let waiter = waiters.remove(number) else { return }
-        queue.remove(number, from: waiter.place.origin, waiter.priority, in: waiters)
-    }
-
-    private mutating func next(isFull: (String) -> Bool) -> SlotNumber? {
-        queue.firstWithRoom(but: nil) {
+    private mutating func next(isFull: (String) -> Bool) -> LaneQueue.Entry? {
+        queue.first { origin in
             looks += 1
-            return isFull($0)
-        }?.number
+            return !isFull(origin)
+        }
     }
 
     @Test mutating func `is looked at in one place for each that begins, at however many origins`() {
-        let numbers = (0..<Self.count).map { add($0, "\($0)") }
+        let entries = (0..<Self.count).map { add($0, "\($0)") }
         var isInOrder = true
-        for number in numbers {
-            isInOrder = isInOrder && next { _ in false } == number
-            remove(number)
+        for (origin, entry) in entries.enumerated() {
+            isInOrder = isInOrder && next { _ in false } == entry
+            queue.remove(entry, from: "\(origin)", .normal)
         }
-        #expect(isInOrder && looks == Self.count && queue.isEmpty)
+        #expect(isInOrder && looks == Self.count && queue.isIdle)
     }
 
-    @Test mutating func `is not looked at again where an origin is full, until one ends there`() {
-        let numbers = (0..<Self.count).map { add($0, "\($0)") }
-        #expect(next { _ in true } == nil)
-        #expect(looks == Self.count)
-        // More who come change nothing, however urgent.
+    @Test mutating func `is looked at in as many more places as origins are full, at however many origins`() {
+        let entries = (0..<Self.count).map { add($0, "\($0)") }
+        let full = Set((0..<60).map { "\($0)" })
+        #expect(next(isFull: full.contains) == entries[60])
+        #expect(looks <= 2 * full.count + 1)
+        // However urgent those are that come for full origins.
         for number in 0..<10 { _ = add(Self.count + number, "\(number)", .veryHigh) }
-        #expect(next { _ in true } == nil)
-        #expect(looks == Self.count)
-        queue.reopen("70")
-        #expect(next { $0 != "70" } == numbers[70])
-        #expect(looks == Self.count + 1)
-        queue.reopenAll()
-        #expect(next { $0 == "70" } != numbers[70])
-        #expect(looks == Self.count + 2)
+        looks = 0
+        #expect(next(isFull: full.contains) == entries[60])
+        #expect(looks <= 2 * full.count + 1)
+    }
+
+    @Test mutating func `is looked at in three places where all but one origin are chosen`() {
+        let entries = (0..<Self.count).map { add($0, "\($0)") }
+        queue.begin("0")
+        #expect(queue.firstElsewhere() == entries[1])
+        #expect(next { $0 == "0" } == entries[1])
+        #expect(looks <= 3)
+        queue.begin("1")
+        #expect(queue.firstElsewhere() == entries[0])
+        queue.end("0")
+        queue.end("1")
+        #expect(queue.firstElsewhere() == nil)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The queue of flights, beside a plain one` {
+@Suite struct `The queue for permits, beside a plain one` {
     @Test func `lets the same begin, and keeps a place for the same, whatever happens`() {
         var pair = Pair(seed: Effort.seed)
         var (differs, isKept) = (false, false)
@@ -21,8 +21,8 @@ import Testing
 private struct Pair {
     private static let lanes: [Lane] = [.default, "images", "api", "files"]
 
-    private(set) var plain = PlainFlightQueue(width: 6, originWidth: 2, limits: [:])
-    private var queue = FlightQueue<Int>(width: 6, originWidth: 2, limits: [:])
+    private(set) var plain = PlainPermitQueue(width: 6, originWidth: 2, limits: [:])
+    private var queue = PermitQueue<Int>(width: 6, originWidth: 2, limits: [:])
     private var numbers: [Int: SlotNumber] = [:]
     private var come = 0
     private var random: SplitMix

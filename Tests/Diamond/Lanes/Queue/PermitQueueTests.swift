@@ -3,13 +3,13 @@ import Testing
 
 @testable import Diamond
 
-@Suite struct `The queue of flights` {
+@Suite struct `The queue for permits` {
     private func place(_ origin: String, _ lane: Lane = .default) -> FlightPlace {
         FlightPlace(lane: lane, origin: origin)
     }
 
-    private func queue(width: Int = 64, originWidth: Int = 6, _ limits: [Lane: LaneLimits] = [:]) -> FlightQueue<Void> {
-        FlightQueue(width: width, originWidth: originWidth, limits: limits)
+    private func queue(width: Int = 64, originWidth: Int = 6, _ limits: [Lane: LaneLimits] = [:]) -> PermitQueue<Void> {
+        PermitQueue(width: width, originWidth: originWidth, limits: limits)
     }
 
     @Test func `lets begin what the whole, the origin and the lane have room for`() {
@@ -52,7 +52,7 @@ import Testing
             rounds += 1
         }
         // Four priorities up, 64 others each: then it comes before those that come. One was there before.
-        #expect(rounds == 4 * FlightUrgency.aging + 2)
+        #expect(rounds == 4 * Urgency.aging + 2)
     }
 
     @Test(arguments: [false, true])
@@ -77,7 +77,7 @@ import Testing
             if let number, admitted.contains(number) { flying.append(other) }
             if isAtOnce, queue.begins(other) { flying.append(other) }
         }
-        #expect(hasBegun && rounds < 6 * FlightUrgency.aging)
+        #expect(hasBegun && rounds < 6 * Urgency.aging)
     }
 
     @Test func `lets nobody starve behind a long one of its own place`() {
@@ -98,7 +98,7 @@ import Testing
             hasBegun = admitted.contains(patient)
             if admitted.contains(number) { flying.append(other) }
         }
-        #expect(hasBegun && rounds < 6 * FlightUrgency.aging)
+        #expect(hasBegun && rounds < 6 * Urgency.aging)
     }
 
     /// However long they have waited, those who wait for their lane leave alone what their lane does not let them have.
@@ -128,7 +128,7 @@ import Testing
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.begins(place("a"))
         let patient = queue.add(place("a", "images"), .veryHigh)
-        for _ in 0..<4 * FlightUrgency.aging {
+        for _ in 0..<4 * Urgency.aging {
             let other = queue.add(place("b", "images"), .normal)
             #expect(queue.admitted() == [other])
             queue.end(place("b", "images"))
@@ -141,7 +141,7 @@ import Testing
         var queue = queue(originWidth: 1, ["images": LaneLimits(width: 1)])
         _ = queue.begins(place("b", "images"))
         let patient = queue.add(place("a", "images"), .veryHigh)
-        for _ in 0..<FlightUrgency.aging {
+        for _ in 0..<Urgency.aging {
             _ = queue.begins(place("c"))
             queue.end(place("c"))
         }
@@ -225,7 +225,7 @@ import Testing
     }
 }
 
-extension FlightQueue<Void> {
+extension PermitQueue<Void> {
     fileprivate mutating func add(_ place: FlightPlace, _ priority: FlightPriority) -> SlotNumber {
         add(place, priority, ())
     }

@@ -1,7 +1,7 @@
 @testable import Diamond
 
-/// What the queue of flights does, told plainly: all who wait are looked at for everything.
-struct PlainFlightQueue {
+/// What the queue for permits does, told plainly: all who wait are looked at for everything.
+struct PlainPermitQueue {
     private struct Line: Hashable {
         var place: FlightPlace
         var priority: FlightPriority
@@ -13,7 +13,7 @@ struct PlainFlightQueue {
         /// When it came to its line, which is later than it came where its priority was changed.
         var joined: Int
 
-        var level: Int { line.priority.rawValue * FlightUrgency.aging - begun }
+        var level: Int { line.priority.rawValue * Urgency.aging - begun }
     }
 
     var width: Int
@@ -80,7 +80,7 @@ struct PlainFlightQueue {
                 && flying.contains { $0.lane == place.lane && $0 != place }
         }
         if let patient, let waiter = waiters[patient],
-            waiter.level + begun >= (FlightPriority.veryHigh.rawValue + 1) * FlightUrgency.aging
+            waiter.level + begun >= (FlightPriority.veryHigh.rawValue + 1) * Urgency.aging
         {
             favored = patient
         }

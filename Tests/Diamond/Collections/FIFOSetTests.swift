@@ -1,0 +1,37 @@
+import DiamondTestSupport
+import Testing
+
+@testable import Diamond
+
+@Suite struct `A queue that may be left from the middle` {
+    @Test func `keeps the order of those that stay, also of those that come back`() {
+        var random = SplitMix(state: Effort.seed)
+        var (queue, known) = (FIFOSet<Int>(), [Int]())
+        for _ in 0..<Effort.rounds(20_000, soaking: 1_000_000) {
+            let element = random.below(100)
+            if let index = known.firstIndex(of: element) {
+                queue.remove(element)
+                known.remove(at: index)
+            } else {
+                queue.append(element)
+                known.append(element)
+            }
+            #expect(queue.first == known.first && queue.count == known.count, "DIAMOND_SEED=\(Effort.seed)")
+            #expect(queue.isEmpty == known.isEmpty)
+        }
+        for element in known {
+            #expect(queue.first == element, "DIAMOND_SEED=\(Effort.seed)")
+            queue.remove(element)
+        }
+        #expect(queue.isEmpty)
+    }
+
+    @Test func `is left by very many, in any order, in time that grows with their number`() {
+        var random = SplitMix(state: Effort.seed)
+        var queue = FIFOSet<Int>()
+        let elements = Array(0..<200_000)
+        for element in elements { queue.append(element) }
+        for element in elements.shuffled(using: &random) { queue.remove(element) }
+        #expect(queue.isEmpty && queue.first == nil)
+    }
+}
