@@ -23,7 +23,9 @@ final class InvalidationLog: Sendable {
 
         func includes(_ subject: CacheSubject) -> Bool {
             if content.includes(subject) { return true }
-            guard reachesOtherQueries, subject.isFoundByOthers, case .url(let url) = content.content else { return false }
+            guard reachesOtherQueries, subject.isFoundByOthers, case .url(let url) = content.content else {
+                return false
+            }
             return url.withoutQuery == subject.url.withoutQuery
         }
     }

@@ -49,7 +49,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
         operation: @escaping Operation
     ) async -> Outcome? {
         let priority = waiter.priority
-        let promise = Awaited<Outcome>()
+        let promise = Promise<Outcome>()
         let joined = state.withLock { state -> (flight: Flight, number: Int)? in
             let joiner = Flight.Joiner(promise: promise, hear: hear)
             if let known = state.open[key], isCurrent(known), let number = known.add(joiner) { return (known, number) }
@@ -100,7 +100,7 @@ extension SingleFlight {
     /// One run of an operation, and the callers that wait for its value.
     final class Flight: Sendable {
         fileprivate struct Joiner {
-            let promise: Awaited<Outcome>
+            let promise: Promise<Outcome>
             let hear: (@Sendable (Event) -> Void)?
             /// The events that it is still to be told by the thread that tells it those it has missed; `nil` where it has
             /// been told all.
@@ -130,7 +130,8 @@ extension SingleFlight {
         private let owner: SingleFlight
         private let state: Guarded<State>
 
-        fileprivate init(_ key: Key, of owner: SingleFlight, at instant: Int, first: Joiner, _ priority: FlightPriority) {
+        fileprivate init(_ key: Key, of owner: SingleFlight, at instant: Int, first: Joiner, _ priority: FlightPriority)
+        {
             self.key = key
             startedAt = instant
             self.owner = owner
@@ -166,7 +167,7 @@ extension SingleFlight {
                 return Array(others.values)
             }
             owner.close(self, isOver: false)
-            for joiner in others { joiner.promise.tell(.dismissed) }
+            for joiner in others { joiner.promise.fulfill(with: .dismissed) }
         }
 
         /// Notes that the operation no longer waits for its turn.
@@ -216,7 +217,7 @@ extension SingleFlight {
                 return Array(state.joiners.values)
             }
             owner.close(self, isOver: true)
-            for joiner in joiners { joiner.promise.tell(.value(value)) }
+            for joiner in joiners { joiner.promise.fulfill(with: .value(value)) }
         }
 
         /// Without effect for a caller whose outcome is under way.

@@ -70,9 +70,9 @@ extension Connection {
         let (outcome, waiters, home, membership, token, file, rest) = core.withLock { core in
             defer {
                 (core.handed, core.home) = (.none, nil)
-                (core.run, core.box, core.ticket, core.token) = (nil, nil, nil, nil)
+                (core.run, core.resumeSlot, core.ticket, core.token) = (nil, nil, nil, nil)
             }
-            let rest = (core.handed, core.run, core.box)
+            let rest = (core.handed, core.run, core.resumeSlot)
             return (core.life.outcome, core.takeWaiters(), core.home, core.membership, core.token, core.file, rest)
         }
         // Freed where no lock is held.
@@ -88,7 +88,7 @@ extension Connection {
 
     /// Nothing more will be told: the connection has finished, or is freed before it was run.
     func endObservers() {
-        let (observers, watch) = core.withLock { ($0.observers.takeAll(), $0.watch) }
+        let (observers, watch) = core.withLock { ($0.observers.removeAll(), $0.watch) }
         for observer in observers { observer.finish() }
         watch?.close()
     }

@@ -35,10 +35,10 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         weak var maker: Members?
         /// The run that takes it to its response; `nil` while it is paused.
         var run: ConnectionRun?
-        /// What a run has received that a pause has ended, and that is not in the store.
-        var box: PartialBox?
+        /// The place for a partial response that no store may keep.
+        var resumeSlot: ResumeSlot?
         var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
-        var observers = StreamObservers<ConnectionState>()
+        var observers = Listeners<AsyncStream<ConnectionState>.Continuation>()
         var callbacks = ConnectionCallbacks()
         /// What makes it one of a typed call.
         var handler: ResponseHandler?

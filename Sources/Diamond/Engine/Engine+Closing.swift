@@ -35,9 +35,9 @@ extension Engine {
 
     /// Waits until nothing is under way, and what was canceled has kept what it had.
     private func rest(for limit: Duration, by clock: ExchangeClock) async {
-        _ = await clock.limit(limit) { [activity, holders = pipeline.holders] in
+        _ = await clock.limit(limit) { [activity, store = pipeline.resumeStore] in
             await activity.idle()
-            await holders.settle()
+            await store.waitForCanceled()
         }
     }
 }

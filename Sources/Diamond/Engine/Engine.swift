@@ -144,7 +144,7 @@ public final class Engine: Sendable {
     private func revoke(_ request: Request, isErasure: Bool) async throws -> Bool {
         let key = try await key(of: request)
         // What was canceled before may be about to write what it has.
-        await pipeline.holders.settle()
+        await pipeline.resumeStore.waitForCanceled()
         guard let cache else {
             pipeline.invalidations.add(.key(key), isErasure: isErasure)
             return false

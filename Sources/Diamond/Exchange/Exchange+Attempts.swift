@@ -25,8 +25,8 @@ extension Exchange {
     ///   - isBeside: whether another attempt is on the wire.
     func launch(
         _ number: Int,
-        behind incomplete: Boxed<IncompleteArrival> = .none,
-        keeper: (any PartialKeeping)? = nil,
+        behind incomplete: Boxed<PartialResponse> = .none,
+        keeper: (any ResumeWriting)? = nil,
         isBeside: Bool = false
     ) async throws(ConnectionError) -> Launch {
         // Before its cookies are read: a session that ends from now on is not begun again by the answer.
@@ -44,8 +44,8 @@ extension Exchange {
     private func launchAside(
         _ number: Int,
         _ outgoing: ExchangeOrder.Outgoing,
-        behind incomplete: Boxed<IncompleteArrival>,
-        _ keeper: (any PartialKeeping)?,
+        behind incomplete: Boxed<PartialResponse>,
+        _ keeper: (any ResumeWriting)?,
         isBeside: Bool,
         _ removals: Int?
     ) async throws(ConnectionError) -> Launch {
@@ -66,8 +66,8 @@ extension Exchange {
         _ number: Int,
         _ outgoing: ExchangeOrder.Outgoing,
         spent: Duration,
-        behind incomplete: Boxed<IncompleteArrival>,
-        _ keeper: (any PartialKeeping)?,
+        behind incomplete: Boxed<PartialResponse>,
+        _ keeper: (any ResumeWriting)?,
         _ removals: Int?
     ) throws(ConnectionError) -> Launch {
         // What the app does in between may take its time, and nothing has left yet.
@@ -97,9 +97,9 @@ extension Exchange {
         }
     }
 
-    private func outgoing(behind incomplete: Boxed<IncompleteArrival>) -> ExchangeOrder.Outgoing {
+    private func outgoing(behind incomplete: Boxed<PartialResponse>) -> ExchangeOrder.Outgoing {
         // The rest, where something is here: a signature may cover the range.
-        var outgoing = incomplete.value?.rest(of: request) ?? request
+        var outgoing = incomplete.value?.requestForRest(of: request) ?? request
         outgoing.needsNewConnection = history.needsNewConnection
         return order.withCookies(outgoing, of: wire)
     }
@@ -120,8 +120,8 @@ extension Exchange {
 
     private func transfer(
         _ outgoing: ExchangeOrder.Outgoing,
-        behind incomplete: Boxed<IncompleteArrival>,
-        _ keeper: (any PartialKeeping)?,
+        behind incomplete: Boxed<PartialResponse>,
+        _ keeper: (any ResumeWriting)?,
         _ removals: Int?
     ) throws(ConnectionError) -> Transfer {
         let admission = repetitions.admit(to: order.origin)

@@ -54,7 +54,8 @@ extension Exchange {
             return nil
         }
         let rest = max(.zero, end - elapsed)
-        let isBack = try await permit.retake(in: order.scope, attempt: number, within: LanePermit.Limit(time: rest, clock: repetitions.clock))
+        let isBack = try await permit.retake(
+            in: order.scope, attempt: number, within: LanePermit.Limit(time: rest, clock: repetitions.clock))
         return isBack && elapsed < end ? nil : end
     }
 

@@ -37,7 +37,7 @@ struct Exchange: Sendable {
     let wire: Wire
     let order: ExchangeOrder
     private(set) var history = RetryHistory()
-    private var incomplete = Boxed<IncompleteArrival>.none
+    private var incomplete = Boxed<PartialResponse>.none
     /// With newer credentials than the order's.
     var renewed = Boxed<TransportRequest>.none
     private var hasHedged = false
@@ -67,10 +67,10 @@ struct Exchange: Sendable {
             return try tell(outcome)
         }
         let outcome = await withTaskCancellationHandler {
-            incomplete = await keeper.left(for: request)
+            incomplete = await keeper.partialResponse(for: request)
             return await pursued(&permit)
         } onCancel: {
-            keeper.leave()
+            keeper.cancel()
         }
         if case .some = incomplete { await keep(by: keeper, &permit) }
         return try tell(outcome)
@@ -78,7 +78,7 @@ struct Exchange: Sendable {
 
     // Not inlined: what few need would lie in the frames of all.
     @inline(never)
-    private func keep(by keeper: any PartialKeeping, _ permit: inout LanePermit) async {
+    private func keep(by keeper: any ResumeWriting, _ permit: inout LanePermit) async {
         guard let incomplete = incomplete.value else { return }
         // Whoever waits for the disk needs no place on the wire.
         permit.giveBack()

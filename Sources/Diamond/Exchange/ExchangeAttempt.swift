@@ -15,7 +15,7 @@ struct ExchangeAttempt: Sendable {
     /// The method of a request that is kept; `nil` for others, which only a whole answer decides.
     private let keptMethod: HTTPRequest.Method?
     /// What has been received of an answer that is not here whole, for the next attempt to go on with.
-    let left: Boxed<IncompleteArrival>
+    let left: Boxed<PartialResponse>
 
     /// Sends the request, and takes the whole response, or the rest of it.
     ///

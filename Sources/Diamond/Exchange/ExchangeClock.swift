@@ -35,8 +35,7 @@ struct ExchangeClock: Sendable {
     ) async -> (value: Value, isLate: Bool) {
         let isLate = Guarded(false)
         let task = Task { await body() }
-        let timer = Task {
-            guard (try? await sleep(limit)) != nil else { return }
+        let deadline = Deadline(after: limit, sleep: sleep) {
             isLate.withLock { $0 = true }
             task.cancel()
         }
@@ -45,7 +44,7 @@ struct ExchangeClock: Sendable {
         } onCancel: {
             task.cancel()
         }
-        timer.cancel()
+        deadline.cancel()
         return (value, isLate.withLock { $0 })
     }
 }

@@ -22,7 +22,7 @@ final class ExchangeOrder: Sendable {
     /// Whether an answer whose transfer breaks is gone on with, as far as that depends on the request.
     let isContinuable: Bool
     /// Keeps what has been received; `nil` where nobody asks for it behind this exchange.
-    let keeper: (any PartialKeeping)?
+    let keeper: (any ResumeWriting)?
     /// Where the body of a successful answer goes piece by piece; `nil` where it is collected.
     let pouring: Pouring?
     /// Where the body of the request comes from; `nil` where the request has it, or there is none.
@@ -44,7 +44,7 @@ final class ExchangeOrder: Sendable {
         rules: KeyRules,
         isForeign: Bool,
         isContinuable: Bool,
-        keeper: (any PartialKeeping)?,
+        keeper: (any ResumeWriting)?,
         pouring: Pouring?,
         upload: Upload? = nil,
         gate: SendGate? = nil,

@@ -29,17 +29,15 @@ final class Waits: Sendable {
         _ body: @escaping @Sendable () async -> Value
     ) async -> Result<Value, End> {
         if let limit, limit <= .zero { return .failure(.late) }
-        let first = Awaited<Result<Value, End>>()
-        let number = begin(isBeforeWire: isBeforeWire) { first.tell(.failure(.closed)) }
+        let first = Promise<Result<Value, End>>()
+        let number = begin(isBeforeWire: isBeforeWire) { first.fulfill(with: .failure(.closed)) }
         guard let number else { return .failure(.closed) }
-        let task = Task { first.tell(.success(await body())) }
-        let timer = limit.map { limit in
-            Task { [clock] in if (try? await clock.sleep(limit)) != nil { first.tell(.failure(.late)) } }
-        }
+        let task = Task { first.fulfill(with: .success(await body())) }
+        let deadline = limit.map { Deadline(after: $0, sleep: clock.sleep) { first.fulfill(with: .failure(.late)) } }
         defer {
             _ = state.withLock { $0.ends.remove(number) }
             task.cancel()
-            timer?.cancel()
+            deadline?.cancel()
         }
         return await first.value { .failure(.canceled) }
     }

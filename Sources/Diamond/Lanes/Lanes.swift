@@ -26,7 +26,7 @@ public final class Lanes: Sendable {
     }
 
     let state: Guarded<State>
-    private let listeners = Guarded(Listeners())
+    private let pauseNews = Broadcast<Void>()
     /// Whether some lane is serial. Apart from the state, because every request asks: a lock here would be everybody's.
     private let areAnySerial: Atomic<Bool>
 
@@ -119,27 +119,11 @@ public final class Lanes: Sendable {
 // MARK: Listening
 
 extension Lanes {
-    private struct Listeners {
-        var next = 0
-        var all: [Int: AsyncStream<Void>.Continuation] = [:]
-    }
-
     /// An element whenever what is paused may have changed.
-    package var pauseChanges: AsyncStream<Void> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let number = listeners.withLock { listeners in
-                listeners.next += 1
-                listeners.all[listeners.next] = continuation
-                return listeners.next
-            }
-            continuation.onTermination = { [weak self] _ in
-                self?.listeners.withLock { $0.all[number] = nil }
-            }
-        }
-    }
+    package var pauseChanges: AsyncStream<Void> { pauseNews.newest }
 
     private func changePauses(_ body: (inout PermitQueue<Waiting>) -> Void) {
         change(body)
-        for listener in listeners.withLock({ Array($0.all.values) }) { listener.yield() }
+        pauseNews.send(())
     }
 }

@@ -1,7 +1,7 @@
 /// A queue that the most urgent leaves first, and among equals the first come; what waits for long becomes urgent
 /// (``Urgency/aging``). Its ends cost the same however long it is.
 struct MostUrgentFirst<Element> {
-    private typealias Line = FirstInFirstOut<(element: Element, urgency: Urgency)>
+    private typealias Line = FIFOQueue<(element: Element, urgency: Urgency)>
 
     /// By priority, the lowest first. The first of each is its most urgent.
     private var lines = Array(repeating: Line(), count: FlightPriority.allCases.count)

@@ -17,10 +17,6 @@ protocol CallerRun: AnyObject, PriorityWaiter {
     /// Whether the outcome of the run may be written down, canceled or not; from then on no pause gives it up.
     func mayRecord() -> Bool
 
-    /// Tells the connection from others.
-    var owner: ObjectIdentifier { get }
-    /// Holds what a paused run has received that no store may keep.
-    var box: PartialBox? { get }
-    /// The same, made where there is none.
-    func makeBox() -> PartialBox
+    /// The place for what a paused run has received that no store may keep.
+    var resumeSlot: ResumeSlot { get }
 }

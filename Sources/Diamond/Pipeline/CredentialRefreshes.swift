@@ -74,8 +74,8 @@ final class CredentialRefreshes: Sendable {
     /// - Throws: `noCredential` where they cannot be made, `cancelled` with the waiting task; they are made all the same.
     func refresh(_ wire: WireRequest, since count: Int) async throws(ConnectionError) {
         for run in runs(for: wire, since: count) {
-            let outcome = Awaited<Result<Void, any Error>?>()
-            Task { outcome.tell(await run.result) }
+            let outcome = Promise<Result<Void, any Error>?>()
+            Task { outcome.fulfill(with: await run.result) }
             guard let outcome = await outcome.value(whenCanceled: { nil }) else { throw .cancelled }
             do { try outcome.get() } catch {
                 let message = "the credential could not be made anew after status 401: sign in again, or see the cause"

@@ -72,7 +72,7 @@ extension Pipeline {
         _ report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
         let plan = admitted.plan
-        let keeper = PartialPlace(plan, self).map { PartialKeeper($0) }
+        let keeper = ResumeWriter(plan, in: self)
         let arrival = try await arrival(of: admitted, report, keeper, &permit)
         store.freshen(by: arrival, admitted)
         guard !arrival.isPoured else {
@@ -91,7 +91,7 @@ extension Pipeline {
     private func arrival(
         of admitted: AdmittedRequest,
         _ report: @escaping @Sendable (ExchangeEvent) -> Void,
-        _ keeper: PartialKeeper?,
+        _ keeper: ResumeWriter?,
         _ permit: inout LanePermit
     ) async throws(ConnectionError) -> Arrival {
         let plan = admitted.plan
@@ -111,7 +111,7 @@ extension Pipeline {
         by arrival: Arrival,
         _ admitted: AdmittedRequest,
         since begin: Int64,
-        _ keeper: PartialKeeper?,
+        _ keeper: ResumeWriter?,
         _ permit: inout LanePermit,
         _ report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome.Ending {
@@ -137,7 +137,7 @@ extension Pipeline {
     private func order(
         for admitted: AdmittedRequest,
         _ report: @escaping @Sendable (ExchangeEvent) -> Void,
-        _ keeper: PartialKeeper?
+        _ keeper: ResumeWriter?
     ) throws(ConnectionError) -> ExchangeOrder {
         let plan = admitted.plan
         let context = plan.context

@@ -13,7 +13,9 @@ extension Pipeline {
         for context: RequestContext,
         _ progress: inout HopProgress
     ) async throws(ConnectionError) -> Response? {
-        guard context.caller.sink != nil else { return lookup.response(from: stored.response, source, for: context.resolved) }
+        guard context.caller.sink != nil else {
+            return lookup.response(from: stored.response, source, for: context.resolved)
+        }
         switch try await lookup.serve(stored, source, for: context) {
         case .response(let response): return response
         case .unreadable(let error):
@@ -73,7 +75,8 @@ extension Pipeline {
             let (stored, source) = lookup.fallback(for: context)
         else { return try result.get() }
         let attempts = result.attempts
-        guard case .response(let response) = try await lookup.serve(stored, source, for: context, after: attempts) else {
+        guard case .response(let response) = try await lookup.serve(stored, source, for: context, after: attempts)
+        else {
             // The server, which failed, is not asked all over again.
             return try result.get()
         }

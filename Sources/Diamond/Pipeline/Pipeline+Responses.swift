@@ -36,7 +36,7 @@ extension Pipeline {
     func kept(
         _ arrival: Arrival,
         _ admitted: AdmittedRequest,
-        _ keeper: PartialKeeper?
+        _ keeper: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
         let caller = admitted.plan.context.caller
         // Most responses are looked at by no code of the app, and came in one piece: they wait for nobody.
@@ -48,7 +48,7 @@ extension Pipeline {
 
     // Not inlined: what it has on its stack would lie in the frames of all that wait.
     @inline(never)
-    private func keptAtOnce(_ arrival: Arrival, _ admitted: AdmittedRequest, _ keeper: PartialKeeper?) -> Response {
+    private func keptAtOnce(_ arrival: Arrival, _ admitted: AdmittedRequest, _ keeper: ResumeWriter?) -> Response {
         let context = admitted.plan.context
         invalidateOwn(after: arrival, context)
         if store.isForCache(arrival, admitted.plan), let entry = store.entry(of: arrival, admitted) {
@@ -63,7 +63,7 @@ extension Pipeline {
     private func keptAside(
         _ arrival: Arrival,
         _ admitted: AdmittedRequest,
-        _ keeper: PartialKeeper?
+        _ keeper: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
         let context = admitted.plan.context
         let response = response(from: arrival, context)
@@ -90,7 +90,7 @@ extension Pipeline {
     private func validate(
         _ response: Response,
         for context: RequestContext,
-        _ keeper: PartialKeeper?
+        _ keeper: ResumeWriter?
     ) async throws(ConnectionError) {
         do throws(ConnectionError) {
             // Others may wait for the response.

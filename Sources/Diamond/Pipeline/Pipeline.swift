@@ -24,13 +24,13 @@ final class Pipeline: Sendable {
     let lanes: Lanes
     /// The recent invalidations: the cache's, where there is one.
     let invalidations: InvalidationLog
-    let holders = PartialHolders()
+    let resumeStore: ResumeStore
     /// Refreshes of responses that were served stale.
-    let refreshes = RunningTasks()
+    let refreshes = TaskSet()
     /// The keys of those refreshes: one at a time for a key.
     let refreshing = Guarded<Set<RequestKey>>([])
     /// Exchanges whose bodies are streamed.
-    let streams = RunningTasks()
+    let streams = TaskSet()
     let environment: Environment
     /// The policy of requests that have none of their own.
     let retry: RetryPolicy
@@ -71,6 +71,7 @@ final class Pipeline: Sendable {
         self.replays = replays
         self.reachability = reachability
         invalidations = cache?.invalidations ?? InvalidationLog()
+        resumeStore = ResumeStore(cache: cache, activity: activity)
         time = RequestTime(clock: wire.repetitions.clock, retry: retry, waits: wire.repetitions.waits)
         resolver = RequestResolver(
             environment: environment, invalidations: invalidations, time: time, cookies: wire.cookies, now: wire.now)
@@ -151,7 +152,9 @@ final class Pipeline: Sendable {
             case .serve(let stored, let source):
                 if let response = try await served(stored, source, for: context, &progress) { return response }
             case .serveStale(let stored):
-                if let response = try await servedStale(stored, for: context, at: instant, &progress) { return response }
+                if let response = try await servedStale(stored, for: context, at: instant, &progress) {
+                    return response
+                }
             case .fail: return context.resolved.nothingStored
             case .ask(let stored, let isConditional):
                 count(context, &token)
@@ -200,7 +203,9 @@ final class Pipeline: Sendable {
         if let late = progress.late {
             return (.milliseconds(max(0, late.deadline - time.clock.uptime())), late.error)
         }
-        return try time.rest(of: plan.context.resolved, since: plan.begin).map { ($0, ConnectionError(outOfTime: true)) }
+        return try time.rest(of: plan.context.resolved, since: plan.begin).map {
+            ($0, ConnectionError(outOfTime: true))
+        }
     }
 
     /// Returns the result of a hop. Under a policy that takes what is stored over a server that fails, that is served instead,

@@ -143,7 +143,9 @@ final class RequestContext: Sendable {
 extension ResolvedRequest {
     /// Whether cookies of a jar are sent that no identity stands for.
     fileprivate func isChanged(by cookies: CookieJar?, at now: @autoclosure () -> Date) -> Bool {
-        guard let cookies, identity.value != nil, wire.identity == nil, wire.headers[.cookie] == nil else { return false }
+        guard let cookies, identity.value != nil, wire.identity == nil, wire.headers[.cookie] == nil else {
+            return false
+        }
         return cookies.has(for: url, of: nil, at: now())
     }
 }
@@ -154,7 +156,8 @@ extension RequestContext {
     /// The properties that the intervals of an exchange have in common.
     func scope(in activity: Activity, of parent: ActivityInterval.ID?) -> ActivityScope {
         ActivityScope(
-            activity: activity, subject: activitySubject, parent: parent, method: wire.method, url: url, rules: wire.rules)
+            activity: activity, subject: activitySubject, parent: parent, method: wire.method, url: url,
+            rules: wire.rules)
     }
 
     /// Counts a request or a refresh.

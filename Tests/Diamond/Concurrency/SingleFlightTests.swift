@@ -15,7 +15,8 @@ import Testing
     }
 
     private final class Waiter: PriorityWaiter {
-        private let state = Guarded((priority: FlightPriority.normal, change: nil as (@Sendable (FlightPriority) -> Void)?))
+        private let state = Guarded(
+            (priority: FlightPriority.normal, change: nil as (@Sendable (FlightPriority) -> Void)?))
 
         var priority: FlightPriority { state.withLock { $0.priority } }
 
@@ -85,7 +86,8 @@ import Testing
         let joinedToo = Gate()
         let second = Task { [flights] in
             await flights.outcome(
-                for: "a", waiter: Waiter(), isNeeded: { false }, whenJoined: { joinedToo.open() }) { _ in 1 }
+                for: "a", waiter: Waiter(), isNeeded: { false }, whenJoined: { joinedToo.open() }
+            ) { _ in 1 }
         }
         await joinedToo.wait()
         gate.open()

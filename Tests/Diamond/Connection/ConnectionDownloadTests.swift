@@ -238,24 +238,21 @@ import Testing
         await engine.close()
     }
 
-    /// Has the box of a part, as a connection has.
     /// A run that is never given up.
     private final class Run: CallerRun {
-        let box: PartialBox?
+        let resumeSlot: ResumeSlot
 
-        init(_ part: DownloadFile) { box = part.box }
+        init(_ part: DownloadFile) { resumeSlot = part.resumeSlot }
 
         var startedAt: InvalidationLog.Instant { 0 }
         var isOver: Bool { false }
         var priority: FlightPriority { .normal }
-        var owner: ObjectIdentifier { ObjectIdentifier(self) }
         func onPriorityChange(_ change: (@Sendable (FlightPriority) -> Void)?) {}
         func stepAside(_ isAside: Bool) {}
         func receive(_ event: ExchangeEvent) {}
         func mayBegin() -> Bool { true }
         func mayConclude() -> Bool { true }
         func mayRecord() -> Bool { true }
-        func makeBox() -> PartialBox { box ?? PartialBox() }
     }
 
     @Test func `goes on with nothing behind what the disk has not taken`() async throws {

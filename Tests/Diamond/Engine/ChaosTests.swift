@@ -78,7 +78,8 @@ private final class Remains: Sendable {
         let pipeline = engine.pipeline
         let parts = [
             Part(name: "members", value: engine.members), Part(name: "pipeline", value: pipeline),
-            Part(name: "exchanges", value: pipeline.sharing.exchanges), Part(name: "partials", value: pipeline.holders),
+            Part(name: "exchanges", value: pipeline.sharing.exchanges),
+            Part(name: "partials", value: pipeline.resumeStore),
             Part(name: "lanes", value: engine.lanes), Part(name: "cache", value: engine.cache),
         ]
         noted.withLock { $0 += parts }

@@ -30,7 +30,7 @@ import Testing
 
     /// Waits for a gate, unless the exchange is canceled.
     private static func pass(_ gate: Gate) async throws(TransportError) {
-        let isOpen = Awaited<Bool>()
+        let isOpen = Promise<Bool>()
         Task {
             await gate.wait()
             isOpen.tell(true)

@@ -43,7 +43,7 @@ import Testing
         ] as [(HTTPFields, String?)]) func `makes a validator of equal values only`(headers: HTTPFields, tag: String?)
     {
         var asked = HTTPFields()
-        Continuation(status: 200, headers: headers, now: 0)?.ask(&asked, from: 1)
+        PartialContent(status: 200, headers: headers, count: 1, now: 0)?.askForRest(in: &asked)
         #expect(asked[.ifRange] == tag)
     }
 

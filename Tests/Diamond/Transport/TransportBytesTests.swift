@@ -90,8 +90,8 @@ import Testing
 
     @Test func `is no tag for the rest of a body`() {
         let headers: HTTPFields = [.eTag: "\"\u{e9}\"", .contentLength: "10"]
-        #expect(Continuation(status: 200, headers: headers, now: 0) == nil)
-        #expect(Continuation(status: 200, headers: [.eTag: "\"e\"", .contentLength: "10"], now: 0) != nil)
+        #expect(PartialContent(status: 200, headers: headers, now: 0) == nil)
+        #expect(PartialContent(status: 200, headers: [.eTag: "\"e\"", .contentLength: "10"], now: 0) != nil)
     }
 
     @Test(arguments: TransportKind.allCases)

@@ -1,41 +1,8 @@
 import DiamondSQLite
 import Foundation
 
-/// Bodies that are too large to be held in memory, and what broken transfers have left of them.
+/// Stored bodies that are too large to be held in memory.
 extension Cache {
-    /// Begins an entry whose body comes in pieces. Nothing is written before there is a mebibyte of it, or its end.
-    ///
-    /// - Parameters:
-    ///   - entry: without its body. Its headers and validator are kept with what has arrived.
-    ///   - partial: what was received before, to go on behind; `nil` begins anew, and takes the place of what is there.
-    ///   - isReplacing: whether another answer was there, and was no longer right.
-    /// - Throws: `entryGone` where the partial body is another one by now.
-    package func bodyWriter(
-        for entry: CacheEntry,
-        continuing partial: PartialBody? = nil,
-        replacing isReplacing: Bool = false
-    ) throws(CacheError) -> BodyWriter {
-        guard let partial else { return BodyWriter(entry, isReplacing: isReplacing, cache: self) }
-        guard let last = try chunk(partial.outline.checksums.count - 1, of: partial.outline) else { throw .entryGone }
-        return BodyWriter(entry, continuing: partial, last: last, isReplacing: isReplacing, cache: self)
-    }
-
-    /// Whether some transfer may have left something. What another process has just left is known a tenth of a second later.
-    package var mayHavePartialBodies: Bool { neighbors.partials.isPossible }
-
-    /// What a transfer that did not come to its end has left under a key; `nil` where there is nothing sound, or nothing
-    /// that could go on: it was sealed with an older key.
-    package func partialBody(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> PartialBody? {
-        guard let outline = try outline(of: key, request, isPartial: true), file.seals(with: outline.seal),
-            !outline.checksums.isEmpty, let last = try chunk(outline.checksums.count - 1, of: outline)
-        else { return nil }
-        // All chunks but the last are of one size, whatever they take when they are written.
-        return PartialBody(outline: outline, size: (outline.sizes.count - 1) * CacheTable.chunkSize + last.count)
-    }
-
-    /// What was received, to be read a chunk at a time.
-    package func reader(of partial: PartialBody) -> BodyReader { BodyReader(partial.outline, cache: self) }
-
     /// The body that is stored under a key, to be read a chunk at a time, and the rest of the answer as a lookup would give
     /// it; `nil` where there is nothing, or nothing sound.
     ///
@@ -75,7 +42,7 @@ extension Cache {
         return number * CacheTable.chunkSize + last.count
     }
 
-    private func outline(
+    func outline(
         of key: RequestKey,
         _ request: [UInt8],
         isPartial: Bool

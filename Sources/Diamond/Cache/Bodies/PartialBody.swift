@@ -1,10 +1,50 @@
-/// What a transfer has received that did not come to its end.
+/// The beginning of a body in the store, left by a transfer that did not end: a partial entry.
+///
+/// Its complete length and validator are in ``stored``. It is a prefix today, so its length tells which bytes are here. Any
+/// other part would have the range of its bytes beside the outline.
 package struct PartialBody: Sendable {
     let outline: BodyOutline
-    /// Bytes that were received.
+    /// The number of bytes that were received.
     package let size: Int
 
-    /// The headers that came with it, the validator among them; without the body. `storedAt` is when the last of it was
-    /// written.
+    /// The head of the response, without the body. `storedAt` is when its last bytes were written.
     package var stored: StoredResponse { outline.stored }
+}
+
+extension Cache {
+    /// Returns a writer for an entry whose body comes in pieces. Nothing is written before there is a mebibyte of it, or its
+    /// end.
+    ///
+    /// - Parameters:
+    ///   - entry: without its body. Its headers and validator are kept with what has arrived.
+    ///   - partial: the bytes that were received before, to write behind them; `nil` begins a new body, and takes the place
+    ///     of the partial body that is there.
+    ///   - isReplacing: whether another response was there, and was outdated.
+    /// - Throws: `entryGone` where the partial body was replaced or removed.
+    package func bodyWriter(
+        for entry: CacheEntry,
+        continuing partial: PartialBody? = nil,
+        replacing isReplacing: Bool = false
+    ) throws(CacheError) -> BodyWriter {
+        guard let partial else { return BodyWriter(entry, isReplacing: isReplacing, cache: self) }
+        guard let last = try chunk(partial.outline.checksums.count - 1, of: partial.outline) else { throw .entryGone }
+        return BodyWriter(entry, continuing: partial, last: last, isReplacing: isReplacing, cache: self)
+    }
+
+    /// Whether the store may have partial bodies. One that another process has just left is known a tenth of a second
+    /// later.
+    package var mayHavePartialBodies: Bool { neighbors.partials.isPossible }
+
+    /// Returns the partial body of a key; `nil` where there is none, it is damaged, or it cannot be continued because it
+    /// was sealed with an older key.
+    package func partialBody(_ key: RequestKey, request: [UInt8]) throws(CacheError) -> PartialBody? {
+        guard let outline = try outline(of: key, request, isPartial: true), file.seals(with: outline.seal),
+            !outline.checksums.isEmpty, let last = try chunk(outline.checksums.count - 1, of: outline)
+        else { return nil }
+        // All chunks but the last have one size before they are sealed or compressed.
+        return PartialBody(outline: outline, size: (outline.sizes.count - 1) * CacheTable.chunkSize + last.count)
+    }
+
+    /// Returns a reader of the received bytes, a chunk at a time.
+    package func reader(of partial: PartialBody) -> BodyReader { BodyReader(partial.outline, cache: self) }
 }

@@ -1,24 +1,24 @@
 import Synchronization
 
-/// Whether a store may have partial entries. Most have none, and who asks for one need not look.
+/// Whether a store may have partial entries. Most stores have none, and a lookup of one is saved.
 ///
-/// What this process leaves is known at once, what another leaves with the next look of ``Neighbors``.
+/// An entry of this process is known at once, one of another process after the next look of ``Neighbors``.
 final class PartialPresence: Sendable {
-    /// How often this process has begun one, and in the last bit whether there may be some.
+    /// The last bit tells whether there may be some, the others count those that this process has begun.
     private let state = Atomic(1)
 
     var isPossible: Bool { state.load(ordering: .acquiring) & 1 == 1 }
 
-    /// To be noted before a look.
+    /// The count, to be read before a look.
     var instant: Int { state.load(ordering: .acquiring) }
 
-    /// This process has written one. Said behind the write, so that no look from before it says otherwise.
+    /// Notes that this process has written one. Called after the write, so that no earlier look says otherwise.
     func add() {
         state.add(2, ordering: .acquiringAndReleasing)
         state.bitwiseOr(1, ordering: .acquiringAndReleasing)
     }
 
-    /// A look, begun at an instant, has found some or none.
+    /// Notes the result of a look, unless this process has written one since the look began.
     func note(_ areAny: Bool, since instant: Int) {
         _ = state.compareExchange(
             expected: instant, desired: areAny ? instant | 1 : instant & ~1, ordering: .acquiringAndReleasing)

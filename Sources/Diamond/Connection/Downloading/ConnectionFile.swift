@@ -24,8 +24,8 @@ final class ConnectionFile: Sendable {
     /// `nil` where it is not there as a whole.
     var size: Int? { state.withLock { $0.size } }
 
-    /// What is known of the part; with it, so that neither is taken without the other.
-    var box: PartialBox? { state.withLock { $0.part?.box } }
+    /// The slot of the part that is there. It belongs to the part, so that neither is used without the other.
+    var resumeSlot: ResumeSlot? { state.withLock { $0.part?.resumeSlot } }
 
     /// Returns when the file has its name.
     ///

@@ -135,17 +135,14 @@ extension Connection {
         core.withLock { $0.run === run && $0.life.mayRecord() }
     }
 
-    /// Holds what a paused run has received that no store may keep.
-    var box: PartialBox? { core.withLock { $0.file?.box ?? $0.box } }
-
-    /// The same, made where there is none; one for all runs.
-    func makeBox() -> PartialBox {
+    /// The place for what a paused run has received that no store may keep; one for all runs.
+    var resumeSlot: ResumeSlot {
         core.withLock { core in
-            if let file = core.file { return file.box ?? PartialBox() }
-            let box = core.box ?? PartialBox()
-            // Canceled, it asks for nothing any more: what comes late is dropped.
-            if core.life.outcome == nil { core.box = box }
-            return box
+            if let file = core.file { return file.resumeSlot ?? ResumeSlot() }
+            let slot = core.resumeSlot ?? ResumeSlot()
+            // A finished connection resumes nothing: a slot that it does not have drops what comes late.
+            if core.life.outcome == nil { core.resumeSlot = slot }
+            return slot
         }
     }
 }

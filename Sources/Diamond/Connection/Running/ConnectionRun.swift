@@ -102,7 +102,5 @@ extension ConnectionRun: CallerRun {
     func mayBegin() -> Bool { connection.mayBegin(self) }
     func mayConclude() -> Bool { connection.mayConclude(self) }
     func mayRecord() -> Bool { connection.mayRecord(self) }
-    var owner: ObjectIdentifier { ObjectIdentifier(connection) }
-    var box: PartialBox? { connection.box }
-    func makeBox() -> PartialBox { connection.makeBox() }
+    var resumeSlot: ResumeSlot { connection.resumeSlot }
 }

@@ -1,24 +1,24 @@
 import DiamondSQLite
 import Foundation
 
-/// The row of a partial entry, as whoever writes its body knows it.
+/// The row of a partial entry, as the writer of its body knows it.
 struct PartialRow: Sendable {
     let id: Int64
-    /// As the table holds it, sealed where it is; the headers in clear, the body elsewhere.
+    /// The entry without its body: the request as the table holds it (sealed, where the store is), the headers in clear.
     var entry: CacheEntry
     let seal: String?
     /// Whether the first transaction's chunks were shorter compressed: then all are.
     let isCompressed: Bool
-    /// Bytes of the chunks that are written, as they are written.
+    /// The number of bytes written, after compression and sealing.
     var bodySize: Int64
     var digest: BodyDigest
-    /// What the row held when it was written last. It covers headers, times and body: whoever else writes the row, or
-    /// gets its number, changes it.
+    /// The checksum of the row when it was written last. It covers headers, times and body, so that any other writer of the
+    /// row, or of another row with its id, changes it.
     var checksum: Int64
 }
 
 extension SQLiteError.Code {
-    /// The row of a partial entry is another one by now.
+    /// The row of a partial entry was replaced or removed.
     static let entryGone = Self(rawValue: -17)
 }
 
@@ -31,15 +31,15 @@ struct PreparedChunks: Sendable {
     }
 
     fileprivate let chunks: [Chunk]
-    /// The row behind them.
+    /// The row after they are written.
     fileprivate let row: PartialRow
-    /// The entry's fields without its body, as the row is to hold them.
+    /// The entry's fields without its body, as the row holds them after the write.
     fileprivate let stored: StoredResponse
     /// The checksum that the row has before the write.
     fileprivate let checksum: Int64
 }
 
-/// Writing a body in pieces, each time so that the row is sound.
+/// Writing a body in pieces. The row and its checksum are valid after each.
 extension CacheFile {
     /// Returns the row of the partial entry that a body begins with.
     func prepared(_ entry: CacheEntry, chunks: [Data]) throws(CacheError) -> CacheRow {
@@ -65,7 +65,7 @@ extension CacheFile {
         return PreparedChunks(chunks: prepared, row: row, stored: stored, checksum: before)
     }
 
-    /// Makes the partial entry, in the place of another of its key.
+    /// Inserts a partial entry, and removes another of its key.
     ///
     /// - Parameter stored: the entry's fields without its body, in clear.
     func begin(
@@ -81,7 +81,7 @@ extension CacheFile {
             bodySize: row.body.size, digest: BodyDigest(row.body.checksums), checksum: row.checksum)
     }
 
-    /// Adds chunks behind those that are there.
+    /// Appends chunks to a partial entry.
     ///
     /// - Parameter isInUse: whether more is to come: then eviction takes others first.
     func append(

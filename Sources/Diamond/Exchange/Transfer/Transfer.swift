@@ -1,15 +1,15 @@
 import Foundation
 import HTTPTypes
 
-/// A request's way out, and its answer's way in: a whole one, or the rest of one whose transfer broke before.
+/// Sends the request of one attempt, and receives its response: a whole one, or the rest of a partial response.
 ///
 /// A class, because an attempt hands it on from step to step.
 final class Transfer: Sendable {
     enum End: Sendable {
-        /// - Parameter answered: what the server said; 206 of a whole answer that was gone on with.
+        /// - Parameter answered: what the server said; 206 where the answer completes a partial response.
         // Indirect, because it goes back through every step, and most look at its status only.
         indirect case arrived(Arrival, answered: HTTPResponse.Status)
-        /// What was received before cannot be gone on with, and this is no answer by itself.
+        /// The partial response cannot be resumed, and this is no answer by itself: the whole has to be requested.
         case refused(HTTPResponse.Status, HTTPFields)
         /// - Parameter head: of the answer, where it was here: what it says stands, whatever became of the body.
         case failed(TransportError, head: Boxed<Arrival> = .none)
@@ -17,20 +17,20 @@ final class Transfer: Sendable {
 
     struct Outcome: Sendable {
         var end: End
-        /// What can be gone on with.
-        var left = Boxed<IncompleteArrival>.none
+        /// The partial response that the next attempt can resume.
+        var left = Boxed<PartialResponse>.none
     }
 
-    /// For the rest, where something was received before.
+    /// The request that is sent: for the rest, where ``before`` has a partial response.
     let request: TransportRequest
     let order: ExchangeOrder
     /// How many sessions had ended when its cookies were read; `nil` without a jar.
     let removals: Int?
     let isPersonal: Bool
     private let adaptedHeaders: Set<String>
-    /// What was received before.
-    let before: Boxed<IncompleteArrival>
-    let keeper: (any PartialKeeping)?
+    /// The partial response that is resumed.
+    let before: Boxed<PartialResponse>
+    let keeper: (any ResumeWriting)?
     /// What has led to it.
     let history: RetryHistory
     let admission: CircuitBreaker.Admission
@@ -42,8 +42,8 @@ final class Transfer: Sendable {
         _ outgoing: ExchangeOrder.Outgoing,
         of order: ExchangeOrder,
         removals: Int?,
-        before: Boxed<IncompleteArrival>,
-        keeper: (any PartialKeeping)?,
+        before: Boxed<PartialResponse>,
+        keeper: (any ResumeWriting)?,
         history: RetryHistory,
         admission: CircuitBreaker.Admission,
         over wire: Exchange.Wire
@@ -98,9 +98,7 @@ final class Transfer: Sendable {
     @inline(never)
     private func receive(_ head: Arrival, _ body: BodyStream) async -> Outcome {
         guard let before = before.value else { return await receiveNew(head, body) }
-        let decision = ContinuationDecision(
-            before.continuation, from: before.received, status: head.status.code, headers: head.headers)
-        switch decision {
+        switch ResumeDecision(for: before.content, status: head.status.code, headers: head.headers) {
         case .append: return await receiveParts(of: before.continued(by: head), body, head)
         case .complete: return Outcome(end: .arrived(before.completed(by: head), answered: head.status))
         case .keep: return await receiveAll(head, body, left: self.before)
@@ -118,10 +116,10 @@ final class Transfer: Sendable {
             return Outcome(end: .failed(error, head: .some(head)))
         }
         if let arrival = whole(head, body) { return Outcome(end: .arrived(arrival, answered: head.status)) }
-        guard order.isContinuable, let incomplete = IncompleteArrival(head) else {
+        guard order.isContinuable, let partial = PartialResponse(head) else {
             return await receiveAll(head, body)
         }
-        return await receiveParts(of: incomplete, body, head)
+        return await receiveParts(of: partial, body, head)
     }
 
     private func whole(_ head: Arrival, _ body: BodyStream) -> Arrival? {
@@ -137,7 +135,7 @@ final class Transfer: Sendable {
     private func receiveAll(
         _ head: Arrival,
         _ body: BodyStream,
-        left: Boxed<IncompleteArrival> = .none
+        left: Boxed<PartialResponse> = .none
     ) async -> Outcome {
         var arrival = head
         do throws(TransportError) {
@@ -154,52 +152,48 @@ final class Transfer: Sendable {
         }
     }
 
-    // MARK: What may be gone on with
+    // MARK: Resumable responses
 
-    private func receiveParts(
-        of incomplete: IncompleteArrival,
-        _ body: BodyStream,
-        _ head: Arrival
-    ) async -> Outcome {
-        var incomplete = incomplete
-        meter.expect(incomplete.continuation.length)
+    private func receiveParts(of partial: PartialResponse, _ body: BodyStream, _ head: Arrival) async -> Outcome {
+        var partial = partial
+        meter.expect(partial.content.completeLength)
         do throws(TransportError) {
-            try check(Int64(incomplete.continuation.length), limit(of: incomplete.arrival))
-            await keeper?.begin(incomplete)
-            try await receive(body, into: &incomplete)
+            try check(Int64(partial.content.completeLength), limit(of: partial.arrival))
+            await keeper?.begin(partial)
+            try await receive(body, into: &partial)
         } catch {
-            // What is too large once is so again, and behind what was not taken nothing can follow.
-            let isOfUse = ![.bodyTooLarge, .notTaken].contains(error.code) && incomplete.isWorthKeeping
+            // A body that exceeds its limit does so again. Bytes that a sink has not taken leave a gap.
+            let isOfUse = ![.bodyTooLarge, .notTaken].contains(error.code) && partial.isWorthKeeping
             if !isOfUse { await keeper?.discard() }
-            return Outcome(end: .failed(error, head: .some(head)), left: isOfUse ? .some(incomplete) : .none)
+            return Outcome(end: .failed(error, head: .some(head)), left: isOfUse ? .some(partial) : .none)
         }
-        return await end(incomplete, head)
+        return await end(partial, head)
     }
 
-    private func receive(_ body: BodyStream, into incomplete: inout IncompleteArrival) async throws(TransportError) {
+    private func receive(_ body: BodyStream, into partial: inout PartialResponse) async throws(TransportError) {
         var pieces = body.makeAsyncIterator()
         while let piece = try await pieces.next() {
-            incomplete.append(piece)
-            meter.receive(incomplete.received)
-            try check(Int64(incomplete.received), limit(of: incomplete.arrival))
-            if incomplete.arrival.isPoured { try await order.pouring?.sink.append(piece) }
+            partial.append(piece)
+            let count = partial.content.received.count
+            meter.receive(count)
+            try check(Int64(count), limit(of: partial.arrival))
+            if partial.arrival.isPoured { try await order.pouring?.sink.append(piece) }
             await keeper?.append(piece)
         }
     }
 
-    // Of a rest without a length of its own, no transport knows where it ends.
-    private func end(_ incomplete: IncompleteArrival, _ head: Arrival) async -> Outcome {
-        let answered = head.status
-        let missing = incomplete.continuation.length - incomplete.received
-        guard answered == .partialContent, missing != 0 else {
-            return Outcome(end: .arrived(incomplete.arrival, answered: answered))
+    // No transport knows where a 206 without a length of its own ends: the complete length tells.
+    private func end(_ partial: PartialResponse, _ head: Arrival) async -> Outcome {
+        let missing = partial.content.missingCount
+        guard head.status == .partialContent, missing != 0 else {
+            return Outcome(end: .arrived(partial.arrival, answered: head.status))
         }
         guard missing > 0 else {
             await keeper?.discard()
-            return Outcome(end: .refused(answered, incomplete.arrival.headers))
+            return Outcome(end: .refused(head.status, partial.arrival.headers))
         }
         let message = "the rest of the body ended \(missing) bytes early: try again"
         let error = TransportError(.truncatedBody, message, requestMayHaveBeenSent: true)
-        return Outcome(end: .failed(error, head: .some(head)), left: .some(incomplete))
+        return Outcome(end: .failed(error, head: .some(head)), left: .some(partial))
     }
 }

@@ -42,7 +42,8 @@ struct Admission: Sendable {
 
     private func checked(_ admitted: AdmittedRequest) async throws(ConnectionError) -> AdmittedRequest {
         let plan = admitted.plan
-        guard plan.stored != nil, invalidations.now != plan.lookedUpAt || plan.context.resolvedAt != plan.lookedUpAt else {
+        guard plan.stored != nil, invalidations.now != plan.lookedUpAt || plan.context.resolvedAt != plan.lookedUpAt
+        else {
             return admitted
         }
         // Erased meanwhile, it is not brought back by a confirmation.

@@ -17,8 +17,8 @@ final class DownloadFile: DownloadTarget {
     let limit: Int
     let progress: (@Sendable (TransferProgress) -> Void)?
     private let write: Write
-    /// What is known of the answer that is in it, where a connection is to go on with that.
-    let box = PartialBox()
+    /// The head and the byte count of the response that is in the file, for a connection that resumes it.
+    let resumeSlot = ResumeSlot()
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
     private let state = Guarded(State())
 
@@ -70,7 +70,7 @@ final class DownloadFile: DownloadTarget {
     }
 
     func begin(_ head: Response) async throws(TransportError) {
-        box.empty()
+        resumeSlot.clear()
         try await perform { try $0.empty() }
         state.withLock { $0.size = 0 }
     }

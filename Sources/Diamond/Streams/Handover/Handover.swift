@@ -71,7 +71,9 @@ final class Handover: BodySink {
     /// - Parameters:
     ///   - epoch: the instant at which the request was resolved; `nil` where that is still to be done.
     ///   - isDetached: whether it is for nobody in particular, and has the task-locals of no caller.
-    func start(_ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline, isDetached: Bool) {
+    func start(
+        _ request: Request, resolvedAt epoch: InvalidationLog.Instant?, over pipeline: Pipeline, isDetached: Bool
+    ) {
         let task = pipeline.streams.add(isDetached: isDetached) { [self] in
             await run(request, resolvedAt: epoch, over: pipeline)
         }

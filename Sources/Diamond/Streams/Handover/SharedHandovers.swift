@@ -113,7 +113,8 @@ extension Pipeline {
         _ limit: Int
     ) throws(ConnectionError) -> (SharedHandovers.Key, RequestContext)? {
         let context = RequestContext(
-            try ResolvedRequest(resolved, environment.rules), for: Caller(), at: epoch, cookies: wire.cookies, now: wire.date)
+            try ResolvedRequest(resolved, environment.rules), for: Caller(), at: epoch, cookies: wire.cookies,
+            now: wire.date)
         return context.identity.map { identity in
             (SharedHandovers.Key(request: resolved, key: identity.key, limit: limit), context)
         }

@@ -11,9 +11,9 @@ final class StreamConsumer: Sendable {
     }
 
     private let pipe: BodyPipe
-    private let room = Room()
+    private let room = Signal()
     // Not the bytes: whoever keeps them keeps the exchange.
-    private let opened = Awaited<Result<Opening, ConnectionError>>()
+    private let opened = Promise<Result<Opening, ConnectionError>>()
 
     /// - Parameter window: bytes that may wait for it; a piece that comes while there are fewer is taken whole.
     init(window: Int) { pipe = BodyPipe(highWater: window) }
@@ -38,14 +38,14 @@ final class StreamConsumer: Sendable {
     /// - Parameter leave: called once, when nobody reads any more before the end.
     func onLeave(_ leave: @escaping @Sendable () -> Void) {
         pipe.connect { [room] in
-            room.open()
+            room.wake()
         } onStop: { [room] in
             leave()
-            room.open()
+            room.wake()
         }
     }
 
-    func begin(_ head: Response) { opened.tell(.success(.streaming(head))) }
+    func begin(_ head: Response) { opened.fulfill(with: .success(.streaming(head))) }
 
     /// Takes a piece without a wait.
     ///
@@ -57,13 +57,13 @@ final class StreamConsumer: Sendable {
 
     /// The answer is for another alone: nothing of it comes here.
     func dismiss() {
-        opened.tell(.success(.dismissed))
+        opened.fulfill(with: .success(.dismissed))
         pipe.finish(nil)
     }
 
     /// - Parameter outcome: the answer is of use to who has seen no head.
     func end(_ outcome: Result<Response, ConnectionError>) {
-        opened.tell(outcome.map(Opening.whole))
+        opened.fulfill(with: outcome.map(Opening.whole))
         switch outcome {
         case .success: pipe.finish(nil)
         case .failure(let error):

@@ -13,7 +13,7 @@ import Testing
                 .cacheControl: "max-age=1", .server: "s",
             ],
             body: Data("01234".utf8), sentAt: 1, receivedAt: 2)
-        let incomplete = try #require(IncompleteArrival(head))
+        let partial = try #require(PartialResponse(head))
         let rest = Arrival(
             status: .partialContent,
             headers: [
@@ -21,7 +21,7 @@ import Testing
                 .cacheControl: "max-age=60", .contentRange: "bytes 5-9/10",
             ],
             body: Data(), sentAt: 3, receivedAt: 4)
-        var next = incomplete.continued(by: rest)
+        var next = partial.continued(by: rest)
         next.append(Data("56789".utf8))
         #expect(next.arrival.status == .ok && String(decoding: next.arrival.body, as: UTF8.self) == "0123456789")
         #expect((next.arrival.sentAt, next.arrival.receivedAt) == (3, 4))
@@ -37,21 +37,21 @@ import Testing
         let headers: HTTPFields = [.contentLength: "2", .eTag: "\"a\""]
         let head = Arrival(
             status: .ok, headers: headers, body: Data("0".utf8), sentAt: 1, receivedAt: 2, isPersonal: first)
-        let incomplete = try #require(IncompleteArrival(head))
+        let partial = try #require(PartialResponse(head))
         let next = Arrival(
             status: .partialContent, headers: headers, body: Data(), sentAt: 3, receivedAt: 4, isPersonal: rest)
-        #expect(incomplete.continued(by: next).arrival.isPersonal == (first || rest))
-        #expect(incomplete.completed(by: next).isPersonal == (first || rest))
+        #expect(partial.continued(by: next).arrival.isPersonal == (first || rest))
+        #expect(partial.completed(by: next).isPersonal == (first || rest))
     }
 
     @Test func `knows of every header that was changed for one of its parts`() throws {
         let headers: HTTPFields = [.contentLength: "2", .eTag: "\"a\""]
         let head = Arrival(
             status: .ok, headers: headers, body: Data("0".utf8), sentAt: 1, receivedAt: 2, adaptedHeaders: ["a"])
-        let incomplete = try #require(IncompleteArrival(head))
+        let partial = try #require(PartialResponse(head))
         let next = Arrival(
             status: .partialContent, headers: headers, body: Data(), sentAt: 3, receivedAt: 4, adaptedHeaders: ["b"])
-        #expect(incomplete.continued(by: next).arrival.adaptedHeaders == ["a", "b"])
-        #expect(incomplete.completed(by: next).adaptedHeaders == ["a", "b"])
+        #expect(partial.continued(by: next).arrival.adaptedHeaders == ["a", "b"])
+        #expect(partial.completed(by: next).adaptedHeaders == ["a", "b"])
     }
 }

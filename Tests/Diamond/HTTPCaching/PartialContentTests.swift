@@ -32,7 +32,7 @@ import Testing
         status: Int, changes: HTTPFields, isContinuable: Bool
     ) {
         let headers = Self.fields(changes)
-        #expect((Continuation(status: status, headers: headers, now: 0) != nil) == isContinuable)
+        #expect((PartialContent(status: status, headers: headers, now: 0) != nil) == isContinuable)
     }
 
     @Test(
@@ -43,22 +43,38 @@ import Testing
     func `takes a date that is a minute old for strong`(date: String, isStrong: Bool) {
         var headers = Self.dated
         headers[.date] = date
-        #expect((Continuation(status: 200, headers: headers, now: 0) != nil) == isStrong)
+        #expect((PartialContent(status: 200, headers: headers, now: 0) != nil) == isStrong)
         headers[.date] = nil
-        #expect(Continuation(status: 200, headers: headers, now: 0) == nil)
+        #expect(PartialContent(status: 200, headers: headers, now: 0) == nil)
+    }
+
+    @Test(arguments: [(0, true), (10, true), (11, false)])
+    func `has no more bytes than it announced`(count: Int, isResumable: Bool) {
+        let part = PartialContent(status: 200, headers: Self.whole, count: count, now: 0)
+        #expect((part != nil) == isResumable)
+        #expect(part?.received == (isResumable ? 0..<count : nil))
+    }
+
+    @Test func `knows which bytes are here, and how many are missing`() throws {
+        var part = try #require(PartialContent(status: 200, headers: Self.whole, count: 4, now: 0))
+        #expect((part.completeLength, part.missingCount) == (10, 6))
+        part.append(count: 5)
+        #expect((part.received, part.missingCount) == (0..<9, 1))
+        part.append(count: 2)
+        #expect((part.received, part.missingCount) == (0..<11, -1))
     }
 
     @Test(arguments: [(whole, "\"a\""), (dated, "Sun, 06 Nov 1994 08:49:37 GMT")])
     func `is asked for the rest of, uncoded and without other conditions`(
         headers: HTTPFields, validator: String
     ) throws {
-        let continuation = try #require(Continuation(status: 200, headers: headers, now: 0))
+        let part = try #require(PartialContent(status: 200, headers: headers, count: 5, now: 0))
         var asked: HTTPFields = [.accept: "*/*", .ifNoneMatch: "\"old\"", .ifModifiedSince: "yesterday"]
-        continuation.ask(&asked, from: 5)
+        part.askForRest(in: &asked)
         #expect(
             asked == [.accept: "*/*", .range: "bytes=5-", .ifRange: validator, .acceptEncoding: "identity"])
         var coded: HTTPFields = [.acceptEncoding: "br"]
-        continuation.ask(&coded, from: 5)
+        part.askForRest(in: &coded)
         #expect(coded[.acceptEncoding] == "br")
     }
 }

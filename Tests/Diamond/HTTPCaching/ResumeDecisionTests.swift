@@ -6,9 +6,9 @@ import Testing
 @Suite struct `The answer to a request for the rest` {
     private static func decide(
         _ response: HTTPFields, _ received: Int, _ status: Int, _ answer: HTTPFields
-    ) throws -> ContinuationDecision {
-        let continuation = try #require(Continuation(status: 200, headers: response, now: 0))
-        return ContinuationDecision(continuation, from: received, status: status, headers: answer)
+    ) throws -> ResumeDecision {
+        let part = try #require(PartialContent(status: 200, headers: response, count: received, now: 0))
+        return ResumeDecision(for: part, status: status, headers: answer)
     }
 
     private static let whole = `A response whose transfer broke`.whole
@@ -47,8 +47,8 @@ import Testing
             (302, [:], .replace), (404, [:], .replace), (410, [:], .replace),
             (401, [:], .keep), (403, [:], .keep), (407, [:], .keep), (408, [:], .keep), (421, [:], .keep),
             (425, [:], .keep), (429, [:], .keep), (500, [:], .keep), (503, [:], .keep), (599, [:], .keep),
-        ] as [(Int, HTTPFields, ContinuationDecision)])
-    func `means one thing, whatever it is`(status: Int, headers: HTTPFields, decision: ContinuationDecision) throws {
+        ] as [(Int, HTTPFields, ResumeDecision)])
+    func `means one thing, whatever it is`(status: Int, headers: HTTPFields, decision: ResumeDecision) throws {
         #expect(try Self.decide(Self.whole, 5, status, headers) == decision)
     }
 
@@ -57,8 +57,8 @@ import Testing
             ([.contentRange: "bytes */10", .eTag: "\"a\""], .complete), ([.contentRange: "bytes */10"], .restart),
             ([.contentRange: "bytes */10", .eTag: "\"b\""], .restart), ([.eTag: "\"a\""], .restart),
             ([.contentRange: "bytes */9", .eTag: "\"a\""], .restart),
-        ] as [(HTTPFields, ContinuationDecision)])
-    func `416 says that all is here`(headers: HTTPFields, decision: ContinuationDecision) throws {
+        ] as [(HTTPFields, ResumeDecision)])
+    func `416 says that all is here`(headers: HTTPFields, decision: ResumeDecision) throws {
         #expect(try Self.decide(Self.whole, 10, 416, headers) == decision)
     }
 
@@ -70,9 +70,9 @@ import Testing
             (5, 206, [.contentRange: "bytes 5-9/10", .eTag: "\"a\""], .restart),
             (10, 416, [.contentRange: "bytes */10", .lastModified: date], .complete),
             (10, 416, [.contentRange: "bytes */10"], .restart),
-        ] as [(Int, Int, HTTPFields, ContinuationDecision)])
+        ] as [(Int, Int, HTTPFields, ResumeDecision)])
     func `need not repeat a date that was named`(
-        received: Int, status: Int, headers: HTTPFields, decision: ContinuationDecision
+        received: Int, status: Int, headers: HTTPFields, decision: ResumeDecision
     ) throws {
         #expect(try Self.decide(Self.dated, received, status, headers) == decision)
     }

@@ -1,0 +1,28 @@
+import Foundation
+
+/// Finds what an earlier exchange has received of a response, and keeps what this one receives.
+///
+/// One exchange calls it, in this order: ``partialResponse(for:)``, any number of ``begin(_:)`` each with its pieces, and
+/// ``keep(_:for:)`` where the exchange ends without a complete response.
+protocol ResumeWriting: AnyObject, Sendable {
+    /// Returns the partial response that an earlier exchange has kept; `none` where there is nothing to resume.
+    func partialResponse(for request: TransportRequest) async -> Boxed<PartialResponse>
+
+    /// Begins a response that can be resumed, or its rest.
+    ///
+    /// - Parameter response: with the bytes that were received before.
+    func begin(_ response: PartialResponse) async
+
+    /// Adds a piece to the response that has begun.
+    func append(_ piece: Data) async
+
+    /// Discards what was kept.
+    func discard() async
+
+    /// Keeps what the exchange leaves when it ends.
+    func keep(_ response: PartialResponse, for request: TransportRequest) async
+
+    /// Announces the end of an exchange that was canceled: the next one for the same request waits until this one has
+    /// kept what it received.
+    func cancel()
+}
