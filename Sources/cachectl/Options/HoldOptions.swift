@@ -54,17 +54,17 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    func apply(_ deed: ReplayDeed, reason: String = "", in place: PlaceOptions) async throws {
+    func apply(_ action: JobAction, reason: String = "", in place: PlaceOptions) async throws {
         guard let hold else {
-            try await jobs.apply(deed, in: place)
-            return try deed == .release && jobs.ids.isEmpty ? tellHolds(in: place) : ()
+            try await jobs.apply(action, in: place)
+            return try action == .release && jobs.ids.isEmpty ? tellHolds(in: place) : ()
         }
         let queue = try place.openQueue()
         do throws(ReplayError) {
             let wasHeld = try queue.holds().contains { $0.hold == hold }
-            let count = try await change(hold, deed, reason, in: queue)
-            HeldForm(hold, deed, count, try queue.counts(), dryRun: jobs.dryRun).show(place)
-            if deed == .release, !wasHeld, count == 0 {
+            let count = try await change(hold, action, reason, in: queue)
+            HeldForm(hold, action, count, try queue.counts(), dryRun: jobs.dryRun).show(place)
+            if action == .release, !wasHeld, count == 0 {
                 throw ReplayError(.noJob, "\(HoldForm(hold).title) was not held: see 'cachectl queue list'")
             }
         } catch {
@@ -86,11 +86,11 @@ struct HoldOptions: ParsableArguments {
 
     private func change(
         _ hold: ReplayHold,
-        _ deed: ReplayDeed,
+        _ action: JobAction,
         _ reason: String,
         in queue: ReplayQueue
     ) async throws(ReplayError) -> Int {
-        switch (deed, jobs.dryRun) {
+        switch (action, jobs.dryRun) {
         case (.release, true): try await queue.end(hold, isTrial: true)
         case (.release, false): try await queue.release(hold)
         case (_, true): try await queue.apply(hold, isTrial: true)
@@ -108,8 +108,8 @@ private struct HeldForm: Encodable {
     var jobs: Int
     var counts: CountsForm
 
-    init(_ hold: ReplayHold, _ deed: ReplayDeed, _ count: Int, _ counts: [ReplayState: Int], dryRun: Bool) {
-        (verb, self.dryRun, self.hold, jobs) = (deed.rawValue, dryRun, HoldForm(hold), count)
+    init(_ hold: ReplayHold, _ action: JobAction, _ count: Int, _ counts: [ReplayState: Int], dryRun: Bool) {
+        (verb, self.dryRun, self.hold, jobs) = (action.rawValue, dryRun, HoldForm(hold), count)
         self.counts = CountsForm(counts)
     }
 

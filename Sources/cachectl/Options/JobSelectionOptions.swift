@@ -24,21 +24,21 @@ struct JobSelectionOptions: ParsableArguments {
     }
 
     /// Does it, and tells what has come of it.
-    func apply(_ deed: ReplayDeed, in place: PlaceOptions) async throws {
+    func apply(_ action: JobAction, in place: PlaceOptions) async throws {
         let queue = try place.openQueue()
         let sweep: ReplayQueue.Sweep
         let counts: [ReplayState: Int]
         do throws(ReplayError) {
             if ids.isEmpty {
-                sweep = try await queue.apply(deed, to: filter.filter, isTrial: dryRun)
+                sweep = try await queue.apply(action, to: filter.filter, isTrial: dryRun)
             } else {
-                sweep = try await queue.apply(deed, to: ids, isTrial: dryRun)
+                sweep = try await queue.apply(action, to: ids, isTrial: dryRun)
             }
             counts = try queue.counts()
         } catch {
             throw Failure.report(error)
         }
-        SweepForm(deed, sweep, counts, dryRun: dryRun).show(place)
+        SweepForm(action, sweep, counts, dryRun: dryRun).show(place)
         for refusal in sweep.refusals { Output.note("cachectl: \(refusal.error.message)") }
         if !sweep.refusals.isEmpty { throw Failure.wrongState }
     }
@@ -57,8 +57,8 @@ private struct SweepForm: Encodable {
     var refused: [Refusal]
     var counts: CountsForm
 
-    init(_ deed: ReplayDeed, _ sweep: ReplayQueue.Sweep, _ counts: [ReplayState: Int], dryRun: Bool) {
-        (verb, self.dryRun, jobs) = (deed.rawValue, dryRun, sweep.done)
+    init(_ action: JobAction, _ sweep: ReplayQueue.Sweep, _ counts: [ReplayState: Int], dryRun: Bool) {
+        (verb, self.dryRun, jobs) = (action.rawValue, dryRun, sweep.done)
         refused = sweep.refusals.map { Refusal(id: $0.id, reason: $0.error.message) }
         self.counts = CountsForm(counts)
     }

@@ -115,9 +115,9 @@ final class ReplayDesk {
     }
 
     @discardableResult
-    func apply(_ deed: ReplayTable.Deed, to id: Int64) throws -> ReplayTable.Effect {
+    func apply(_ action: JobAction, to id: Int64) throws -> ReplayTable.Effect {
         try write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.apply(deed, to: id, on: connection, &ledger)
+            try ReplayTable.apply(action, to: id, on: connection, &ledger)
         }
     }
 

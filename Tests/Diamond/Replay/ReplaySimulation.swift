@@ -358,10 +358,10 @@ struct ReplaySimulation {
         on connection: borrowing SQLiteConnection, _ ledger: inout ReplayLedger
     ) throws(SQLiteError) {
         guard let id = world.ids.randomElement(using: &random) else { return }
-        let deeds: [ReplayTable.Deed] = [.retry, .hold, .release, .release, .redrive, .redrive, .discard]
-        let deed = deeds.randomElement(using: &random) ?? .retry
-        guard case .done(let state) = try ReplayTable.apply(deed, to: id, on: connection, &ledger) else { return }
-        if deed == .redrive {
+        let actions: [JobAction] = [.retry, .hold, .release, .release, .redrive, .redrive, .discard]
+        let action = actions.randomElement(using: &random) ?? .retry
+        guard case .done(let state) = try ReplayTable.apply(action, to: id, on: connection, &ledger) else { return }
+        if action == .redrive {
             world.known[id]?.wasRedriven = true
             world.known[id]?.wasPassed = true
         }

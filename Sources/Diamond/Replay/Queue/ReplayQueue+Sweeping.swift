@@ -14,15 +14,15 @@ extension ReplayQueue {
 
     /// - Parameter isTrial: whether nothing is to stay of it.
     package func apply(
-        _ deed: ReplayDeed,
+        _ action: JobAction,
         to ids: [ReplayJob.ID],
         isTrial: Bool = false
     ) async throws(ReplayError) -> Sweep {
         var sweep = Sweep()
         for start in stride(from: 0, to: ids.count, by: Self.slice) {
             let part = Array(ids[start..<min(start + Self.slice, ids.count)])
-            for (id, effect) in zip(part, try await effects(of: deed, on: part, isTrial)) {
-                if let error = Self.error(effect, deed, id) {
+            for (id, effect) in zip(part, try await effects(of: action, on: part, isTrial)) {
+                if let error = Self.error(effect, action, id) {
                     sweep.refusals.append((id, error))
                 } else {
                     sweep.done.append(id)
@@ -36,7 +36,7 @@ extension ReplayQueue {
     ///
     /// - Parameter isTrial: whether nothing is to stay of it.
     package func apply(
-        _ deed: ReplayDeed,
+        _ action: JobAction,
         to filter: ReplayFilter,
         isTrial: Bool = false
     ) async throws(ReplayError) -> Sweep {
@@ -48,7 +48,7 @@ extension ReplayQueue {
                 try ReplayTable.ids(filter, after: last, limit: Self.slice, on: connection)
             }
             guard let end = ids.last else { return sweep }
-            let part = try await apply(deed, to: ids, isTrial: isTrial)
+            let part = try await apply(action, to: ids, isTrial: isTrial)
             sweep.done += part.done
             sweep.refusals += part.refusals.filter { ![.wrongState, .noJob].contains($0.error.code) }
             last = end
@@ -56,13 +56,13 @@ extension ReplayQueue {
     }
 
     private func effects(
-        of deed: ReplayDeed,
+        of action: JobAction,
         on ids: [ReplayJob.ID],
         _ isTrial: Bool
     ) async throws(ReplayError) -> [ReplayTable.Effect] {
         try await attempt(isTrial) { (connection, ledger) throws(SQLiteError) in
             var effects: [ReplayTable.Effect] = []
-            for id in ids { effects.append(try ReplayTable.apply(deed, to: id, on: connection, &ledger)) }
+            for id in ids { effects.append(try ReplayTable.apply(action, to: id, on: connection, &ledger)) }
             return effects
         }
     }

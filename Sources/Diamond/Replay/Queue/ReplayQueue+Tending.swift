@@ -27,22 +27,22 @@ extension ReplayQueue {
     /// - Throws: ``ReplayError``: `notUnique` where another one has its unique name by now.
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
 
-    func apply(_ deed: ReplayTable.Deed, to id: ReplayJob.ID) async throws(ReplayError) {
+    func apply(_ action: JobAction, to id: ReplayJob.ID) async throws(ReplayError) {
         let effect = try await writer.write { (connection, ledger) throws(SQLiteError) in
-            try ReplayTable.apply(deed, to: id, on: connection, &ledger)
+            try ReplayTable.apply(action, to: id, on: connection, &ledger)
         }
-        if let error = Self.error(effect, deed, id) { throw error }
+        if let error = Self.error(effect, action, id) { throw error }
     }
 
-    /// Why a deed was not done; `nil` where it was.
-    static func error(_ effect: ReplayTable.Effect, _ deed: ReplayDeed, _ id: ReplayJob.ID) -> ReplayError? {
+    /// Why an action was not done; `nil` if it was.
+    static func error(_ effect: ReplayTable.Effect, _ action: JobAction, _ id: ReplayJob.ID) -> ReplayError? {
         switch effect {
         case .done: nil
         case .noJob: noJob(id)
         case .notUnique: notUnique(id)
         case .damaged: damaged(id)
         case .wrongState(let state):
-            ReplayError(.wrongState, "job \(id) is \(state): \(deed.verb.rawValue) is for what is \(deed.states)")
+            ReplayError(.wrongState, "job \(id) is \(state): \(action.verb.rawValue) is for what is \(action.states)")
         }
     }
 

@@ -3,9 +3,7 @@ import Foundation
 
 /// What people do to jobs.
 extension ReplayTable {
-    typealias Deed = ReplayDeed
-
-    /// What has come of a deed.
+    /// The result of an action.
     enum Effect: Hashable, Sendable {
         case done(ReplayState)
         case noJob
@@ -18,30 +16,30 @@ extension ReplayTable {
     }
 
     static func apply(
-        _ deed: Deed,
+        _ action: JobAction,
         to id: Int64,
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
     ) throws(SQLiteError) -> Effect {
         guard let written = try written(id, on: connection) else { return .noJob }
-        if !written.isSound, deed == .discard {
+        if !written.isSound, action == .discard {
             let isDone = try discardDamaged(written.row, on: connection, &ledger)
             return isDone ? .done(.done) : .wrongState(.done)
         }
         guard var row = try sound(id, on: connection, &ledger) else { return .damaged }
-        guard row.allows(deed) else { return .wrongState(row.state) }
-        if deed == .redrive {
+        guard row.allows(action) else { return .wrongState(row.state) }
+        if action == .redrive {
             guard try soundRequest(of: row, on: connection, &ledger) != nil else { return .damaged }
             if try isNameTaken(of: id, on: connection) { return .notUnique }
         }
         let old = row.state
-        row.take(deed, at: ledger.now)
-        if deed == .redrive {
+        row.take(action, at: ledger.now)
+        if action == .redrive {
             try renew(&row, on: connection, ledger)
             try takeName(of: id, on: connection)
         }
         try settle(&row, on: connection, ledger)
-        try save(row, deed.verb, from: old, on: connection, &ledger)
+        try save(row, action.verb, from: old, on: connection, &ledger)
         return .done(row.state)
     }
 
@@ -79,7 +77,7 @@ extension ReplayTable {
     }
 }
 
-extension ReplayTable.Deed {
+extension JobAction {
     /// Those that it is for, for people.
     var states: String {
         switch self {
@@ -103,8 +101,8 @@ extension ReplayTable.Deed {
 
 extension ReplayRow {
     /// Whether it can be done in its state. What runs is let come to its end.
-    func allows(_ deed: ReplayTable.Deed) -> Bool {
-        switch deed {
+    func allows(_ action: JobAction) -> Bool {
+        switch action {
         case .retry: state == .waiting || state == .ready
         case .hold: state == .waiting || state == .ready
         case .release: state == .held && isHeld && reason != .awaitingID
@@ -113,8 +111,8 @@ extension ReplayRow {
         }
     }
 
-    mutating func take(_ deed: ReplayTable.Deed, at now: Int64) {
-        switch deed {
+    mutating func take(_ action: JobAction, at now: Int64) {
+        switch action {
         case .retry: (runAt, reason) = (min(runAt, now), .retried)
         case .hold: (isHeld, reason) = (true, .held)
         case .release: (isHeld, reason) = (false, .released)

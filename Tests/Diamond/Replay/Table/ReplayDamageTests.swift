@@ -82,8 +82,8 @@ import Testing
         try damage("UPDATE job SET method = 'DELETE'")
         #expect(try desk.apply(.redrive, to: id) == .damaged)
         #expect(try isInReview(id))
-        for deed in [ReplayDeed.redrive, .retry, .hold, .release] {
-            #expect(try desk.apply(deed, to: id) == .damaged)
+        for action in [JobAction.redrive, .retry, .hold, .release] {
+            #expect(try desk.apply(action, to: id) == .damaged)
         }
         #expect(try desk.apply(.discard, to: id) == .done(.done))
         #expect(try desk.apply(.discard, to: id) == .wrongState(.done))
