@@ -60,8 +60,6 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let dependencyCycle = Code(description: "dependencyCycle")
         /// Most exchanges with the origin failed lately, and none is made for a while.
         public static let circuitOpen = Code(description: "circuitOpen")
-        /// The job of the request may not be sent now. Nobody outside sees it: the job is there still.
-        static let held = Code(description: "held")
         /// Something else; the message and ``ConnectionError/cause`` say what.
         public static let other = Code(description: "other")
     }

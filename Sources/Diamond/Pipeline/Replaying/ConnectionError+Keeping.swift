@@ -1,9 +1,12 @@
 /// What whoever has sent a request that is kept is told.
 extension ConnectionError {
+    /// Whether the request was given up: its caller, its engine or a pause has ended it, or the gate of its job.
+    var isGivenUp: Bool { [.cancelled, .parked].contains(code) }
+
     /// What whoever has gone away is told, or nobody.
     init(leaving id: ReplayJob.ID, _ arrival: Result<Response, ConnectionError>) {
         self = .cancelled
-        if case .failure(let error) = arrival, error.code == .cancelled { self = error }
+        if case .failure(let error) = arrival, error.isGivenUp { self = error }
         jobID = id
     }
 

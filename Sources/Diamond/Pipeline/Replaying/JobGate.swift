@@ -32,5 +32,6 @@ struct JobGate: Sendable {
         return isBehindRedirect ? refusal?.unknown : refusal
     }
 
+    var hasRefused: Bool { gate.hasRefused }
     var isBehindRedirect: Bool { gate.isBehindRedirect }
 }

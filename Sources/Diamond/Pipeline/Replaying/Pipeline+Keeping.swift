@@ -119,7 +119,7 @@ extension Pipeline {
         }
         let isGivenUp = isGivenUp()
         let answer = run.draft.policy.keepsAnswer ? ReplayAnswer(arrival) : nil
-        guard !arrival.isOpen(isGivenUp: isGivenUp), run.records() else {
+        guard gate.hasRefused || !arrival.isOpen(isGivenUp: isGivenUp), run.records() else {
             // Not settled: the one who paused it goes on with the same job, and who drops it gives it back.
             if case .failure(let error) = arrival, case .some = error.head {
                 run.ticket.note(answer: outcome(of: error, request, gate))
@@ -139,9 +139,11 @@ extension Pipeline {
             let state = await settle(
                 job, outcome, error.attempts, keeping: answer, settled: settled, isWanted: !isGivenUp, run)
             // Whoever has gone away is told so, though an answer was here.
-            guard error.code != .cancelled || isGivenUp else { throw ConnectionError(leaving: job.id, arrival) }
+            guard !error.isGivenUp || isGivenUp || gate.hasRefused else {
+                throw ConnectionError(leaving: job.id, arrival)
+            }
             guard state == .done || state == .dead else { throw ConnectionError(queued: job.id, request, error) }
-            throw error.code == .held ? ConnectionError(expired: job.id, request, error) : error
+            throw gate.hasRefused ? ConnectionError(expired: job.id, request, error) : error
         }
     }
 
@@ -185,7 +187,7 @@ extension Pipeline {
             error.attempts = response.attempts
         case .failure(let failure):
             error = failure
-            guard error.code != .cancelled else { throw error }
+            guard !error.isGivenUp || gate.hasRefused else { throw error }
             // What the engine was closed over is not kept: nobody wants it.
             outcome = run.ticket.known(
                 self.outcome(of: error, request, gate), of: run.number, settled: error.settledExchanges,
@@ -242,6 +244,6 @@ extension Result where Success == Response, Failure == ConnectionError {
     /// - Parameter isGivenUp: whether it was cut off for good.
     fileprivate func isOpen(isGivenUp: Bool) -> Bool {
         guard case .failure(let error) = self else { return false }
-        return error.code == .cancelled && error.response == nil && !isGivenUp
+        return error.isGivenUp && error.response == nil && !isGivenUp
     }
 }

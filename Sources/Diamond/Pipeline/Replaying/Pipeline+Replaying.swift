@@ -66,7 +66,7 @@ extension Pipeline {
     }
 
     func outcome(of error: ConnectionError, _ request: Request, _ gate: JobGate) -> ReplayOutcome {
-        if let refusal = gate.refusal, error.code != .cancelled { return refusal }
+        if let refusal = gate.refusal, gate.hasRefused || !error.isGivenUp { return refusal }
         return ReplayOutcome(
             error, method: request.method, statuses: statuses(of: request), now: queueTime,
             isReachable: reachability.isReachable, isBehindRedirect: gate.isBehindRedirect)

@@ -56,7 +56,7 @@ extension ReplayOutcome {
         of error: ConnectionError, _ statuses: Set<Int>, _ isReachable: Bool, _ isBehindRedirect: Bool
     ) -> Fault {
         switch error.code {
-        case .cancelled, .held: return .interrupted
+        case .cancelled, .parked: return .interrupted
         // What the engine was closed over may have left.
         case .noEngine:
             return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
@@ -153,7 +153,7 @@ extension ConnectionError {
     /// Exchanges on which it does not depend what it means: those that another has repeated; where it is only the end, those
     /// that failed and surely were not processed.
     var settledExchanges: Int {
-        guard [.cancelled, .held].contains(code) else { return max(0, attempts.count - 1) }
+        guard isGivenUp else { return max(0, attempts.count - 1) }
         return attempts.count { $0.reason != nil && !$0.mayHaveArrived }
     }
 }
