@@ -59,7 +59,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
         var handed = Boxed<Request>.none
         /// The job of a request that is kept, until the connection has finished.
-        var ticket: ReplayTicket?
+        var ticket: DurableRequest?
         /// Where the body goes; `nil` where it is collected.
         var file: ConnectionFile?
     }

@@ -51,7 +51,7 @@ extension Engine {
         to request: Request, whenKept: @escaping @Sendable () -> Void
     ) async throws(ConnectionError) -> Response {
         guard !lanes.isSerial(request.lane) else { return try await successfulResponse(to: request) }
-        let ticket = ReplayTicket(whenKept: whenKept)
+        let ticket = DurableRequest(whenKept: whenKept)
         let response = try await pipeline.response(to: request, for: Caller(ticket: ticket))
         guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
         return response

@@ -41,17 +41,16 @@ extension Engine {
         passing pass: @escaping @Sendable (ReplayFaultPoint) -> Void
     ) throws(ReplayError) -> Replayer {
         let queue = try queue()
-        let (pipeline, calls) = (pipeline, calls)
+        let sender = JobSender(pipeline: pipeline)
         return Replayer(
             queue, width: width, reachability: pipeline.reachability,
             identities: { if let identities { .only(await identities()) } else { .all } },
             lanes: pipeline.lanes, pass: pass
-        ) { sending in
-            let (outcome, settled, response) = await pipeline.replay(sending)
-            let (kind, keepsAnswer) = (sending.request.replay.kind, sending.request.replay.keepsAnswer)
-            let answer = keepsAnswer ? ReplayAnswer(response) : nil
-            return Replayer.Sent(outcome: outcome, settled: settled, keeping: answer) { state in
-                await calls.tell(kind, sending.id, state, response)
+        ) { [calls] attempt in
+            let sent = await sender.replay(attempt)
+            let (id, policy) = (attempt.id, attempt.request.replay)
+            return sent.result(policy, in: queue) { state in
+                await calls.tell(policy.kind, id, state, sent.response)
             }
         }
     }

@@ -14,11 +14,13 @@ final class ReplayedCalls: Sendable {
 
     func tell(
         _ kind: String?,
-        _ id: ReplayJob.ID,
+        _ id: ReplayJob.ID?,
         _ state: ReplayState?,
         _ response: Result<Response, ConnectionError>
     ) async {
-        guard let state, state.isEnd, let kind, let handler = handlers.withLock({ $0[ExactText(kind)] }) else { return }
+        guard let state, state.isEnd, let kind, let id,
+            let handler = handlers.withLock({ $0[ExactText(kind)] })
+        else { return }
         await handler(id, response)
     }
 }

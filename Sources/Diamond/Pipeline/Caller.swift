@@ -8,7 +8,7 @@ struct Caller: Sendable {
         var sink: (any BodySink)?
         var upload: Upload?
         var gate: SendGate?
-        var ticket: ReplayTicket?
+        var ticket: DurableRequest?
         var resolvedAt: InvalidationLog.Instant?
         // Beside what ends with a byte: the smaller ones take no words of their own.
         var standingPriority = FlightPriority.normal
@@ -21,7 +21,7 @@ struct Caller: Sendable {
     init(
         run: (any CallerRun)? = nil,
         handler: ResponseHandler? = nil,
-        ticket: ReplayTicket? = nil,
+        ticket: DurableRequest? = nil,
         request: ActivityInterval.ID? = nil
     ) {
         content = CopyOnWrite(
@@ -42,7 +42,7 @@ struct Caller: Sendable {
     /// The instant at which the request was resolved; `nil` where it is still to be.
     var resolvedAt: InvalidationLog.Instant? { content.value.resolvedAt }
     /// The job of a request that is kept, over all runs of a connection.
-    var ticket: ReplayTicket? { content.value.ticket }
+    var ticket: DurableRequest? { content.value.ticket }
     /// The interval that exchanges belong to; `nil` where it begins with the first exchange.
     var request: ActivityInterval.ID? { content.value.request }
     /// Whether a shared exchange waits for the response, and so possibly its own.

@@ -10,7 +10,7 @@ extension Pipeline {
         for flight: ExchangeSharing.Exchanges.Flight
     ) async -> ExchangeOutcome {
         do throws(ConnectionError) {
-            var permit = try await admission.permit(for: plan, as: flight)
+            var permit = try await admission.permit(for: plan, as: flight, isLimited: false)
             flight.begin()
             guard !permit.wasAwaited || !lookup.isSuperseded(plan) else {
                 return ExchangeOutcome(.superseded(isCounted: true))
@@ -44,7 +44,7 @@ extension Pipeline {
     private func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
         if let permit = LanePermit.atOnce(for: plan.context.place, of: lanes, as: caller) { return permit }
         return try await caller.aside { () async throws(ConnectionError) in
-            try await admission.permit(for: plan, as: caller)
+            try await admission.permit(for: plan, as: caller, isLimited: true)
         }
     }
 

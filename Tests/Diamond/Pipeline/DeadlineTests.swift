@@ -33,7 +33,7 @@ import Testing
         let isOpen = Promise<Bool>()
         Task {
             await gate.wait()
-            isOpen.tell(true)
+            isOpen.fulfill(with: true)
         }
         guard await isOpen.value(whenCanceled: { false }) else { throw .cancelled(requestMayHaveBeenSent: true) }
     }

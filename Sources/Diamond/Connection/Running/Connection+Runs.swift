@@ -77,9 +77,9 @@ extension Connection {
     }
 
     /// The job of a request that is kept, the same for all runs: one that was paused goes on with its job.
-    private func ticket() -> ReplayTicket {
+    private func ticket() -> DurableRequest {
         core.withLock { core in
-            let ticket = core.ticket ?? ReplayTicket()
+            let ticket = core.ticket ?? DurableRequest()
             core.ticket = ticket
             // Whoever has canceled the connection was told of no job.
             if core.life.isSettled { _ = ticket.cancel() }

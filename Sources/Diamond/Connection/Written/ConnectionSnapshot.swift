@@ -48,7 +48,7 @@ extension Connection {
     }
 
     /// What is known where the request is a job, which is sent with the key that the job has.
-    private func handedOver(_ ticket: ReplayTicket?) -> ConnectionLife.Outcome? {
+    private func handedOver(_ ticket: DurableRequest?) -> ConnectionLife.Outcome? {
         guard let id = ticket?.jobID else { return nil }
         var error = ConnectionError(.queued, "\(request) is kept as job \(id), which was being sent")
         error.jobID = id

@@ -56,7 +56,7 @@ extension ReplayOutcome {
         of error: ConnectionError, _ statuses: Set<Int>, _ isReachable: Bool, _ isBehindRedirect: Bool
     ) -> Fault {
         switch error.code {
-        case .cancelled, .parked: return .interrupted
+        case .cancelled: return .interrupted
         // What the engine was closed over may have left.
         case .noEngine:
             return (error.cause as? TransportError)?.requestMayHaveBeenSent == false ? .returned : .interrupted
@@ -120,17 +120,16 @@ extension TransportError.Code {
 extension ReplayDraft.History {
     /// What was tried before the request was kept.
     ///
-    /// - Parameters:
-    ///   - unknownAt: when something of it may have been processed unseen before these attempts, by the queue's time.
-    ///   - queue: by whose time it is kept.
-    init(_ attempts: [Attempt], _ outcome: ReplayOutcome, unknownAt: Int64?, in queue: ReplayQueue) {
-        self.outcome = outcome
+    /// - Parameter queue: the queue by whose time it is written.
+    init(_ attempts: [Attempt], _ result: JobResult, in queue: ReplayQueue) {
+        outcome = result.outcome
+        unknownAt = result.unknownAt
+        draw = queue.clock.draw()
         failures = attempts.map { Failure($0, in: queue) }
         // Of a single attempt nobody has noted when it began.
-        if failures.isEmpty, let failure = outcome.failure {
+        if failures.isEmpty, let failure = result.outcome.failure {
             failures = [Failure(startedAt: queue.now(), code: failure.code, message: failure.message)]
         }
-        self.unknownAt = unknownAt ?? attempts.unknownAt.map { queue.time(ofWall: $0) }
     }
 }
 
@@ -147,13 +146,4 @@ extension ReplayDraft.History.Failure {
 extension [Attempt] {
     /// When the first of those began that may have been processed without anybody knowing.
     var unknownAt: Int64? { first(where: \.mayHaveArrived)?.startedAt.milliseconds }
-}
-
-extension ConnectionError {
-    /// Exchanges on which it does not depend what it means: those that another has repeated; where it is only the end, those
-    /// that failed and surely were not processed.
-    var settledExchanges: Int {
-        guard isGivenUp else { return max(0, attempts.count - 1) }
-        return attempts.count { $0.reason != nil && !$0.mayHaveArrived }
-    }
 }

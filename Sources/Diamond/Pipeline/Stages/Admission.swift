@@ -6,14 +6,21 @@ struct Admission: Sendable {
     let time: RequestTime
     let builder: RequestBuilder
 
-    /// Waits for a permit. A request that a redirect has led here waits no longer than its time.
+    /// Waits for a permit.
     ///
-    /// - Parameter waiter: the caller, or the shared exchange.
+    /// - Parameters:
+    ///   - waiter: the caller, or the shared exchange.
+    ///   - isLimited: whether it waits no longer than the request's time; the callers of a shared exchange have limits of their
+    ///     own.
     /// - Throws: `cancelled` with the waiting task, `timedOut` where the time is over.
-    func permit(for plan: ExchangePlan, as waiter: any PriorityWaiter) async throws(ConnectionError) -> LanePermit {
+    func permit(
+        for plan: ExchangePlan,
+        as waiter: any PriorityWaiter,
+        isLimited: Bool
+    ) async throws(ConnectionError) -> LanePermit {
         let place = plan.context.place
         if let permit = LanePermit.atOnce(for: place, of: lanes, as: waiter) { return permit }
-        let rest = try time.rest(of: plan.context.resolved, since: plan.begin)
+        let rest = isLimited ? try time.rest(of: plan.context.resolved, since: plan.begin) : nil
         return try await LanePermit.awaited(
             for: place, of: lanes, as: waiter, in: plan.scope(in: activity),
             within: rest.map { LanePermit.Limit(time: $0, clock: time.clock) })

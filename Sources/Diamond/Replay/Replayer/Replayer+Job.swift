@@ -1,62 +1,51 @@
 import DiamondSQLite
 
-/// Taking one job to its end.
+/// Sending one job.
 extension Replayer {
-    /// Sends it where it is still this one's, and takes note of what came of it.
+    /// Sends a claimed job, and writes the result.
     func carry(_ job: ReplayTable.Claimed, _ run: ReplayRun, _ network: NetworkReturn) async {
         let changes = network.changes
-        let (sent, state) = await queue.owner.attempt { [self] _ in
-            let sent = await self.sent(job)
+        let (result, state) = await queue.owner.attempt { [self] _ in
+            let result = await self.result(of: job)
             pass(.beforeFinish)
             let state = await run.noting(job.id) { tell in
-                await queue.finish(job, sent.outcome, keeping: sent.answer, tellingFailure: tell)
+                await queue.finish(
+                    job, result.outcome, keeping: result.answer, unknownAt: result.unknownAt, tellingFailure: tell)
             }
-            return (sent, state)
+            return (result, state)
         }
         pass(.afterFinish)
         // It came back before this one waited for it.
-        if sent.outcome.isOffline, network.changes > changes { network.noteChange() }
-        await sent.tell(state)
+        if result.outcome.isOffline, network.changes > changes { network.noteChange() }
+        await result.notify(state)
         run.end(state)
         running.withLock { $0 -= 1 }
         queue.owner.leave()
         wake()
     }
 
-    private func sent(_ job: ReplayTable.Claimed) async -> Sent {
+    private func result(of job: ReplayTable.Claimed) async -> JobResult {
         let request: Request
         do throws(RequestError) { request = try Request(json: job.request) } catch {
-            return Sent(outcome: .failed(.undecodable, code: "undecodable", message: error.message))
+            return JobResult(outcome: .failed(.undecodable, code: "undecodable", message: error.message))
         }
-        guard !Task.isCancelled, queue.owner.mayBegin else { return Sent(outcome: .notBegun) }
-        let errand = Errand(request.lane)
-        let sending = Sending(id: job.id, request: request) { [queue, pass] in
-            guard await errand.begin({ isUnderWay in await queue.begin(job, isUnderWay: isUnderWay) }) else {
-                return false
-            }
-            pass(.beforeSend)
-            return true
-        }
-        errands.withLock { $0[ObjectIdentifier(errand)] = errand }
+        guard !Task.isCancelled, queue.owner.mayBegin else { return JobResult(outcome: .notBegun) }
+        let attempt = JobAttempt(of: .job(job), request, isReplay: true, in: queue) { [pass] in pass(.beforeSend) }
+        attempts.withLock { $0[ObjectIdentifier(attempt)] = attempt }
         // Its lane may have been paused since it was claimed.
         recall()
-        let sent = await errand.run { [send] in await send(sending) }
-        errands.withLock { $0[ObjectIdentifier(errand)] = nil }
+        let result = await attempt.run(send)
+        attempts.withLock { $0[ObjectIdentifier(attempt)] = nil }
         pass(.afterSend)
-        let isWanted = !Task.isCancelled && queue.owner.mayBegin && !errand.isRecalled
-        let exchanges = errand.begun - sent.settled
-        return Sent(
-            outcome: sent.outcome.known(exchanges: exchanges, isWanted: isWanted), keeping: sent.answer, tell: sent.tell
-        )
+        let isWanted = !Task.isCancelled && queue.owner.mayBegin && !attempt.isRecalled
+        return attempt.known(result, isWanted: isWanted)
     }
-}
 
-extension Replayer {
-    /// Takes back what has not begun in lanes that are paused: they might keep every place until they are resumed.
+    /// Gives back jobs in paused lanes that have not begun. They might keep every place until their lanes are resumed.
     func recall() {
         guard let unpaused = lanes?.unpaused, unpaused != .all else { return }
-        for errand in errands.withLock({ Array($0.values) }) where !unpaused.contains(errand.lane) {
-            errand.recall()
+        for attempt in attempts.withLock({ Array($0.values) }) where !unpaused.contains(attempt.request.lane) {
+            attempt.recall()
         }
     }
 }

@@ -12,14 +12,6 @@ public import Foundation
 /// dies with a job in its hands loses it at once to the others on the machine; what is away for longer than a minute, too,
 /// and then nobody listens to what it says of the job.
 public final class Replayer: Sendable {
-    /// A job on its way.
-    package struct Sending: Sendable {
-        let id: ReplayJob.ID
-        let request: Request
-        /// To be called before the first byte leaves: whether the job is still this one's.
-        package let begin: @Sendable () async -> Bool
-    }
-
     /// What a run has done.
     public struct Summary: Hashable, Sendable {
         /// Jobs that are done.
@@ -34,27 +26,8 @@ public final class Replayer: Sendable {
         public var error: ReplayError?
     }
 
-    /// What has come of it.
-    package struct Sent: Sendable {
-        let outcome: ReplayOutcome
-        /// Exchanges that another has repeated, or that surely were not processed though the outcome does not say so.
-        let settled: Int
-        /// The answer to keep with the job; `nil` for none.
-        let answer: ReplayAnswer?
-        /// Called with the job's new state when that is on disk; `nil` where the job is somebody else's.
-        let tell: @Sendable (ReplayState?) async -> Void
-
-        package init(
-            outcome: ReplayOutcome,
-            settled: Int = 0,
-            keeping answer: ReplayAnswer? = nil,
-            tell: @escaping @Sendable (ReplayState?) async -> Void = { _ in }
-        ) {
-            (self.outcome, self.settled, self.answer, self.tell) = (outcome, settled, answer, tell)
-        }
-    }
-
-    package typealias Send = @Sendable (Sending) async -> Sent
+    /// Sends the request of a job, once.
+    package typealias Send = @Sendable (JobAttempt) async -> JobResult
 
     /// Between two looks where nobody tells of changes.
     private static let tick = Duration.seconds(1)
@@ -70,8 +43,8 @@ public final class Replayer: Sendable {
     let send: Send
     let pass: @Sendable (ReplayFaultPoint) -> Void
     let running = Guarded(0)
-    /// What is being sent.
-    let errands = Guarded<[ObjectIdentifier: Errand]>([:])
+    /// The attempts that go on.
+    let attempts = Guarded<[ObjectIdentifier: JobAttempt]>([:])
     let course = Guarded(Course())
 
     /// The loops that go on, each with its own signal.
@@ -85,7 +58,7 @@ public final class Replayer: Sendable {
     ///   - reachability: tells when what waits for the network may be sent.
     ///   - identities: of whom jobs may be sent here, asked before each claim.
     ///   - lanes: through which they go out; `nil` where none of them is ever paused.
-    ///   - send: takes a job to its outcome.
+    ///   - send: sends the request of a job; calls ``JobAttempt/begin(isUnderWay:isHarmless:)`` before each exchange.
     ///   - pass: is called where the process may be ended.
     package init(
         _ queue: ReplayQueue,

@@ -207,4 +207,12 @@ extension ReplayDraft {
     func reviewReason(of unknownAt: Int64, at now: Int64) -> ReplayReason? {
         isIdempotent ? nil : ReplayRow.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)
     }
+
+    /// Why a request that may have been processed before must not be sent again; `nil` if it may.
+    func refusal(behind cutOff: ReplayRow.CutOff, at now: Int64) -> ReplayOutcome? {
+        cutOff.refusal(reviewReason(of: cutOff.sentAt, at: now)).map { reason in
+            let message = "it may have been processed before, and a second time could do harm"
+            return .failed(.unknown, code: reason.description, message: message)
+        }
+    }
 }

@@ -305,19 +305,19 @@ import Testing
     // MARK: The count
 
     @Test func `a run counts what it has sent, and of others what they have left behind`() {
-        var runs = ReplayRuns()
-        let (first, second) = (runs.begin(), runs.begin())
-        runs.leave(in: first, at: 1)
-        runs.takeBack(in: first)
-        #expect(runs.hasBegun(in: first) && runs.unknownAt() == nil)
-        #expect(runs.exchanges(atEndOf: first) == 1 && runs.exchanges(atEndOf: second) == 0)
-        runs.leave(in: first, at: 2)
-        runs.leave(in: first, at: 3)
-        runs.takeBack(in: first)
-        #expect(runs.unknownAt(besides: second) == 2 && runs.unknownAt(besides: first) == nil)
-        runs.leave(in: second, at: 4)
-        #expect(runs.exchanges(atEndOf: second) == 2 && runs.unknownAt() == 2)
-        runs.stay(in: second)
-        #expect(!runs.hasBegun(in: second) && runs.exchanges(atEndOf: second) == 1)
+        var exchanges = SentExchanges()
+        let (first, second) = (exchanges.beginRun(), exchanges.beginRun())
+        exchanges.beginExchange(in: first, at: 1)
+        exchanges.takeBack(in: first)
+        #expect(exchanges.hasBegun(in: first) && exchanges.unknownAt() == nil)
+        #expect(exchanges.count(atEndOf: first) == 1 && exchanges.count(atEndOf: second) == 0)
+        exchanges.beginExchange(in: first, at: 2)
+        exchanges.beginExchange(in: first, at: 3)
+        exchanges.takeBack(in: first)
+        #expect(exchanges.unknownAt(besides: second) == 2 && exchanges.unknownAt(besides: first) == nil)
+        exchanges.beginExchange(in: second, at: 4)
+        #expect(exchanges.count(atEndOf: second) == 2 && exchanges.unknownAt() == 2)
+        exchanges.undoBegin(in: second)
+        #expect(!exchanges.hasBegun(in: second) && exchanges.count(atEndOf: second) == 1)
     }
 }

@@ -241,6 +241,24 @@ import Testing
         #expect(job?.attempts == (isReachable ? 1 : 0) && job?.unknownSince == nil)
     }
 
+    @Test func `a job whose newer credential cannot be signed was not processed by the server that refused the first`()
+        async throws
+    {
+        desk.serve { _ in .stub(status: 401) }
+        let engine = desk.engine {
+            $0.credentials = Renewing()
+            $0.interceptors = [SignedOnce()]
+        }
+        var request = desk.note(ReplayPolicy(.durable, keyLifetime: nil))
+        request.credentials = [.bearer(.secret("api"))]
+        let queue = try engine.queue()
+        let id = try #require(try await queue.enqueue(request))
+        try await engine.replayer().replay()
+        #expect(desk.transport.requests.count == 1)
+        let job = try queue.job(id)
+        #expect(job?.state == .waiting && job?.reason == .backoff && job?.unknownSince == nil)
+    }
+
     @Test(arguments: [ReplayPolicy.Mode.durable, .onFailure])
     func `an attempt that a circuit refuses has not left`(mode: ReplayPolicy.Mode) async throws {
         desk.serve(EngineDesk.refused)
@@ -267,7 +285,10 @@ import Testing
         _ = try? await engine.send(Request("http://api.test/"))
         desk.clock.advance(by: .seconds(5))
         desk.serve { _ in .stub() }
-        _ = await engine.pipeline.replay(Replayer.Sending(id: 1, request: desk.note(.durable), begin: { false }))
+        // Nobody has claimed it.
+        let job = ReplayTable.Claimed(id: 1, token: 1, request: Data())
+        let attempt = JobAttempt(of: .job(job), desk.note(.durable), isReplay: true, in: try engine.queue())
+        _ = await JobSender(pipeline: engine.pipeline).replay(attempt)
         #expect(desk.transport.requests.count == 1)
         #expect(try await engine.send(Request("http://api.test/")).status == .ok)
     }

@@ -136,8 +136,8 @@ import Testing
         var request = Request("http://api.test/", method: .put)
         request.replay = .durable
         try await queue.enqueue(request)
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { sending in
-            Replayer.Sent(outcome: await sending.begin() ? .success : .notBegun)
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { attempt in
+            JobResult(outcome: await attempt.begin() ? .success : .notBegun)
         }
         #expect(await replayer.replay().finished == 1)
         let locks = try FileManager.default.contentsOfDirectory(atPath: temporary.store.ownersDirectory.path)

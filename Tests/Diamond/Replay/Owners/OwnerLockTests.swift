@@ -70,8 +70,8 @@ import Testing
         try await queue.enqueue(Request("http://h/", method: .put, body: .json(1)))
         let owner = try await queue.owner.enter()
         let name = try #require(try Self.owners(of: queue).first).name
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { sending in
-            Replayer.Sent(outcome: await sending.begin() ? .success : .notBegun)
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { attempt in
+            JobResult(outcome: await attempt.begin() ? .success : .notBegun)
         }
         await replayer.replay()
         #expect(files == [name])

@@ -21,10 +21,10 @@ import Testing
     /// - Returns: how many jobs it has sent.
     private func replay(_ outcome: ReplayOutcome = .success) async throws -> Int {
         let (queue, count) = (try queue(), Guarded(0))
-        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             count.withLock { $0 += 1 }
-            return Replayer.Sent(outcome: outcome)
+            return JobResult(outcome: outcome)
         }
         await replayer.replay()
         await queue.close()

@@ -40,14 +40,14 @@ import Testing
         var original = Original(file: Data(), log: Data())
         for job in try queue.jobs() { original.requests[job.id] = try queue.request(of: job.id) }
         let count = Guarded(0)
-        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { sending in
+        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { attempt in
             let number = count.withLock { count in
                 count += 1
                 return count
             }
             // What is done, what waits, and the rest.
-            guard number <= 16, await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
-            return Replayer.Sent(outcome: number % 4 == 0 ? .unsent : .success)
+            guard number <= 16, await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            return JobResult(outcome: number % 4 == 0 ? .unsent : .success)
         }
         let run = Task { await replayer.run() }
         await untilTrue { count.withLock { $0 } > 16 }
@@ -102,10 +102,10 @@ import Testing
         do throws(ReplayError) { queue = try ReplayQueue(temporary.store, clock: clock) } catch { return ([], 0) }
         closing.withLock { $0 = queue }
         let sent = Guarded<[(Int64, Request)]>([])
-        let replayer = Replayer(queue, width: 64, reachability: FakeNetwork()) { sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
-            sent.withLock { $0.append((sending.id, sending.request)) }
-            return Replayer.Sent(outcome: .success)
+        let replayer = Replayer(queue, width: 64, reachability: FakeNetwork()) { attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            sent.withLock { $0.append((attempt.id ?? 0, attempt.request)) }
+            return JobResult(outcome: .success)
         }
         for _ in 0..<3 {
             await replayer.replay()

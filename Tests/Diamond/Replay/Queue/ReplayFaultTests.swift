@@ -109,9 +109,9 @@ struct PassingClock: Clock {
         for id in life.finished.union(life.discarded) { #expect(try queue.job(id)?.state == .done, "\(place)") }
         let diagnosis = try #require(ReplayDiagnosis(of: life.temporary.store))
         #expect(diagnosis.complaints.isEmpty, "\(place): \(diagnosis.complaints)")
-        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
-            return Replayer.Sent(outcome: .answered(status: 200))
+        let replayer = Replayer(queue, width: 4, reachability: FakeNetwork()) { attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            return JobResult(outcome: .answered(status: 200))
         }
         for job in try queue.jobs(ReplayFilter(state: .waiting)) { try await queue.retry(job.id) }
         await replayer.replay()
@@ -192,8 +192,8 @@ struct PassingClock: Clock {
         }
         let request = Request("http://api.test/notes", method: .put, body: .json(1))
         let id = try #require(try await queue.enqueue(request))
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { sending in
-            Replayer.Sent(outcome: await sending.begin() ? .success : .notBegun)
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { attempt in
+            JobResult(outcome: await attempt.begin() ? .success : .notBegun)
         }
         let run = Task { await replayer.run() }
         _ = try await queue.end(of: id)

@@ -74,10 +74,10 @@ import Testing
         sent.withLock { $0 = [] }
         let queue = try queue()
         let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) {
-            [outcomes = self.outcomes, sent] sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
-            sent.withLock { $0.append(sending.id) }
-            return Replayer.Sent(outcome: outcomes.withLock { $0.isEmpty ? .success : $0.removeFirst() })
+            [outcomes = self.outcomes, sent] attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            sent.withLock { $0.append(attempt.id ?? 0) }
+            return JobResult(outcome: outcomes.withLock { $0.isEmpty ? .success : $0.removeFirst() })
         }
         await replayer.replay()
         await queue.close()

@@ -33,9 +33,9 @@ import Testing
     private func replayer(
         _ queue: ReplayQueue, width: Int = 4, _ send: @escaping @Sendable (Int64) async -> ReplayOutcome
     ) -> Replayer {
-        Replayer(queue, width: width, reachability: network) { sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
-            return Replayer.Sent(outcome: await send(sending.id))
+        Replayer(queue, width: width, reachability: network) { attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            return JobResult(outcome: await send(attempt.id ?? 0))
         }
     }
 
@@ -193,7 +193,7 @@ import Testing
                 looks.withLock { $0 += 1 }
                 return .all
             },
-            send: { sending in Replayer.Sent(outcome: await sending.begin() ? .success : .notBegun) })
+            send: { attempt in JobResult(outcome: await attempt.begin() ? .success : .notBegun) })
         let run = Task { await replayer.run() }
         // It has looked twice, and so has waited in between for somebody to ring.
         await untilTrue {

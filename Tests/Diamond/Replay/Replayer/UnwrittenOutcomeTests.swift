@@ -37,11 +37,11 @@ import Testing
 
     /// One whose disk takes nothing any more when a job was sent.
     private func replayer(_ queue: ReplayQueue) -> Replayer {
-        Replayer(queue, width: 1, reachability: FakeNetwork()) { [disk, sent] sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+        Replayer(queue, width: 1, reachability: FakeNetwork()) { [disk, sent] attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             sent.withLock { $0 += 1 }
             disk.fail(.full, atCall: 1, lasting: true)
-            return Replayer.Sent(outcome: .success)
+            return JobResult(outcome: .success)
         }
     }
 
@@ -106,13 +106,13 @@ import Testing
     @Test func `is waited for where nobody says otherwise, and then the rest is sent`() async throws {
         let (queue, observation) = (try queue(), observe())
         for _ in 0..<2 { _ = try await enqueue(in: queue) }
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { [disk, sent] sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { [disk, sent] attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             let count = sent.withLock {
                 $0 += 1; return $0
             }
             if count == 1 { disk.fail(.full, atCall: 1, lasting: true) }
-            return Replayer.Sent(outcome: .success)
+            return JobResult(outcome: .success)
         }
         let run = Task { await replayer.replay() }
         await untilTrue { hasFailed }
@@ -137,10 +137,10 @@ import Testing
             CREATE TRIGGER no BEFORE UPDATE OF state ON job WHEN new.state = 4 BEGIN SELECT RAISE(ABORT, 'no'); END
             """
         try queue.database.write { (connection) throws(SQLiteError) in try connection.execute(trigger) }
-        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { [sent] sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
+        let replayer = Replayer(queue, width: 1, reachability: FakeNetwork()) { [sent] attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
             sent.withLock { $0 += 1 }
-            return Replayer.Sent(outcome: .success)
+            return JobResult(outcome: .success)
         }
         let summary = isWatching ? await replayer.run() : await replayer.replay()
         #expect(summary.finished == 0 && summary.error?.message.contains("the outcome of job \(id)") == true)

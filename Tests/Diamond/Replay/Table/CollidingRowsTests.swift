@@ -39,10 +39,10 @@ import Testing
     /// - Returns: the jobs that were sent.
     private func replay(width: Int) async throws -> (sent: [Int64], error: ReplayError?) {
         let (queue, sent) = (try queue(), Guarded<[Int64]>([]))
-        let replayer = Replayer(queue, width: width, reachability: FakeNetwork()) { sending in
-            guard await sending.begin() else { return Replayer.Sent(outcome: .notBegun) }
-            sent.withLock { $0.append(sending.id) }
-            return Replayer.Sent(outcome: .success)
+        let replayer = Replayer(queue, width: width, reachability: FakeNetwork()) { attempt in
+            guard await attempt.begin() else { return JobResult(outcome: .notBegun) }
+            sent.withLock { $0.append(attempt.id ?? 0) }
+            return JobResult(outcome: .success)
         }
         let summary = await replayer.replay()
         await queue.close()

@@ -78,9 +78,9 @@ private enum QueuePeer: String, CaseIterable {
 
     /// One that gets an answer at once, and does all else.
     private static func replayer(of queue: ReplayQueue) -> Replayer {
-        Replayer(queue, width: 8, reachability: SystemReachability()) { sending in
-            _ = await sending.begin()
-            return Replayer.Sent(outcome: .answered(status: 201, isTransient: false, pushBack: nil))
+        Replayer(queue, width: 8, reachability: SystemReachability()) { attempt in
+            _ = await attempt.begin()
+            return JobResult(outcome: .answered(status: 201, isTransient: false, pushBack: nil))
         }
     }
 }

@@ -160,7 +160,7 @@ private enum Queues {
             _ = try await other.owner.enter()
             try await queue.enqueue([request, request], after: .seconds(86_400))
             let replayer = Replayer(queue, width: 8, reachability: SystemReachability()) { _ in
-                Replayer.Sent(outcome: .answered(status: 200, isTransient: false, pushBack: nil))
+                JobResult(outcome: .answered(status: 200, isTransient: false, pushBack: nil))
             }
             let run = Task { await replayer.run() }
             // What it spends while nothing happens is what is measured: there is nothing to wait for but time.

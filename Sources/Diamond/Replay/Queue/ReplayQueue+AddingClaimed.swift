@@ -1,0 +1,76 @@
+import DiamondSQLite
+
+extension ReplayQueue {
+    /// What has come of adding a job: its id, `nil` if nothing has to be sent, and its claim, `nil` if it is not to be sent now.
+    private struct Added: Sendable {
+        var id: ReplayJob.ID?
+        var claim: ReplayTable.Claimed?
+    }
+
+    /// Adds a request that this process sends at once, unless something is to be sent before it. Whoever settles a claimed job
+    /// leaves the ``owner``, which was entered here.
+    ///
+    /// - Parameter isWanted: called with the id of the job before it is committed. If it returns `false`, nothing is added or
+    ///   changed.
+    func addClaimed(
+        _ draft: ReplayDraft,
+        isWanted: @escaping @Sendable (ReplayJob.ID?) -> Bool
+    ) async throws(ReplayError) -> DurableRequest.Place {
+        let me: Int64
+        do throws(ReplayError) { me = try await owner.enter() } catch {
+            // A closed queue sends nothing, and keeps the request all the same.
+            guard error.code == .closed else { throw error }
+            return .queued(try await add([draft]) { isWanted($0[0]) }[0])
+        }
+        do throws(ReplayError) {
+            let added = try await add(draft, by: me, isWanted: isWanted)
+            if let claim = added.claim { return .claimed(claim) }
+            owner.leave()
+            return .queued(added.id)
+        } catch {
+            owner.leave()
+            throw error
+        }
+    }
+
+    private func add(
+        _ draft: ReplayDraft,
+        by owner: Int64,
+        isWanted: @escaping @Sendable (ReplayJob.ID?) -> Bool
+    ) async throws(ReplayError) -> Added {
+        let (limit, rules) = (maximumCount, rules)
+        let (result, isAlive) = try await writer.write {
+            (connection, ledger) throws(SQLiteError) -> (Result<Added, ReplayError>, Bool) in
+            // Nobody would rescue what a dead owner claims.
+            let isAlive = try ReplayTable.isAlive(owner, at: ledger.uptime, on: connection)
+            let before = ledger
+            let result = try connection.undoing {
+                (connection) throws(SQLiteError) -> (Result<Added, ReplayError>, Bool) in
+                let addition = try ReplayTable.add(
+                    draft, limit: limit, owner: isAlive ? owner : nil, rules: rules, on: connection, &ledger)
+                let added = try Self.added(addition, by: owner, on: connection)
+                if case .success(let added) = added, isWanted(added.id) { return (.success(added), true) }
+                ledger = before
+                return (added.map { _ in Added() }, false)
+            }
+            return (result, isAlive)
+        }
+        // The next request is another owner's.
+        if !isAlive { self.owner.lose(owner) }
+        return try result.get()
+    }
+
+    private static func added(
+        _ addition: ReplayTable.Addition,
+        by owner: Int64,
+        on connection: borrowing SQLiteConnection
+    ) throws(SQLiteError) -> Result<Added, ReplayError> {
+        switch addition {
+        case .added(let id):
+            .success(Added(id: id, claim: try ReplayTable.claimed(id, by: owner, on: connection)))
+        case .kept(let id), .replaced(let id): .success(Added(id: id))
+        case .merged: .success(Added())
+        case .refused(let error): .failure(error)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/// The result of one attempt to send a job.
+package struct JobResult: Sendable {
+    var outcome: ReplayOutcome
+    /// The number of exchanges that the outcome does not depend on: each was repeated by another, or failed and was certainly
+    /// not processed.
+    let settled: Int
+    /// When the first exchange began that may have been processed, its response unseen, by the queue's time; `nil` for none.
+    var unknownAt: Int64?
+    /// The answer to store with the job; `nil` for none.
+    let answer: ReplayAnswer?
+    /// Called with the job's new state when it is on disk; `nil` if another owner has the job.
+    let notify: @Sendable (ReplayState?) async -> Void
+
+    package init(
+        outcome: ReplayOutcome,
+        settled: Int = 0,
+        unknownAt: Int64? = nil,
+        keeping answer: ReplayAnswer? = nil,
+        notify: @escaping @Sendable (ReplayState?) async -> Void = { _ in }
+    ) {
+        self.outcome = outcome
+        self.settled = settled
+        self.unknownAt = unknownAt
+        self.answer = answer
+        self.notify = notify
+    }
+}
