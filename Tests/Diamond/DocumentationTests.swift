@@ -19,6 +19,7 @@ import UnixSignals
 @Suite struct `The documentation` {
     @Test(arguments: [
         "README.md", "Sources/Diamond/Documentation.docc/Diamond.md",
+        "Sources/Diamond/Documentation.docc/Architecture.md",
         "Sources/Diamond/Documentation.docc/CanonicalForm.md", "Sources/Diamond/Documentation.docc/Sealing.md",
         "Sources/Diamond/Documentation.docc/RunningConnections.md", "Sources/Diamond/Documentation.docc/Retrying.md",
         "Sources/Diamond/Documentation.docc/Replaying.md",

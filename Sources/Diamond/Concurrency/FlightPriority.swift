@@ -1,4 +1,4 @@
-/// How urgent a flight is, as `Operation.QueuePriority`.
+/// How urgent a caller is, as `Operation.QueuePriority`.
 enum FlightPriority: Int, CaseIterable, Comparable {
     case veryLow, low, normal, high, veryHigh
 

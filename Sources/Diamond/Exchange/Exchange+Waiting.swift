@@ -59,7 +59,7 @@ extension Exchange {
         return isBack && elapsed < end ? nil : end
     }
 
-    // Who runs it is told even where it is for a moment only: the way back may be long, and others need the runner.
+    // The caller is told even where it is for a moment only: the way back may be long, and another connection may start.
     private func leave(_ permit: inout LanePermit) {
         permit.giveBack()
         order.hear(.aside)

@@ -1,4 +1,4 @@
-/// What limits a flight.
+/// The lane and the origin that limit an exchange.
 struct FlightPlace: Hashable {
     var lane: Lane
     /// Scheme, host and port.

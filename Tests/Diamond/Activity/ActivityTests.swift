@@ -105,13 +105,13 @@ import Testing
         let activity = Activity()
         let counts = Guarded<[Int]>([])
         do {
-            _ = activity.observe { [asker = Asker(activity, counts)] _ in withExtendedLifetime(asker) {} }
+            _ = activity.observe { [reader = Reader(activity, counts)] _ in withExtendedLifetime(reader) {} }
         }
         #expect(counts.withLock { $0 } == [0])
     }
 
     /// Asks for a count when it is let go of.
-    private final class Asker: Sendable {
+    private final class Reader: Sendable {
         private let count: @Sendable () -> Int?
         private let counts: Guarded<[Int]>
 

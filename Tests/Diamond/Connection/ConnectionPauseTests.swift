@@ -405,7 +405,7 @@ import Testing
         await untilTrue { engine.lanes.running == 0 && engine.activity.inFlight == 0 }
     }
 
-    @Test func `leaves the others of its flight alone`() async throws {
+    @Test func `leaves the other callers of its exchange alone`() async throws {
         let engine = engine()
         let recorder = ActivityRecorder(engine.activity)
         let connections = [engine.enqueue(Request("http://h/")), engine.enqueue(Request("http://h/"))]

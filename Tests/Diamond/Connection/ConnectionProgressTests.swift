@@ -84,7 +84,7 @@ import Testing
         return last
     }
 
-    @Test func `is that of the flight for everyone aboard, and for who boards later`() async throws {
+    @Test func `is that of the exchange for all callers that share it, and for one that joins later`() async throws {
         let engine = engine()
         let first = engine.enqueue(Request("http://h/"))
         let body = await body()

@@ -165,11 +165,11 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
 
     /// Runs connections of which the first opens the exchange that all share.
     ///
-    /// - Parameter whenAboard: called when all share it, before it is answered.
+    /// - Parameter whenJoined: called when all share it, before it is answered.
     private func share(
         _ connections: [Connection],
         body: String,
-        whenAboard: () async -> Void = {}
+        whenJoined: () async -> Void = {}
     ) async throws -> (StubTransport, Engine) {
         let (gate, entered) = (Gate(), Gate())
         let transport = StubTransport { _ throws(TransportError) in
@@ -178,7 +178,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
             return .stub(headers: [.cacheControl: "max-age=3600"], body: body)
         }
         let engine = engine(transport)
-        // Each who boards is a miss of the cache.
+        // Each caller that joins is a miss of the cache.
         let misses = Guarded(0)
         let observation = engine.activity.observe { event in
             if case .miss = event { misses.withLock { $0 += 1 } }
@@ -187,7 +187,7 @@ final class OtherConnection: CityConnection, @unchecked Sendable {}
         await entered.wait()
         for connection in connections.dropFirst() { engine.enqueue(connection) }
         await untilTrue { misses.withLock { $0 } == connections.count }
-        await whenAboard()
+        await whenJoined()
         gate.open()
         _ = observation
         return (transport, engine)

@@ -62,7 +62,7 @@ import Testing
     }
 }
 
-/// What an engine consists of, for as long as anybody keeps it: a flight that was not taken out of its table does, and a task
+/// What an engine consists of, for as long as anybody keeps it: an exchange that was not taken out of its table does, and a task
 /// that waits for what does not come.
 private final class Remains: Sendable {
     private struct Part: Sendable {

@@ -172,7 +172,7 @@ import Testing
         #expect(try await engine.send(request.decoding(Int.self)) == 3)
     }
 
-    @Test func `by as many as there are runners finds one more`() async throws {
+    @Test func `by as many as may run at the same time finds room for one more`() async throws {
         let transport = StubTransport(headers: [.cacheControl: "max-age=86400"], body: "1")
         let (arrived, goes, haveAllArrived) = (Guarded(0), Guarded(false), Gate())
         let asking = Custom(transforming: { [home] response in

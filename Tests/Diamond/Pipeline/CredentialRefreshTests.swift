@@ -151,7 +151,7 @@ import Testing
         #expect(transport.requests.map { $0.headers[.authorization] } == ["t2", "t2"])
     }
 
-    @Test func `keeps no runner busy while it is made anew, which takes a request of the same engine`() async throws {
+    @Test func `keeps no connection from starting while a request of the same engine makes a new one`() async throws {
         let (login, answered) = (Login(gate: gate), Guarded(0))
         let transport = StubTransport { request throws(TransportError) in
             if request.url == "http://h/login" { return .stub(status: 200, headers: [:]) }

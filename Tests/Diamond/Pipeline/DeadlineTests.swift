@@ -75,14 +75,14 @@ import Testing
         return (error as? ConnectionError)?.code
     }
 
-    /// Counts who has boarded for the first time: each is a miss of the cache.
+    /// Counts the callers that have joined for the first time: each is a miss of the cache.
     private func observation(of engine: Engine) -> ActivityObservation {
         engine.activity.observe { [misses] event in
             if case .miss = event { misses.withLock { $0 += 1 } }
         }
     }
 
-    private func boarded(_ count: Int) async { await untilTrue { [misses] in misses.withLock { $0 } == count } }
+    private func joined(_ count: Int) async { await untilTrue { [misses] in misses.withLock { $0 } == count } }
 
     private func sleeping(_ seconds: Int...) async {
         await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
@@ -191,7 +191,7 @@ import Testing
         await sleeping(6, 6)
         clock.advance(by: .seconds(1))
         let late = ask(engine, "end", as: asking)
-        await boarded(3)
+        await joined(3)
         clock.advance(by: .seconds(5))
         #expect(await error(of: first) == .timedOut)
         // Its own, and that of the exchange that it has begun.
@@ -215,7 +215,7 @@ import Testing
         await sleeping(6, 10)
         clock.advance(by: .seconds(1))
         leads.open()
-        await boarded(3)
+        await joined(3)
         await sleeping(5, 9)
         clock.advance(by: .seconds(5))
         #expect(await error(of: redirected) == .timedOut)
@@ -235,7 +235,7 @@ import Testing
         await sleeping(10)
         clock.advance(by: .seconds(3))
         let late = ask(engine, as: asking)
-        await boarded(2)
+        await joined(2)
         clock.advance(by: .seconds(1))
         leads.open()
         // Theirs, and that of the exchange, which either has begun.
@@ -259,7 +259,7 @@ import Testing
         await sleeping(10)
         clock.advance(by: .seconds(4))
         let late = ask(engine, as: asking)
-        await boarded(2)
+        await joined(2)
         clock.advance(by: .seconds(6))
         #expect(await error(of: first) == .timedOut)
         await sleeping(4, 10)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `Who comes late to a flight` {
+@Suite(.timeLimit(.minutes(5))) struct `A caller that joins a shared exchange late` {
     private let temporary = TemporaryStore()
     private let clock = TestClock()
     private let misses = Guarded(0)
@@ -44,14 +44,14 @@ import Testing
         return (error as? ConnectionError)?.code
     }
 
-    /// Counts who has boarded for the first time: each is a miss of the cache.
+    /// Counts the callers that have joined for the first time: each is a miss of the cache.
     private func observation(of engine: Engine) -> ActivityObservation {
         engine.activity.observe { [misses] event in
             if case .miss = event { misses.withLock { $0 += 1 } }
         }
     }
 
-    private func boarded(_ count: Int) async { await untilTrue { [misses] in misses.withLock { $0 } == count } }
+    private func joined(_ count: Int) async { await untilTrue { [misses] in misses.withLock { $0 } == count } }
 
     private func sleeping(_ seconds: Int...) async {
         await untilTrue { [clock] in clock.sleeping == seconds.map { .seconds($0) } }
@@ -73,7 +73,7 @@ import Testing
         await untilTrue { count.withLock { $0 } == 1 }
         clock.advance(by: .seconds(30))
         let late = ask(engine)
-        await boarded(2)
+        await joined(2)
         clock.advance(by: .seconds(30))
         gate.open()
         for task in [first, late] { #expect(await error(of: task) == .timedOut) }
@@ -81,7 +81,7 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
-    /// One whose flight is under way, and one who joins it later.
+    /// A caller whose exchange is under way, and one that joins it later.
     private func askTwice(
         _ engine: Engine,
         after delay: Duration,
@@ -91,7 +91,7 @@ import Testing
         await sleeping(10)
         clock.advance(by: delay)
         let late = ask(engine, isConnection: isConnection)
-        await boarded(2)
+        await joined(2)
         return (first, late)
     }
 
@@ -118,7 +118,7 @@ import Testing
         await sleeping(10)
         clock.advance(by: .milliseconds(9_900))
         let late = (0..<3).map { _ in ask(engine, isConnection: isConnection) }
-        await boarded(4)
+        await joined(4)
         clock.advance(by: .milliseconds(100))
         #expect(await error(of: first) == .timedOut)
         // Each has its own time still, and the attempt that they share.
@@ -154,10 +154,10 @@ import Testing
         let observation = observation(of: engine)
         if isInLine { engine.lanes.pauseAll() }
         let first = ask(engine)
-        if isInLine { await boarded(1) } else { await sleeping(10) }
+        if isInLine { await joined(1) } else { await sleeping(10) }
         clock.advance(by: isInLine ? .seconds(60) : .milliseconds(99))
         let second = ask(engine)
-        await boarded(2)
+        await joined(2)
         engine.lanes.resumeAll()
         await untilTrue { [clock] in clock.sleeping.count == 1 }
         clock.advance(by: .seconds(10))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A flight` {
+@Suite(.timeLimit(.minutes(5))) struct `A shared exchange` {
     private let airport = Airport()
     private let temporary = TemporaryStore()
     private let misses = Guarded(0)
@@ -24,14 +24,14 @@ import Testing
         return Engine(configuration)
     }
 
-    /// Counts who has boarded: each is a miss of the cache.
+    /// Counts the callers that have joined: each is a miss of the cache.
     private func observation(of engine: Engine) -> ActivityObservation {
         engine.activity.observe { [misses] event in
             if case .miss = event { misses.withLock { $0 += 1 } }
         }
     }
 
-    private func boarded(_ count: Int) async { await untilTrue { misses.withLock { $0 } == count } }
+    private func joined(_ count: Int) async { await untilTrue { misses.withLock { $0 } == count } }
 
     private func flying(_ urls: String...) async { await untilTrue { airport.flying == urls } }
 
@@ -40,7 +40,7 @@ import Testing
         let observation = observation(of: engine)
         let tasks = (0..<5).map { _ in Task { try await engine.send(Request("http://h/")) } }
         let connections = (0..<5).map { _ in engine.enqueue(Request("http://h/")) }
-        await boarded(10)
+        await joined(10)
         await flying("http://h/")
         #expect(engine.lanes.running == 1 && engine.lanes.waiting == 0)
         airport.land("http://h/")
@@ -56,9 +56,9 @@ import Testing
         let engine = engine()
         let observation = observation(of: engine)
         let connections = [engine.enqueue(Request("http://h/"))]
-        await boarded(1)
+        await joined(1)
         let tasks = (0..<2).map { _ in Task { try await engine.send(Request("http://h/")) } }
-        await boarded(3)
+        await joined(3)
         await flying("http://h/")
         if isConnection { connections[0].cancel() } else { tasks[0].cancel() }
         await #expect(throws: ConnectionError.self) {
@@ -79,7 +79,7 @@ import Testing
         let observation = observation(of: engine)
         let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
-        await boarded(3)
+        await joined(3)
         for connection in connections {
             #expect(!hasEnded.isOpen)
             connection.cancel()
@@ -141,7 +141,7 @@ import Testing
         let recorder = ActivityRecorder(engine.activity)
         let tasks = (0..<count).map { _ in Task { try await engine.send(Request("http://h/")).text } }
         let connections = (0..<count).map { _ in engine.enqueue(Request("http://h/")) }
-        await boarded(2 * count)
+        await joined(2 * count)
         signing.mayGoOn.open()
         var tokens: Set<String> = []
         for task in tasks { tokens.insert(try await task.value) }
@@ -164,29 +164,29 @@ import Testing
         _ = try await first.response
         let asked = engine.enqueue(Request("http://h/", cache: .reload))
         let confirmed = engine.enqueue(Request("http://h/", cache: .revalidate))
-        let joined = engine.enqueue(Request("http://h/", cache: .networkElseCache))
-        await boarded(4)
+        let another = engine.enqueue(Request("http://h/", cache: .networkElseCache))
+        await joined(4)
         await flying("http://h/", "http://h/")
         airport.land("http://h/")
         airport.land("http://h/")
         _ = observation
-        for connection in [asked, confirmed, joined] { _ = try await connection.response }
+        for connection in [asked, confirmed, another] { _ = try await connection.response }
     }
 
     @Test func `waits for its place as urgently as the most urgent who waits for it`() async throws {
         let engine = engine(width: 1)
         let observation = observation(of: engine)
         let first = engine.enqueue(Request("http://h/1"))
-        await boarded(1)
+        await joined(1)
         await flying("http://h/1")
         for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
             engine.enqueue(Request(url))
-            await boarded(index + 2)
+            await joined(index + 2)
         }
         let urgent = engine.connection(for: Request("http://h/3"))
         urgent.queuePriority = .high
         engine.enqueue(urgent)
-        await boarded(4)
+        await joined(4)
         airport.land("http://h/1")
         _ = try await first.response
         await flying("http://h/3")
@@ -216,12 +216,12 @@ import Testing
         await untilTrue { transport.requests.count == 1 }
         for (index, url) in ["http://h/2", "http://h/3"].enumerated() {
             connections.append(engine.enqueue(Request(url)))
-            await boarded(index + 2)
+            await joined(index + 2)
         }
         let urgent = engine.connection(for: Request("http://h/1"))
         urgent.queuePriority = .high
         engine.enqueue(urgent)
-        await boarded(4)
+        await joined(4)
         gate.open()
         await flying("http://h/2")
         // Once: more could be more time than there is for all attempts.
@@ -237,7 +237,7 @@ import Testing
         _ = observation
     }
 
-    @Test func `that lands is no matter of those who ask something else`() async throws {
+    @Test func `that ends is no matter of callers that ask something else`() async throws {
         let (gate, secrets) = (Gate(), Guarded<[String]>([]))
         var configuration = Engine.Configuration(store: temporary.store)
         configuration.transport = airport.transport
@@ -271,7 +271,7 @@ import Testing
         let observation = observation(of: engine)
         let connections = (0..<3).map { _ in engine.enqueue(Request("http://h/")) }
         await untilTrue { transport.requests.count == 1 }
-        await boarded(3)
+        await joined(3)
         gate.open()
         for connection in connections {
             await #expect(throws: ConnectionError.self) { try await connection.response }

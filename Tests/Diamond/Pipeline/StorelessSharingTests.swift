@@ -6,7 +6,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(5))) struct `A flight of an engine without a store` {
+@Suite(.timeLimit(.minutes(5))) struct `A shared exchange of an engine without a store` {
     private let airport = Airport()
     private static let url = "http://h/cities"
 
@@ -20,8 +20,8 @@ import Testing
 
     private func flying(_ count: Int) async { await untilTrue { airport.flying.count == count } }
 
-    /// Whoever is aboard knows how far the exchange is, a moment before the server has heard of it.
-    private func aboard(_ connections: [Connection]) async {
+    /// A caller that has joined knows how far the exchange is, a moment before the server has heard of it.
+    private func joined(_ connections: [Connection]) async {
         await untilTrue { connections.allSatisfy { $0.core.withLock { $0.meter != nil } } }
         await untilTrue { !airport.flying.isEmpty }
     }
@@ -31,7 +31,7 @@ import Testing
         let misses = Guarded(0)
         let observation = engine.activity.observe { if case .miss = $0 { misses.withLock { $0 += 1 } } }
         let connections = (0..<5).map { _ in engine.enqueue(Self.request) }
-        await aboard(connections)
+        await joined(connections)
         #expect(airport.flying == [Self.url] && engine.lanes.running == 1)
         airport.land(Self.url)
         for connection in connections { #expect(try await connection.response.source == .network) }
@@ -68,10 +68,10 @@ import Testing
     @Test(arguments: changes)
     func `is not joined after`(name: String, change: Change) async throws {
         let airport = airport
-        let landing = airport.transport
+        let transport = airport.transport
         let engine = engine(
             StubTransport { request throws(TransportError) in
-                request.method == .delete ? .stub() : try await landing.send(request)
+                request.method == .delete ? .stub() : try await transport.send(request)
             })
         let first = engine.enqueue(Self.request)
         await flying(1)
@@ -88,7 +88,7 @@ import Testing
         await flying(1)
         _ = try await engine.forget(identity: "bert")
         let second = engine.enqueue(Self.request)
-        await aboard([first, second])
+        await joined([first, second])
         #expect(airport.flying == [Self.url])
         airport.landAll()
         for connection in [first, second] { #expect(try await connection.response.source == .network) }

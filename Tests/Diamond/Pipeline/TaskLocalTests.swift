@@ -23,7 +23,7 @@ import Testing
 
     /// Ways to ask whose exchange serves others, or outlives the caller.
     enum Way: CaseIterable {
-        case flight, connection, refresh
+        case sharing, connection, refresh
     }
 
     @Test(arguments: Way.allCases) func `reaches no exchange that is not the caller's alone`(way: Way) async throws {
@@ -32,7 +32,7 @@ import Testing
         if way == .refresh { _ = try await engine.send(request) }
         _ = try await Self.$caller.withValue("anna") {
             switch way {
-            case .flight, .refresh: try await engine.send(request)
+            case .sharing, .refresh: try await engine.send(request)
             case .connection: try await engine.enqueue(Request("http://h/", method: .post)).response
             }
         }

@@ -34,15 +34,15 @@ import Testing
     @Test func `lets go of what decides on failures where no lock is held`() {
         let connection = Connection(Request("http://h/"))
         let states = Guarded<[ConnectionState]>([])
-        connection.failedDependencies = .ask { [asker = Asker(connection, states)] _, _ in
-            withExtendedLifetime(asker) { true }
+        connection.failedDependencies = .ask { [reader = Reader(connection, states)] _, _ in
+            withExtendedLifetime(reader) { true }
         }
         connection.failedDependencies = .ignore
         #expect(states.withLock { $0 } == [.ready])
     }
 
     /// Asks the connection when it is let go of.
-    private final class Asker: Sendable {
+    private final class Reader: Sendable {
         private let state: @Sendable () -> ConnectionState?
         private let states: Guarded<[ConnectionState]>
 
