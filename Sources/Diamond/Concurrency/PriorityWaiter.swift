@@ -1,12 +1,12 @@
 /// A caller that waits with a priority, which may change while it waits.
 protocol PriorityWaiter: Sendable {
     /// The priority now.
-    var priority: FlightPriority { get }
+    var priority: RequestPriority { get }
 
     /// Sets what is told of changes of the priority.
     ///
     /// - Parameter change: takes each new priority while the caller waits; `nil` when it no longer waits.
-    func onPriorityChange(_ change: (@Sendable (FlightPriority) -> Void)?)
+    func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?)
 }
 
 extension PriorityWaiter {
@@ -15,7 +15,7 @@ extension PriorityWaiter {
     /// - Parameters:
     ///   - known: the priority that the wait has begun with.
     ///   - change: takes each new priority.
-    func follow(since known: FlightPriority, _ change: @escaping @Sendable (FlightPriority) -> Void) {
+    func follow(since known: RequestPriority, _ change: @escaping @Sendable (RequestPriority) -> Void) {
         onPriorityChange(change)
         known.keepUp(with: { priority }, tell: change)
     }

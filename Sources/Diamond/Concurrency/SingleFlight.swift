@@ -110,14 +110,14 @@ extension SingleFlight {
         fileprivate struct State {
             var joiners: [Int: Joiner]
             var count = Flight.first
-            var priority: FlightPriority
+            var priority: RequestPriority
             /// Whether the value is for the first caller alone.
             var isDismissed = false
             /// Whether the value is here, or nobody waits for it.
             var isOver = false
             var hasBegun = false
             var task: Task<Void, Never>?
-            var change: (@Sendable (FlightPriority) -> Void)?
+            var change: (@Sendable (RequestPriority) -> Void)?
             /// The last event of each kind, in order.
             var events: [Event] = []
         }
@@ -130,8 +130,9 @@ extension SingleFlight {
         private let owner: SingleFlight
         private let state: Guarded<State>
 
-        fileprivate init(_ key: Key, of owner: SingleFlight, at instant: Int, first: Joiner, _ priority: FlightPriority)
-        {
+        fileprivate init(
+            _ key: Key, of owner: SingleFlight, at instant: Int, first: Joiner, _ priority: RequestPriority
+        ) {
             self.key = key
             startedAt = instant
             self.owner = owner
@@ -188,7 +189,7 @@ extension SingleFlight {
         }
 
         /// Tells a late caller what it has missed, and then what happens meanwhile.
-        fileprivate func welcome(_ number: Int, _ priority: FlightPriority) {
+        fileprivate func welcome(_ number: Int, _ priority: RequestPriority) {
             raise(to: priority)
             while let (hear, event) = state.withLock({ $0.nextUntold(of: number) }) { hear?(event) }
         }
@@ -236,8 +237,8 @@ extension SingleFlight {
         }
 
         /// Gives the operation at least this priority; a single caller may lower it.
-        fileprivate func raise(to priority: FlightPriority) {
-            let change = state.withLock { state -> (@Sendable (FlightPriority) -> Void)? in
+        fileprivate func raise(to priority: RequestPriority) {
+            let change = state.withLock { state -> (@Sendable (RequestPriority) -> Void)? in
                 guard priority > state.priority || state.count == Self.first else { return nil }
                 state.priority = priority
                 return state.change
@@ -251,9 +252,9 @@ extension SingleFlight {
 
 extension SingleFlight.Flight: PriorityWaiter {
     /// The highest priority of the callers that have joined.
-    var priority: FlightPriority { state.withLock { $0.priority } }
+    var priority: RequestPriority { state.withLock { $0.priority } }
 
-    func onPriorityChange(_ change: (@Sendable (FlightPriority) -> Void)?) { state.withLock { $0.change = change } }
+    func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) { state.withLock { $0.change = change } }
 }
 
 extension SingleFlight.Flight.State {

@@ -2,13 +2,13 @@ import DiamondSQLite
 
 /// Asking the open methods of a subclass; a plain connection is asked nothing.
 extension Connection {
-    private var isPlain: Bool { type(of: self) == Connection.self }
+    /// Whether its open methods do nothing.
+    var isPlain: Bool { type(of: self) == Connection.self }
 
     /// The request with what its dependencies have brought, prepared.
     ///
     /// - Parameter pipeline: knows how long that may take.
     func preparedRequest(_ run: ConnectionRun, for pipeline: Pipeline) async throws(ConnectionError) -> Request {
-        guard !isPlain else { return try handedRequest() }
         if let prepared = core.withLock({ $0.isPrepared ? $0.handed.value : nil }) { return prepared }
         let request = try handedRequest()
         // What it waits for may be a connection of this engine.

@@ -170,7 +170,8 @@ struct ConnectionLife {
             self.attempt = attempt
             waitsUntil = nil
         case .waiting(let date): waitsUntil = date
-        case .began, .aside, .personal: break
+        case .began: waitsUntil = nil
+        case .aside, .personal: break
         }
         return .nothing
     }

@@ -1,14 +1,14 @@
 /// The right to be on the wire: held while bytes move, and while interceptors adapt an attempt. Given back when it goes out of
 /// scope.
 struct LanePermit: ~Copyable {
-    private let place: FlightPlace
+    private let place: PermitScope
     private let lanes: Lanes
     private let waiter: any PriorityWaiter
     private var isHeld = true
     /// Whether it was not there at once: what was read before may have changed.
     let wasAwaited: Bool
 
-    private init(_ place: FlightPlace, _ lanes: Lanes, wasAwaited: Bool, for waiter: any PriorityWaiter) {
+    private init(_ place: PermitScope, _ lanes: Lanes, wasAwaited: Bool, for waiter: any PriorityWaiter) {
         self.place = place
         self.lanes = lanes
         self.wasAwaited = wasAwaited
@@ -20,7 +20,7 @@ struct LanePermit: ~Copyable {
     /// Takes a permit where there is one at once; else `nil`.
     ///
     /// - Parameter waiter: who waits in ``retake(in:attempt:within:)``.
-    static func atOnce(for place: FlightPlace, of lanes: Lanes, as waiter: any PriorityWaiter) -> LanePermit? {
+    static func atOnce(for place: PermitScope, of lanes: Lanes, as waiter: any PriorityWaiter) -> LanePermit? {
         guard lanes.enterAtOnce(place) else { return nil }
         return LanePermit(place, lanes, wasAwaited: false, for: waiter)
     }
@@ -29,17 +29,31 @@ struct LanePermit: ~Copyable {
     ///
     /// - Parameters:
     ///   - waiter: who waits, now and in ``retake(in:attempt:within:)``.
-    ///   - scope: counts the wait.
-    ///   - limit: how long it may take; `nil` for as long as it takes.
-    /// - Throws: `cancelled` with the waiting task, `timedOut` at the limit.
+    ///   - scope: counts the wait; asked for when it begins.
+    /// - Throws: `cancelled` with the waiting task.
     static func awaited(
-        for place: FlightPlace,
+        for place: PermitScope,
         of lanes: Lanes,
         as waiter: any PriorityWaiter,
-        in scope: ActivityScope,
-        within limit: Limit?
+        in scope: @autoclosure () -> ActivityScope
     ) async throws(ConnectionError) -> LanePermit {
-        let wait = await limited(by: limit) { await lanes.enter(place, for: waiter, in: scope) }
+        guard await lanes.enter(place, for: waiter, in: scope()) else { throw .cancelled }
+        return LanePermit(place, lanes, wasAwaited: true, for: waiter)
+    }
+
+    /// Waits for a permit no longer than a limit.
+    ///
+    /// - Throws: `cancelled` with the waiting task, `timedOut` at the limit.
+    // Not inlined: few waits are limited.
+    @inline(never)
+    static func awaited(
+        for place: PermitScope,
+        of lanes: Lanes,
+        as waiter: any PriorityWaiter,
+        in scope: @escaping @Sendable () -> ActivityScope,
+        within limit: Limit
+    ) async throws(ConnectionError) -> LanePermit {
+        let wait = await limited(by: limit) { await lanes.enter(place, for: waiter, in: scope()) }
         guard wait.isAdmitted else {
             throw wait.isLate && !Task.isCancelled ? ConnectionError(outOfTime: true) : .cancelled
         }
@@ -57,8 +71,8 @@ struct LanePermit: ~Copyable {
         var clock: ExchangeClock
     }
 
-    private static func limited(by limit: Limit?, _ enter: @escaping @Sendable () async -> Bool) async -> Wait {
-        guard let limit else { return Wait(isAdmitted: await enter()) }
+    @inline(never)
+    private static func limited(by limit: Limit, _ enter: @escaping @Sendable () async -> Bool) async -> Wait {
         // A permit that comes with the end of the time is there, to be given back as ever.
         let (isAdmitted, isLate) = await limit.clock.limit(limit.time, enter)
         return Wait(isAdmitted: isAdmitted, isLate: isLate)
@@ -76,7 +90,7 @@ struct LanePermit: ~Copyable {
 
     typealias Spare = @Sendable () -> (@Sendable () -> Void)?
 
-    private static func spare(of place: FlightPlace, _ lanes: Lanes) -> Spare {
+    private static func spare(of place: PermitScope, _ lanes: Lanes) -> Spare {
         {
             guard lanes.enterAtOnce(place) else { return nil }
             return { lanes.leave(place) }
@@ -95,8 +109,13 @@ struct LanePermit: ~Copyable {
     ) async throws(ConnectionError) -> Bool {
         if !isHeld { isHeld = lanes.enterAtOnce(place) }
         guard !isHeld else { return true }
-        let outcome = await Self.limited(by: limit) { [place, lanes, waiter] in
-            await lanes.enter(place, for: waiter, in: scope, attempt: attempt)
+        let outcome: Wait
+        if let limit {
+            outcome = await Self.limited(by: limit) { [place, lanes, waiter] in
+                await lanes.enter(place, for: waiter, in: scope, attempt: attempt)
+            }
+        } else {
+            outcome = Wait(isAdmitted: await lanes.enter(place, for: waiter, in: scope, attempt: attempt))
         }
         isHeld = outcome.isAdmitted
         guard isHeld || outcome.isLate && !Task.isCancelled else { throw .cancelled }

@@ -10,22 +10,35 @@ extension Lanes {
     ///   - attempt: the one that it is for.
     /// - Returns: `false` when the waiting task was canceled, and there is no place to give back.
     func enter(
-        _ place: FlightPlace,
+        _ place: PermitScope,
         for waiter: any PriorityWaiter,
         in scope: @autoclosure () -> ActivityScope? = nil,
         attempt: Int = 1
     ) async -> Bool {
-        let priority = waiter.priority
-        let number = state.withLock { $0.beginOrWait(at: place, priority, for: .undecided) }
-        guard let number else { return true }
-        count(number, scope()?.begin(.queue, attempt: attempt))
-        waiter.follow(since: priority) { [self] in change(number, to: $0) }
+        guard let number = beginWait(at: place, for: waiter, in: scope, attempt: attempt) else { return true }
         defer { waiter.onPriorityChange(nil) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in wait(number, waiter) }
         } onCancel: {
             cancel(number)
         }
+    }
+
+    /// - Returns: `nil` where there is a place.
+    // Not inlined: what it needs would lie in the frames of all that wait.
+    @inline(never)
+    private func beginWait(
+        at place: PermitScope,
+        for waiter: any PriorityWaiter,
+        in scope: () -> ActivityScope?,
+        attempt: Int
+    ) -> SlotNumber? {
+        let priority = waiter.priority
+        let number = state.withLock { $0.beginOrWait(at: place, priority, for: .undecided) }
+        guard let number else { return nil }
+        count(number, scope()?.begin(.queue, attempt: attempt))
+        waiter.follow(since: priority) { [self] in change(number, to: $0) }
+        return number
     }
 
     private func wait(_ number: SlotNumber, _ waiter: CheckedContinuation<Bool, Never>) {
@@ -54,13 +67,10 @@ extension Lanes {
     }
 
     /// Takes a place where there is one; waits for none.
-    func enterAtOnce(_ place: FlightPlace) -> Bool { state.withLock { $0.queue.begins(place) } }
+    func enterAtOnce(_ place: PermitScope) -> Bool { state.withLock { $0.queue.begins(place) } }
 
     /// Gives one that waits another priority; without effect where it has its place.
-    func change(_ number: SlotNumber, to priority: FlightPriority) { change { $0.change(number, to: priority) } }
-
-    /// Waits no longer; without effect where the place is there already.
-    func leaveLine(_ number: SlotNumber) { _ = remove(number) }
+    func change(_ number: SlotNumber, to priority: RequestPriority) { change { $0.change(number, to: priority) } }
 
     /// - Parameter note: called under the lock.
     /// - Returns: `nil` for one that does not wait.
@@ -77,14 +87,14 @@ extension Lanes {
         return waiting
     }
 
-    func leave(_ place: FlightPlace) { change { $0.end(place) } }
+    func leave(_ place: PermitScope) { change { $0.end(place) } }
 }
 
 extension Lanes.State {
     /// - Returns: `nil` where it has begun, else the number under which it waits.
     fileprivate mutating func beginOrWait(
-        at place: FlightPlace,
-        _ priority: FlightPriority,
+        at place: PermitScope,
+        _ priority: RequestPriority,
         for waiter: Lanes.Waiter
     ) -> SlotNumber? {
         queue.begins(place) ? nil : queue.add(place, priority, Lanes.Waiting(waiter: waiter))

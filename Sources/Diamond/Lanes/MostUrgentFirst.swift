@@ -4,13 +4,13 @@ struct MostUrgentFirst<Element> {
     private typealias Line = FIFOQueue<(element: Element, urgency: Urgency)>
 
     /// By priority, the lowest first. The first of each is its most urgent.
-    private var lines = Array(repeating: Line(), count: FlightPriority.allCases.count)
+    private var lines = Array(repeating: Line(), count: RequestPriority.allCases.count)
     private var arrived = 0
     private var begun = 0
 
     var count: Int { arrived - begun }
 
-    mutating func append(_ element: Element, _ priority: FlightPriority) {
+    mutating func append(_ element: Element, _ priority: RequestPriority) {
         arrived += 1
         lines[priority.rawValue].append((element, Urgency(priority, begun: begun, arrival: arrived)))
     }

@@ -11,7 +11,7 @@ struct Caller: Sendable {
         var ticket: DurableRequest?
         var resolvedAt: InvalidationLog.Instant?
         // Beside what ends with a byte: the smaller ones take no words of their own.
-        var standingPriority = FlightPriority.normal
+        var standingPriority = RequestPriority.normal
         var isInFlight: Bool
         var request: ActivityInterval.ID?
     }
@@ -104,7 +104,7 @@ struct Caller: Sendable {
 
 extension Caller: PriorityWaiter {
     /// The connection's priority now; that of a task, and of background work, does not change.
-    var priority: FlightPriority { run?.priority ?? content.value.standingPriority }
+    var priority: RequestPriority { run?.priority ?? content.value.standingPriority }
 
-    func onPriorityChange(_ change: (@Sendable (FlightPriority) -> Void)?) { run?.onPriorityChange(change) }
+    func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) { run?.onPriorityChange(change) }
 }

@@ -1,6 +1,7 @@
 /// The end of an exchange, for the callers that waited for it.
 struct ExchangeOutcome: Sendable {
-    enum Ending: Sendable {
+    // Indirect, because it goes back through every step.
+    indirect enum Ending: Sendable {
         case response(Response)
         case failure(ConnectionError)
         /// The server has confirmed a stored response whose body cannot be read.
@@ -14,13 +15,24 @@ struct ExchangeOutcome: Sendable {
     }
 
     let ending: Ending
-    /// The start of the request's time, by the exchange clock.
-    let begin: Int64?
+    /// The start of the exchange's time, by the exchange clock; `nil` where it has not started.
+    let startedAt: Int64?
+    /// The time by which a caller came later than the exchange has started; negative where it waited for that.
+    let lateness: Int64
 
-    init(_ ending: Ending, begin: Int64? = nil) {
+    init(_ ending: Ending, startedAt: Int64? = nil, lateness: Int64 = 0) {
         self.ending = ending
-        self.begin = begin
+        self.startedAt = startedAt
+        self.lateness = lateness
     }
+
+    /// The outcome for a caller that has joined at a time.
+    func joined(at time: Int64) -> ExchangeOutcome {
+        ExchangeOutcome(ending, startedAt: startedAt, lateness: startedAt.map { time - $0 } ?? 0)
+    }
+
+    /// The start of the caller's own time.
+    var begin: Int64? { startedAt.map { $0 + max(0, lateness) } }
 
     init(_ error: ConnectionError) { self.init(.failure(error)) }
 }

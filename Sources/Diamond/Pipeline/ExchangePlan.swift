@@ -9,6 +9,8 @@ final class ExchangePlan: Sendable {
     let isConditional: Bool
     /// Whether a caller waits for the response.
     let isAwaited: Bool
+    /// Whether a response that is stored meanwhile is served instead.
+    let mayBeSuperseded: Bool
     /// The start of the request's time, by the exchange clock; `nil` where it starts with the exchange.
     let begin: Int64?
     /// The interval that the exchange belongs to.
@@ -25,6 +27,7 @@ final class ExchangePlan: Sendable {
         stored: StoredCandidate? = nil,
         isConditional: Bool = false,
         isAwaited: Bool = true,
+        mayBeSuperseded: Bool = true,
         begin: Int64?,
         parent: ActivityInterval.ID?,
         lookedUpAt: InvalidationLog.Instant = 0,
@@ -35,6 +38,7 @@ final class ExchangePlan: Sendable {
         self.stored = stored
         self.isConditional = isConditional
         self.isAwaited = isAwaited
+        self.mayBeSuperseded = mayBeSuperseded
         self.begin = begin
         self.parent = parent
         self.lookedUpAt = lookedUpAt
@@ -44,6 +48,9 @@ final class ExchangePlan: Sendable {
 
     /// The stored response whose validators are sent.
     var validators: StoredResponse? { isConditional ? stored?.response : nil }
+
+    /// Whether secrets are filled in before it is sent.
+    var hasSecrets: Bool { context.resolved.hasNamedSecrets }
 
     func scope(in activity: Activity) -> ActivityScope { context.scope(in: activity, of: parent) }
 
@@ -67,7 +74,8 @@ final class ExchangePlan: Sendable {
 
     private func with(stored: StoredCandidate?, _ refreshes: Int, isOfRefresh: Bool) -> ExchangePlan {
         ExchangePlan(
-            context, stored: stored, isConditional: isConditional, isAwaited: isAwaited, begin: begin, parent: parent,
-            lookedUpAt: lookedUpAt, refreshes: refreshes, isOfRefresh: isOfRefresh)
+            context, stored: stored, isConditional: isConditional, isAwaited: isAwaited,
+            mayBeSuperseded: mayBeSuperseded, begin: begin, parent: parent, lookedUpAt: lookedUpAt,
+            refreshes: refreshes, isOfRefresh: isOfRefresh)
     }
 }

@@ -5,11 +5,11 @@
 /// | response, failure | settle |
 /// | timed out for earlier callers, before this caller's own deadline; once | look up again, until that deadline |
 /// | dismissed: the response is for another caller alone | look up again, and ask alone |
-/// | superseded by a stored response | look up again |
+/// | superseded by a stored response; once | look up again |
 /// | confirmed a stored response that cannot be read | look up again, without it |
 struct HopProgress: Sendable {
     /// What a hop does next.
-    enum Next {
+    indirect enum Next {
         case lookUpAgain
         case settle(Result<Response, ConnectionError>)
     }
@@ -33,6 +33,9 @@ struct HopProgress: Sendable {
     private(set) var ignoresStored = false
     /// Whether a miss was counted.
     private(set) var hasMissed = false
+    /// Whether an exchange may still be superseded by what was stored meanwhile. Once: what is in memory may be newer than what
+    /// a look-up finds.
+    private(set) var maySupersede = true
     private var boxed = Boxed<Extension>.none
     /// The start of the request's time; `nil` where it starts with the next exchange.
     private(set) var begin: Int64?
@@ -45,7 +48,7 @@ struct HopProgress: Sendable {
 
     /// The start of the request's time, for the next hop.
     ///
-    /// - Parameter exchange: the start that the last exchange has counted from.
+    /// - Parameter exchange: the start that the last exchange has counted from; `nil` where nothing limits the whole time.
     func begin(after exchange: Int64?) -> Int64? { begin ?? late?.begin ?? exchange }
 
     /// What is stored could not be read, and nobody has seen its beginning.
@@ -55,27 +58,50 @@ struct HopProgress: Sendable {
     }
 
     /// - Parameters:
-    ///   - joinedAt: the time at which the caller began to wait, by the exchange clock.
-    ///   - now: the time now, by the same clock.
-    ///   - isTimed: whether the policy limits the time.
-    mutating func next(after outcome: ExchangeOutcome, joinedAt: Int64, now: Int64, isTimed: Bool) -> Next {
+    ///   - now: the time now, by the exchange clock.
+    ///   - isTimed: whether the policy limits the time of an attempt, or the whole.
+    ///   - hasDeadline: whether it limits the whole.
+    // Not inlined: what it needs would lie in the frames of all that wait.
+    @inline(never)
+    mutating func next(after outcome: ExchangeOutcome, now: Int64, isTimed: Bool, hasDeadline: Bool) -> Next {
         switch outcome.ending {
         case .response(let response): return .settle(.success(response))
         case .failure(let error):
-            let missed = joinedAt - (outcome.begin ?? joinedAt)
-            guard error.code == .timedOut, isTimed, late == nil, missed >= Self.leastExtension else {
+            guard error.code == .timedOut, isTimed, late == nil, outcome.lateness >= Self.leastExtension else {
                 return .settle(.failure(error))
             }
-            boxed = .some(Extension(deadline: now + missed, error: error, begin: joinedAt))
+            boxed = .some(Extension(deadline: now + outcome.lateness, error: error, begin: outcome.begin ?? now))
         case .unreadable(let error):
             noteUnreadable(error)
-            begin = begin ?? outcome.begin
+            begin = begin ?? (hasDeadline ? outcome.begin : nil)
         case .superseded(let isCounted):
             hasMissed = hasMissed || isCounted
+            maySupersede = false
+            // What was stored is another response.
+            ignoresStored = false
             return .lookUpAgain
         case .dismissed: isAlone = true
         }
         hasMissed = true
         return .lookUpAgain
+    }
+}
+
+extension HopProgress {
+    /// Returns the result of an exchange for a hop; `nil` where the hop looks up again.
+    @inline(never)
+    mutating func result(
+        of outcome: ExchangeOutcome,
+        _ plan: ExchangePlan,
+        _ time: RequestTime
+    ) -> Result<Response, ConnectionError>? {
+        let isTimed = time.isLimited(plan.context.resolved)
+        switch next(
+            after: outcome, now: time.clock.uptime(), isTimed: isTimed,
+            hasDeadline: time.hasDeadline(plan.context.resolved))
+        {
+        case .lookUpAgain: return nil
+        case .settle(let result): return result
+        }
     }
 }

@@ -4,18 +4,18 @@ import HTTPTypes
 /// One exchange: admitted to the wire, attempted, stored.
 extension Pipeline {
     /// Exchanges a request for all callers that have joined.
+    @inline(never)
     func sharedExchange(
-        _ plan: ExchangePlan,
-        _ request: TransportRequest,
+        _ request: ExchangeRequest,
         for flight: ExchangeSharing.Exchanges.Flight
     ) async -> ExchangeOutcome {
         do throws(ConnectionError) {
-            var permit = try await admission.permit(for: plan, as: flight, isLimited: false)
+            var permit = try await admission.permit(for: request.plan, as: flight)
             flight.begin()
-            guard !permit.wasAwaited || !lookup.isSuperseded(plan) else {
+            guard !permit.wasAwaited || !lookup.isSuperseded(request.plan) else {
                 return ExchangeOutcome(.superseded(isCounted: true))
             }
-            return await exchange(plan, request, &permit) { event in
+            return await exchange(request, &permit) { event in
                 if case .personal = event { flight.dismissOthers() } else { flight.report(event) }
             }
         } catch {
@@ -26,47 +26,40 @@ extension Pipeline {
     /// Exchanges a request for its caller alone, in the caller's task.
     ///
     /// - Parameter whenAdmitted: called when there is a permit.
+    @inline(never)
     func ownExchange(
-        _ plan: ExchangePlan,
-        _ request: TransportRequest,
+        _ request: ExchangeRequest,
         whenAdmitted: () -> Void
     ) async throws(ConnectionError) -> ExchangeOutcome {
-        let caller = plan.context.caller
-        var permit = try await permit(for: plan, as: caller)
-        guard !permit.wasAwaited || !lookup.isSuperseded(plan) else {
+        let caller = request.context.caller
+        var permit = try await admission.permit(for: request.plan, as: caller)
+        guard !permit.wasAwaited || !lookup.isSuperseded(request.plan) else {
             return ExchangeOutcome(.superseded(isCounted: false))
         }
         try caller.sink?.open()
         whenAdmitted()
-        return await exchange(plan, request, &permit) { caller.receive($0) }
-    }
-
-    private func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
-        if let permit = LanePermit.atOnce(for: plan.context.place, of: lanes, as: caller) { return permit }
-        return try await caller.aside { () async throws(ConnectionError) in
-            try await admission.permit(for: plan, as: caller, isLimited: true)
-        }
+        return await exchange(request, &permit) { caller.receive($0) }
     }
 
     /// - Parameter report: takes the events of the exchange.
+    @inline(never)
     private func exchange(
-        _ plan: ExchangePlan,
-        _ request: TransportRequest,
+        _ request: ExchangeRequest,
         _ permit: inout LanePermit,
         _ report: @escaping @Sendable (ExchangeEvent) -> Void
     ) async -> ExchangeOutcome {
-        let begin = plan.begin ?? time.clock.uptime()
+        let begin = request.plan.begin ?? time.clock.uptime()
         do throws(ConnectionError) {
-            let admitted = try await admission.admitted(plan, request, wasAwaited: permit.wasAwaited)
-            return ExchangeOutcome(try await ending(of: admitted, since: begin, &permit, report), begin: begin)
+            let admitted = try await admission.admitted(request, wasAwaited: permit.wasAwaited)
+            return ExchangeOutcome(try await ending(of: admitted, since: begin, &permit, report), startedAt: begin)
         } catch {
-            return ExchangeOutcome(.failure(error), begin: begin)
+            return ExchangeOutcome(.failure(error), startedAt: begin)
         }
     }
 
     /// - Parameter begin: the start of the request's time.
     private func ending(
-        of admitted: AdmittedRequest,
+        of admitted: ExchangeRequest,
         since begin: Int64,
         _ permit: inout LanePermit,
         _ report: @escaping @Sendable (ExchangeEvent) -> Void
@@ -89,7 +82,7 @@ extension Pipeline {
     }
 
     private func arrival(
-        of admitted: AdmittedRequest,
+        of admitted: ExchangeRequest,
         _ report: @escaping @Sendable (ExchangeEvent) -> Void,
         _ keeper: ResumeWriter?,
         _ permit: inout LanePermit
@@ -109,7 +102,7 @@ extension Pipeline {
     private func confirmed(
         _ stored: StoredCandidate,
         by arrival: Arrival,
-        _ admitted: AdmittedRequest,
+        _ admitted: ExchangeRequest,
         since begin: Int64,
         _ keeper: ResumeWriter?,
         _ permit: inout LanePermit,
@@ -135,7 +128,7 @@ extension Pipeline {
     }
 
     private func order(
-        for admitted: AdmittedRequest,
+        for admitted: ExchangeRequest,
         _ report: @escaping @Sendable (ExchangeEvent) -> Void,
         _ keeper: ResumeWriter?
     ) throws(ConnectionError) -> ExchangeOrder {

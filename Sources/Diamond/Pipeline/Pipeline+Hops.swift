@@ -6,21 +6,23 @@ import HTTPTypes
 extension Pipeline {
     /// Serves a stored response.
     ///
-    /// - Returns: `nil` where it cannot be read, which is noted.
+    /// - Returns: `none` where it cannot be read, which is noted.
+    // Not inlined: what it needs would lie in the frames of all that wait.
+    @inline(never)
     func served(
         _ stored: StoredCandidate,
         _ source: Response.Source,
         for context: RequestContext,
         _ progress: inout HopProgress
-    ) async throws(ConnectionError) -> Response? {
+    ) async throws(ConnectionError) -> Boxed<Response> {
         guard context.caller.sink != nil else {
-            return lookup.response(from: stored.response, source, for: context.resolved)
+            return .some(lookup.response(from: stored.response, source, for: context.resolved))
         }
         switch try await lookup.serve(stored, source, for: context) {
-        case .response(let response): return response
+        case .response(let response): return .some(response)
         case .unreadable(let error):
             progress.noteUnreadable(error)
-            return nil
+            return .none
         }
     }
 
@@ -33,15 +35,15 @@ extension Pipeline {
         for context: RequestContext,
         at instant: InvalidationLog.Instant,
         _ progress: inout HopProgress
-    ) async throws(ConnectionError) -> Response? {
+    ) async throws(ConnectionError) -> Boxed<Response> {
         guard context.caller.sink != nil else {
             refresh(stored, for: context, at: instant)
-            return lookup.response(from: stored.response, .stale, for: context.resolved)
+            return .some(lookup.response(from: stored.response, .stale, for: context.resolved))
         }
         do throws(ConnectionError) {
             // Of what cannot be read there is nothing to confirm, and it is looked up again.
-            guard let response = try await served(stored, .stale, for: context, &progress) else { return nil }
-            refresh(stored, for: context, at: instant)
+            let response = try await served(stored, .stale, for: context, &progress)
+            if case .some = response { refresh(stored, for: context, at: instant) }
             return response
         } catch {
             refresh(stored, for: context, at: instant)
@@ -98,6 +100,7 @@ extension Pipeline {
     // MARK: Counting
 
     /// Counts a request when its server is asked; that of a connection is counted by the connection.
+    @inline(never)
     func count(_ context: RequestContext, _ token: inout ActivityToken?) {
         guard context.caller.request == nil, token == nil else { return }
         token = context.begin(.request, in: activity)
@@ -125,6 +128,11 @@ extension ConnectionError {
         if let response, (300..<500).contains(response.status.code) { return false }
         return ![.cancelled, .badRequest, .noEngine].contains(code)
     }
+}
+
+extension ActivityToken {
+    @inline(never)
+    func note(_ result: Result<Response, ConnectionError>) { note(ActivityOutcome(result)) }
 }
 
 extension ActivityOutcome {

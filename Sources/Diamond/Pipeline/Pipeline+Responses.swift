@@ -35,7 +35,7 @@ extension Pipeline {
     ///   has started the exchange refuses it, which the others may take.
     func kept(
         _ arrival: Arrival,
-        _ admitted: AdmittedRequest,
+        _ admitted: ExchangeRequest,
         _ keeper: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
         let caller = admitted.plan.context.caller
@@ -48,7 +48,7 @@ extension Pipeline {
 
     // Not inlined: what it has on its stack would lie in the frames of all that wait.
     @inline(never)
-    private func keptAtOnce(_ arrival: Arrival, _ admitted: AdmittedRequest, _ keeper: ResumeWriter?) -> Response {
+    private func keptAtOnce(_ arrival: Arrival, _ admitted: ExchangeRequest, _ keeper: ResumeWriter?) -> Response {
         let context = admitted.plan.context
         invalidateOwn(after: arrival, context)
         if store.isForCache(arrival, admitted.plan), let entry = store.entry(of: arrival, admitted) {
@@ -62,7 +62,7 @@ extension Pipeline {
     @inline(never)
     private func keptAside(
         _ arrival: Arrival,
-        _ admitted: AdmittedRequest,
+        _ admitted: ExchangeRequest,
         _ keeper: ResumeWriter?
     ) async throws(ConnectionError) -> Response {
         let context = admitted.plan.context

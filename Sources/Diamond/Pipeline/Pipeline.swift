@@ -105,6 +105,7 @@ final class Pipeline: Sendable {
     }
 
     /// Returns the response as it came, or as it is stored: hop by hop.
+    @inline(never)
     func untransformedResponse(
         to request: Request,
         for caller: Caller
@@ -113,16 +114,16 @@ final class Pipeline: Sendable {
         // Begun where a server is asked; that of a connection has begun.
         var token: ActivityToken?
         defer { token?.end() }
-        var redirects = Redirects(of: request, limit: redirectLimit)
+        var redirects = Redirects(limit: redirectLimit)
         while true {
             do throws(ConnectionError) {
                 var begin = context.begin
                 let response = try await response(for: context, &token, &begin)
                 redirects.note(response)
-                guard let next = try redirects.next(after: response, from: context, environment.rules, activity) else {
+                guard let next = try next(after: response, to: request, from: context, &redirects, begin) else {
                     return response
                 }
-                context = try resolver.context(of: next.request, after: context, withBody: next.hasBody, begin: begin)
+                context = next
                 if redirects.wasAnswered { caller.gate?.noteRedirect() }
             } catch {
                 // What the hop itself comes to is known here only as the end of the request.
@@ -133,6 +134,21 @@ final class Pipeline: Sendable {
         }
     }
 
+    /// Returns the context of the next hop; `nil` where the response is the answer.
+    // Not inlined: what it needs would lie in the frames of all that wait.
+    @inline(never)
+    private func next(
+        after response: Response,
+        to request: Request,
+        from context: RequestContext,
+        _ redirects: inout Redirects,
+        _ begin: Int64?
+    ) throws(ConnectionError) -> RequestContext? {
+        let hop = try redirects.next(after: response, to: request, from: context, environment.rules, activity)
+        guard let hop else { return nil }
+        return try resolver.context(of: hop.request, after: context, withBody: hop.hasBody, begin: begin)
+    }
+
     // MARK: One hop
 
     /// Returns the response of one hop: what is stored, or what the server answers.
@@ -140,6 +156,7 @@ final class Pipeline: Sendable {
     /// - Parameters:
     ///   - token: counts the request, from when a server is asked.
     ///   - begin: the start of the request's time, for the next hop.
+    @inline(never)
     private func response(
         for context: RequestContext,
         _ token: inout ActivityToken?,
@@ -150,71 +167,61 @@ final class Pipeline: Sendable {
             let instant = invalidations.now
             switch lookup.step(for: context, ignoresStored: progress.ignoresStored) {
             case .serve(let stored, let source):
-                if let response = try await served(stored, source, for: context, &progress) { return response }
+                if let response = try await served(stored, source, for: context, &progress).value { return response }
             case .serveStale(let stored):
-                if let response = try await servedStale(stored, for: context, at: instant, &progress) {
+                if let response = try await servedStale(stored, for: context, at: instant, &progress).value {
                     return response
                 }
             case .fail: return context.resolved.nothingStored
             case .ask(let stored, let isConditional):
                 count(context, &token)
                 let plan = ExchangePlan(
-                    context, stored: stored, isConditional: isConditional, begin: progress.begin,
-                    parent: context.caller.request ?? token?.id, lookedUpAt: instant)
-                let joinedAt = progress.begin ?? time.clock.uptime()
+                    context, stored: stored, isConditional: isConditional, mayBeSuperseded: progress.maySupersede,
+                    begin: progress.begin, parent: context.caller.request ?? token?.id, lookedUpAt: instant)
                 let outcome = await outcome(of: plan, progress)
-                let next = progress.next(
-                    after: outcome, joinedAt: joinedAt, now: time.clock.uptime(),
-                    isTimed: time.isLimited(context.resolved))
-                guard case .settle(let result) = next else { continue }
-                begin = progress.begin(after: outcome.begin.map { max($0, joinedAt) })
-                token?.note(ActivityOutcome(result))
-                return try await settled(result, for: context)
+                guard let result = progress.result(of: outcome, plan, time) else { continue }
+                begin = progress.begin(after: time.hasDeadline(context.resolved) ? outcome.begin : nil)
+                token?.note(result)
+                guard context.policy.mode == .networkElseCache else { return try result.get() }
+                return try await settledElseStored(result, for: context)
             }
         }
     }
 
     /// Exchanges a request, together with the callers that ask for the same, where it may be shared.
+    @inline(never)
     func outcome(of plan: ExchangePlan, _ progress: HopProgress) async -> ExchangeOutcome {
         do throws(ConnectionError) {
-            let plan = builder.dated(plan)
-            let request = try await builder.request(for: plan)
+            let request = try plan.hasSecrets ? await builder.filledRequest(for: plan) : builder.request(for: plan)
             // A caller whose time is over joins no exchange.
             let limit = try ownTime(for: plan, progress)
+            let joinedAt = plan.begin ?? time.clock.uptime()
             let countMiss: @Sendable () -> Void = { [self] in self.countMiss(of: plan, progress) }
-            guard !progress.isAlone, let key = sharing.key(of: plan, request) else {
-                return try await ownExchange(plan, request, whenAdmitted: countMiss)
+            guard !progress.isAlone, let key = sharing.key(of: request) else {
+                return try await ownExchange(request, whenAdmitted: countMiss)
             }
-            return await plan.context.caller.aside {
+            let outcome = await plan.context.caller.aside {
                 await sharing.outcome(for: key, plan, within: limit, whenJoined: countMiss) { [self] flight in
-                    await sharedExchange(plan, request, for: flight)
+                    await sharedExchange(request, for: flight)
                 }
             }
+            return outcome.joined(at: joinedAt)
         } catch {
             return ExchangeOutcome(error)
         }
     }
 
-    /// The caller's own time for a shared exchange; `nil` where that of the exchange is enough.
+    /// The caller's own time for a shared exchange; `none` where that of the exchange is enough.
+    @inline(never)
     private func ownTime(
         for plan: ExchangePlan,
         _ progress: HopProgress
-    ) throws(ConnectionError) -> (rest: Duration, error: ConnectionError)? {
+    ) throws(ConnectionError) -> Boxed<ExchangeSharing.OwnTime> {
         if let late = progress.late {
-            return (.milliseconds(max(0, late.deadline - time.clock.uptime())), late.error)
+            let rest = Duration.milliseconds(max(0, late.deadline - time.clock.uptime()))
+            return .some(ExchangeSharing.OwnTime(rest: rest, error: late.error))
         }
-        return try time.rest(of: plan.context.resolved, since: plan.begin).map {
-            ($0, ConnectionError(outOfTime: true))
-        }
-    }
-
-    /// Returns the result of a hop. Under a policy that takes what is stored over a server that fails, that is served instead,
-    /// where the caller has seen nothing of the server's answer.
-    private func settled(
-        _ result: Result<Response, ConnectionError>,
-        for context: RequestContext
-    ) async throws(ConnectionError) -> Response {
-        guard context.policy.mode == .networkElseCache else { return try result.get() }
-        return try await settledElseStored(result, for: context)
+        guard let rest = try time.rest(of: plan.context.resolved, since: plan.begin) else { return .none }
+        return .some(ExchangeSharing.OwnTime(rest: rest, error: ConnectionError(outOfTime: true)))
     }
 }

@@ -9,16 +9,12 @@ struct Redirects {
         let hasBody: Bool
     }
 
-    private let request: Request
     private let limit: Int
     private var count = 0
     /// Whether a server has answered one of the hops.
     private(set) var wasAnswered = false
 
-    init(of request: Request, limit: Int) {
-        self.request = request
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     mutating func note(_ response: Response) {
         if response.source == .network || response.source == .revalidated { wasAnswered = true }
@@ -29,6 +25,7 @@ struct Redirects {
     /// - Throws: `badResponse` after too many redirects.
     mutating func next(
         after response: Response,
+        to request: Request,
         from context: RequestContext,
         _ rules: KeyRules,
         _ activity: Activity

@@ -98,7 +98,7 @@ final class RequestContext: Sendable {
 
     var wire: WireRequest { resolved.wire }
     var policy: CachePolicy { resolved.policy }
-    var place: FlightPlace { resolved.place }
+    var place: PermitScope { resolved.place }
     var url: String { resolved.url }
 
     /// `nil` when the response is this caller's alone: the cache is neither read nor written, and the exchange is not shared.

@@ -1,4 +1,5 @@
 /// The time of a request, which is one for all its hops.
+// Not inlined: a retry policy is large, and would lie in the frames of all that wait.
 struct RequestTime: Sendable {
     let clock: ExchangeClock
     /// The policy of requests that have none of their own.
@@ -10,6 +11,7 @@ struct RequestTime: Sendable {
     /// - Parameter begin: the start of the time; `nil` where it has not started.
     /// - Returns: `nil` where the time has not started, or nothing limits it.
     /// - Throws: `timedOut` where nothing is left.
+    @inline(never)
     func rest(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> Duration? {
         guard let begin, let deadline = (request.retry ?? retry).deadline else { return nil }
         let rest = deadline - .milliseconds(clock.uptime() - begin)
@@ -18,6 +20,7 @@ struct RequestTime: Sendable {
     }
 
     /// Returns the retry policy of an exchange, with the rest of the request's time as its deadline.
+    @inline(never)
     func policy(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> RetryPolicy {
         var policy = request.retry ?? retry
         if let rest = try rest(of: request, since: begin) { policy.deadline = rest }
@@ -25,18 +28,25 @@ struct RequestTime: Sendable {
     }
 
     /// Whether a policy limits the time: without a limit, a timeout is that of a server that says nothing, to anybody.
+    @inline(never)
     func isLimited(_ request: ResolvedRequest) -> Bool {
         let policy = request.retry ?? retry
         return policy.deadline != nil || policy.attemptTimeout != nil
     }
 
+    /// Whether a policy limits the whole time.
+    @inline(never)
+    func hasDeadline(_ request: ResolvedRequest) -> Bool { (request.retry ?? retry).deadline != nil }
+
     /// Returns the time for code of the app that is asked before a request is sent: all of it, where it has not started.
+    @inline(never)
     func left(of request: ResolvedRequest, since begin: Int64?) throws(ConnectionError) -> TimeLeft {
         let rest = try rest(of: request, since: begin)
         return TimeLeft(rest ?? (request.retry ?? retry).deadline, among: waits, isUnderWay: rest != nil)
     }
 
     /// Returns the time for code of the app that is asked before a request is resolved.
+    @inline(never)
     func left(of request: Request) -> TimeLeft {
         // A stored response may be all that it takes.
         TimeLeft((request.retry ?? retry).deadline, among: waits, isBeforeWire: false)

@@ -30,7 +30,7 @@ final class ResolvedRequest: Sendable {
     let bodyLimit: Int?
     let tags: Set<String>
     /// The lane and the origin that limit its exchanges.
-    let place: FlightPlace
+    let place: PermitScope
     /// The URL that is sent, without user info and without secrets that are filled in later.
     let url: String
     /// `nil` when the response is this request's alone.
@@ -38,6 +38,8 @@ final class ResolvedRequest: Sendable {
     /// Whether ranges are defined for the request, and it has neither a range nor a condition of its own: a response that breaks
     /// can then be continued (RFC 9110 section 14.2).
     let isContinuable: Bool
+    /// Whether secrets are to be filled in that can be renewed.
+    let hasNamedSecrets: Bool
     /// The files that the identity was computed from, as they were then.
     let files: [FileLook]
 
@@ -47,12 +49,13 @@ final class ResolvedRequest: Sendable {
             let wire = try WireRequest(request)
             let isUnconditional = !Self.hasConditions(wire.headers)
             self.wire = wire
+            hasNamedSecrets = !wire.namedCredentials.isEmpty
             policy = Self.policy(of: request)
             timeout = request.timeout
             ownRetry = Boxed(request.retry)
             bodyLimit = request.bodyLimit
             tags = request.tags
-            place = FlightPlace(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
+            place = PermitScope(lane: request.lane, origin: String(decoding: wire.url.origin, as: UTF8.self))
             url = wire.url.text(adding: wire.parameterItems)
             isContinuable = wire.method == .get && wire.body == nil && isUnconditional
             guard isUnconditional, Self.isKeyed(wire, policy) else {
@@ -74,9 +77,6 @@ final class ResolvedRequest: Sendable {
 
     /// The request's own retry policy; `nil` for the engine's.
     var retry: RetryPolicy? { ownRetry.value }
-
-    /// Whether secrets are to be filled in that can be renewed.
-    var hasNamedSecrets: Bool { !wire.namedCredentials.isEmpty }
 
     /// The response where only the cache may answer and cannot (RFC 9111 section 5.2.1.7).
     var nothingStored: Response { Response(status: .gatewayTimeout, source: .generated, url: url) }

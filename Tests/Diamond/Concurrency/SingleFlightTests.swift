@@ -16,13 +16,15 @@ import Testing
 
     private final class Waiter: PriorityWaiter {
         private let state = Guarded(
-            (priority: FlightPriority.normal, change: nil as (@Sendable (FlightPriority) -> Void)?))
+            (priority: RequestPriority.normal, change: nil as (@Sendable (RequestPriority) -> Void)?))
 
-        var priority: FlightPriority { state.withLock { $0.priority } }
+        var priority: RequestPriority { state.withLock { $0.priority } }
 
-        func onPriorityChange(_ change: (@Sendable (FlightPriority) -> Void)?) { state.withLock { $0.change = change } }
+        func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) {
+            state.withLock { $0.change = change }
+        }
 
-        func set(_ priority: FlightPriority) {
+        func set(_ priority: RequestPriority) {
             let change = state.withLock { state in
                 state.priority = priority
                 return state.change
@@ -127,7 +129,7 @@ import Testing
         await joined[0].wait()
         await untilTrue { [flight] in flight.withLock { $0 } != nil }
         let operation = flight.withLock { $0 }
-        let told = Guarded<[FlightPriority]>([])
+        let told = Guarded<[RequestPriority]>([])
         operation?.onPriorityChange { priority in told.withLock { $0.append(priority) } }
         first.set(.low)
         #expect(operation?.priority == .low)

@@ -246,8 +246,8 @@ import Testing
 
         var startedAt: InvalidationLog.Instant { 0 }
         var isOver: Bool { false }
-        var priority: FlightPriority { .normal }
-        func onPriorityChange(_ change: (@Sendable (FlightPriority) -> Void)?) {}
+        var priority: RequestPriority { .normal }
+        func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) {}
         func stepAside(_ isAside: Bool) {}
         func receive(_ event: ExchangeEvent) {}
         func mayBegin() -> Bool { true }

@@ -46,4 +46,35 @@ import Testing
         await untilTrue { left.withLock { $0 } < 0 }
         await engine.close()
     }
+
+    /// Waits until it is let go, whether it is canceled or not.
+    private struct Slow: Interceptor {
+        let entered: Guarded<Int>
+        let gate: Gate
+
+        func validate(_ response: Response) async throws {
+            entered.withLock { $0 += 1 }
+            await gate.wait()
+        }
+    }
+
+    @Test func `counts no connection that has gone while its shared exchange went on`() async throws {
+        let slow = Slow(entered: Guarded(0), gate: Gate())
+        var configuration = Engine.Configuration(store: nil)
+        configuration.transport = StubTransport()
+        configuration.width = 1
+        configuration.interceptors = [slow]
+        let engine = Engine(configuration)
+        for number in 1...20 {
+            let connection = engine.enqueue(Request("http://h/\(number)"))
+            await untilTrue { slow.entered.withLock { $0 } == number }
+            connection.cancel()
+            await untilTrue { connection.isFinished }
+        }
+        slow.gate.open()
+        await untilTrue { engine.activity.snapshot.isIdle }
+        #expect(try await engine.enqueue(Request("http://h/")).response.status == .ok)
+        await untilTrue { engine.members.gate.active == 0 }
+        await engine.close()
+    }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct `A queue of what is urgent` {
     @Test func `is left by the most urgent first, and of equals by who came first`() {
         var queue = MostUrgentFirst<Int>()
-        for (number, priority) in [FlightPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated() {
+        for (number, priority) in [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated() {
             queue.append(number, priority)
         }
         #expect(queue.count == 6)
@@ -14,7 +14,7 @@ import Testing
         #expect(left == [3, 1, 4, 2, 0, 5] && queue.count == 0)
     }
 
-    @Test(arguments: FlightPriority.allCases) func `lets nothing starve`(priority: FlightPriority) {
+    @Test(arguments: RequestPriority.allCases) func `lets nothing starve`(priority: RequestPriority) {
         var queue = MostUrgentFirst<Int>()
         queue.append(0, priority)
         queue.append(1, .veryHigh)
@@ -25,7 +25,7 @@ import Testing
             last = queue.popFirst()
             rounds += 1
         }
-        let steps = FlightPriority.veryHigh.rawValue - priority.rawValue
+        let steps = RequestPriority.veryHigh.rawValue - priority.rawValue
         // One was there before.
         #expect(rounds == (steps > 0 ? steps * Urgency.aging + 2 : 1))
     }

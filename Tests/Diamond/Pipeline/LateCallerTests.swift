@@ -196,15 +196,4 @@ import Testing
         await settled(engine)
         _ = observation
     }
-
-    @Test func `asks again once`() {
-        var progress = HopProgress(begin: nil)
-        func next(joinedAt: Int64) -> Int64? {
-            let outcome = ExchangeOutcome(.failure(ConnectionError(.timedOut, "late")), begin: 1000)
-            let next = progress.next(after: outcome, joinedAt: joinedAt, now: 5000, isTimed: true)
-            guard case .lookUpAgain = next else { return nil }
-            return progress.late?.deadline
-        }
-        #expect([next(joinedAt: 1099), next(joinedAt: 1100), next(joinedAt: 2000)] == [nil, 5100, nil])
-    }
 }

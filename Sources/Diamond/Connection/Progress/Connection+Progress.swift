@@ -37,6 +37,7 @@ extension Connection {
                 core.run === run ? core.life.proceed(event) : .nothing
             }
         }
+        performInCore(announcing: false) { $0.run === run ? $0.life.proceed(event) : .nothing }
         let watch = core.withLock { core -> TransferWatch? in
             guard core.run === run, core.life.outcome == nil else { return nil }
             core.meter = meter

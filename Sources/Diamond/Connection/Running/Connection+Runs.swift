@@ -73,7 +73,9 @@ extension Connection {
         }
         guard isCurrent else { return }
         guard let pipeline else { return arrive(.failure(.cancelled), from: run) }
-        arrive(await outcomeForWaiters(of: pipeline, run), from: run)
+        let isInFlight = core.withLock { $0.isInFlight }
+        arrive(
+            isInFlight ? await outcomeForWaiters(of: pipeline, run) : await outcome(of: pipeline, run), from: run)
     }
 
     /// The job of a request that is kept, the same for all runs: one that was paused goes on with its job.
@@ -89,28 +91,53 @@ extension Connection {
 
     /// Everything that the run does, code of the app included, is done for the exchange and the credential refresh that wait
     /// for it.
+    @inline(never)
     private func outcomeForWaiters(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
-        let (isInFlight, making) = core.withLock { ($0.isInFlight, $0.making) }
-        guard isInFlight else { return await outcome(of: pipeline, run) }
+        let making = core.withLock { $0.making }
         return await CredentialRefreshes.$making.withValue(making) {
             await Hook.run(isInFlight: true) { await self.outcome(of: pipeline, run) }
         }
     }
 
     private func outcome(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
+        guard isPlain, core.withLock({ $0.file == nil }) else { return await specialOutcome(of: pipeline, run) }
         let request: Request
-        do throws(ConnectionError) { request = try await preparedRequest(run, for: pipeline) } catch {
+        do throws(ConnectionError) { request = try handedRequest() } catch {
             return .failure(await pipeline.transformed(error, for: Caller(run: run)))
         }
-        let (file, token, handler) = core.withLock { ($0.file, $0.token?.id, $0.handler ?? ownHandler) }
-        let ticket = request.isKept && file == nil ? ticket() : nil
-        let caller = Caller(run: run, handler: handler, ticket: ticket, request: token)
         do throws(ConnectionError) {
-            if let file { return .success(try await file.response(to: request, over: pipeline, for: caller)) }
-            return .success(try await pipeline.response(to: request, for: caller))
+            return .success(try await pipeline.response(to: request, for: caller(of: request, run)))
         } catch {
             return .failure(error)
         }
+    }
+
+    /// The outcome of a subclass, or of a download.
+    // Not inlined: what few need would lie in the frames of all.
+    @inline(never)
+    private func specialOutcome(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
+        let request: Request
+        do throws(ConnectionError) {
+            request = isPlain ? try handedRequest() : try await preparedRequest(run, for: pipeline)
+        } catch {
+            return .failure(await pipeline.transformed(error, for: Caller(run: run)))
+        }
+        let caller = caller(of: request, run)
+        do throws(ConnectionError) {
+            guard let file = core.withLock({ $0.file }) else {
+                return .success(try await pipeline.response(to: request, for: caller))
+            }
+            return .success(try await file.response(to: request, over: pipeline, for: caller))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @inline(never)
+    private func caller(of request: Request, _ run: ConnectionRun) -> Caller {
+        let (file, token, handler) = core.withLock { ($0.file, $0.token?.id, $0.handler ?? ownHandler) }
+        let ticket = request.isKept && file == nil ? ticket() : nil
+        return Caller(run: run, handler: handler, ticket: ticket, request: token)
     }
 
     // MARK: What a run asks

@@ -12,7 +12,7 @@ final class ConnectionRun: Sendable {
         /// How many things the run waits for that are not the wire.
         var waits = 0
         /// Takes changes of the priority while the run waits.
-        var change: (@Sendable (FlightPriority) -> Void)?
+        var change: (@Sendable (RequestPriority) -> Void)?
     }
 
     private let state = Guarded(State())
@@ -79,9 +79,9 @@ final class ConnectionRun: Sendable {
 extension ConnectionRun: CallerRun {
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    var priority: FlightPriority { FlightPriority(connection.queuePriority) }
+    var priority: RequestPriority { RequestPriority(connection.queuePriority) }
 
-    func onPriorityChange(_ change: (@Sendable (FlightPriority) -> Void)?) {
+    func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?) {
         let old = state.withLock { state in
             defer { state.change = change }
             return state.change
@@ -92,6 +92,8 @@ extension ConnectionRun: CallerRun {
 
     func stepAside(_ isAside: Bool) {
         let isNew = state.withLock { state in
+            // A shared exchange may go on after the run that has started it.
+            guard !state.hasLeft else { return false }
             state.waits += isAside ? 1 : -1
             return state.waits == (isAside ? 1 : 0)
         }

@@ -17,6 +17,9 @@ final class StartGate: Sendable {
 
     init(lanes: Lanes) { self.lanes = lanes }
 
+    /// The number of runs that have started, and do not wait.
+    var active: Int { state.withLock { $0.active } }
+
     /// Starts a run soon.
     func add(_ run: ConnectionRun) {
         let priority = run.priority

@@ -13,12 +13,12 @@ struct LaneQueue {
 
     // MARK: Waiting
 
-    mutating func append(_ entry: Entry, to origin: String, _ priority: FlightPriority) {
+    mutating func append(_ entry: Entry, to origin: String, _ priority: RequestPriority) {
         queues[origin, default: OriginQueue()].append(entry, priority)
         updateHead(of: origin)
     }
 
-    mutating func remove(_ entry: Entry, from origin: String, _ priority: FlightPriority) {
+    mutating func remove(_ entry: Entry, from origin: String, _ priority: RequestPriority) {
         queues[origin]?.remove(entry, priority)
         updateHead(of: origin)
     }

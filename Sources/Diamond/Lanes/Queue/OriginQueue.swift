@@ -11,23 +11,23 @@ struct OriginQueue {
     }
 
     /// One for each priority that somebody waits with.
-    private var lines: [(priority: FlightPriority, entries: FIFOSet<Entry>)] = []
+    private var lines: [(priority: RequestPriority, entries: FIFOSet<Entry>)] = []
 
     /// The most urgent of the entries that are first in their lines; `nil` where nobody waits.
     var first: Entry? { lines.lazy.compactMap(\.entries.first).max() }
 
-    mutating func append(_ entry: Entry, _ priority: FlightPriority) {
+    mutating func append(_ entry: Entry, _ priority: RequestPriority) {
         if let index = index(of: priority) { return lines[index].entries.append(entry) }
         var entries = FIFOSet<Entry>()
         entries.append(entry)
         lines.append((priority, entries))
     }
 
-    mutating func remove(_ entry: Entry, _ priority: FlightPriority) {
+    mutating func remove(_ entry: Entry, _ priority: RequestPriority) {
         guard let index = index(of: priority) else { return }
         lines[index].entries.remove(entry)
         if lines[index].entries.isEmpty { lines.remove(at: index) }
     }
 
-    private func index(of priority: FlightPriority) -> Int? { lines.firstIndex { $0.priority == priority } }
+    private func index(of priority: RequestPriority) -> Int? { lines.firstIndex { $0.priority == priority } }
 }

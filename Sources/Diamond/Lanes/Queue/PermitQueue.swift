@@ -2,8 +2,8 @@
 /// which there is room in its lane, at its origin and in all.
 struct PermitQueue<Who> {
     struct Waiter {
-        var place: FlightPlace
-        var priority: FlightPriority
+        var place: PermitScope
+        var priority: RequestPriority
         /// Its number, in the order in which they came.
         var arrival: Int
         /// How many exchanges had begun when it came.
@@ -37,7 +37,7 @@ struct PermitQueue<Who> {
     /// with other origins: its lane and its origin may never have room at the same time. Where all exchanges of the lane are
     /// with its origin, each that ends makes room in both, and nothing is kept; so a lane keeps no more from other lanes than
     /// it may have.
-    private var favored: (number: SlotNumber, place: FlightPlace)?
+    private var favored: (number: SlotNumber, place: PermitScope)?
 
     init(width: Int, originWidth: Int, limits: [Lane: LaneLimits]) {
         self.width = width
@@ -60,7 +60,7 @@ struct PermitQueue<Who> {
     /// Adds a waiter, which may begin when ``admit()`` names it.
     ///
     /// - Returns: its number.
-    mutating func add(_ place: FlightPlace, _ priority: FlightPriority, _ who: Who) -> SlotNumber {
+    mutating func add(_ place: PermitScope, _ priority: RequestPriority, _ who: Who) -> SlotNumber {
         arrived += 1
         let waiter = Waiter(place: place, priority: priority, arrival: arrived, begun: begun, who: who)
         let number = waiters.add(waiter)
@@ -80,7 +80,7 @@ struct PermitQueue<Who> {
     }
 
     /// Gives a waiter another priority. It keeps its age, and comes after the equals that were there.
-    mutating func change(_ number: SlotNumber, to priority: FlightPriority) {
+    mutating func change(_ number: SlotNumber, to priority: RequestPriority) {
         guard var waiter = waiters[number], waiter.priority != priority else { return }
         dequeue(number, waiter)
         waiter.priority = priority
@@ -109,7 +109,7 @@ struct PermitQueue<Who> {
     /// Those who wait already do so because there is no room for them, and are not passed by this.
     ///
     /// - Returns: `false` where it has to wait.
-    mutating func begins(_ place: FlightPlace) -> Bool {
+    mutating func begins(_ place: PermitScope) -> Bool {
         guard running < width, isOpen(place.lane), hasRoom(at: place.origin) else { return false }
         begin(place)
         return true
@@ -128,7 +128,7 @@ struct PermitQueue<Who> {
         return admitted
     }
 
-    private mutating func begin(_ place: FlightPlace) {
+    private mutating func begin(_ place: PermitScope) {
         running += 1
         begun += 1
         runningByOrigin.add(place.origin)
@@ -136,7 +136,7 @@ struct PermitQueue<Who> {
     }
 
     /// Ends an exchange that has begun.
-    mutating func end(_ place: FlightPlace) {
+    mutating func end(_ place: PermitScope) {
         running -= 1
         runningByOrigin.subtract(place.origin)
         lanes[place.lane]?.end(place.origin)
@@ -163,7 +163,7 @@ struct PermitQueue<Who> {
     }
 
     /// Returns the most urgent waiter for a lane that is full of exchanges with other origins, if it has waited for long.
-    private func mostOverdue() -> (number: SlotNumber, place: FlightPlace)? {
+    private func mostOverdue() -> (number: SlotNumber, place: PermitScope)? {
         var first: LaneQueue.Entry?
         for (lane, queue) in lanes where !pauses.contains(lane) && !hasRoom(in: lane) {
             guard let other = queue.firstElsewhere() else { continue }

@@ -14,13 +14,13 @@ struct Urgency: Hashable, Comparable {
     /// - Parameters:
     ///   - begun: exchanges that had begun when the waiter came.
     ///   - arrival: the number of the waiter, in the order in which they came.
-    init(_ priority: FlightPriority, begun: Int, arrival: Int) {
+    init(_ priority: RequestPriority, begun: Int, arrival: Int) {
         level = priority.rawValue * Self.aging - begun
         self.arrival = arrival
     }
 
     /// Whether a waiter counts for more than one that comes now with the highest priority: it has waited for long.
-    func isOverdue(begun: Int) -> Bool { level + begun >= (FlightPriority.veryHigh.rawValue + 1) * Self.aging }
+    func isOverdue(begun: Int) -> Bool { level + begun >= (RequestPriority.veryHigh.rawValue + 1) * Self.aging }
 
     static func < (left: Urgency, right: Urgency) -> Bool {
         left.level != right.level ? left.level < right.level : left.arrival > right.arrival

@@ -6,72 +6,61 @@ struct Admission: Sendable {
     let time: RequestTime
     let builder: RequestBuilder
 
-    /// Waits for a permit.
+    /// Waits for a permit, for a shared exchange. The callers have limits of their own.
     ///
-    /// - Parameters:
-    ///   - waiter: the caller, or the shared exchange.
-    ///   - isLimited: whether it waits no longer than the request's time; the callers of a shared exchange have limits of their
-    ///     own.
-    /// - Throws: `cancelled` with the waiting task, `timedOut` where the time is over.
+    /// - Throws: `cancelled` with the waiting task.
     func permit(
         for plan: ExchangePlan,
-        as waiter: any PriorityWaiter,
-        isLimited: Bool
+        as flight: ExchangeSharing.Exchanges.Flight
     ) async throws(ConnectionError) -> LanePermit {
         let place = plan.context.place
-        if let permit = LanePermit.atOnce(for: place, of: lanes, as: waiter) { return permit }
-        let rest = isLimited ? try time.rest(of: plan.context.resolved, since: plan.begin) : nil
+        if let permit = LanePermit.atOnce(for: place, of: lanes, as: flight) { return permit }
+        return try await LanePermit.awaited(for: place, of: lanes, as: flight, in: plan.scope(in: activity))
+    }
+
+    /// Waits for a permit, for a caller alone, no longer than it has time.
+    ///
+    /// - Throws: `cancelled` with the waiting task, `timedOut` where the time is over.
+    func permit(for plan: ExchangePlan, as caller: Caller) async throws(ConnectionError) -> LanePermit {
+        let place = plan.context.place
+        if let permit = LanePermit.atOnce(for: place, of: lanes, as: caller) { return permit }
+        let rest = try time.rest(of: plan.context.resolved, since: plan.begin)
+        caller.run?.stepAside(true)
+        defer { caller.run?.stepAside(false) }
+        guard let rest else {
+            return try await LanePermit.awaited(for: place, of: lanes, as: caller, in: plan.scope(in: activity))
+        }
         return try await LanePermit.awaited(
-            for: place, of: lanes, as: waiter, in: plan.scope(in: activity),
-            within: rest.map { LanePermit.Limit(time: $0, clock: time.clock) })
+            for: place, of: lanes, as: caller, in: { [activity] in plan.scope(in: activity) },
+            within: LanePermit.Limit(time: rest, clock: time.clock))
     }
 
     /// Returns what is sent now that there is a permit: secrets may have changed while it was waited for, and what was stored
     /// may have been erased or invalidated.
-    func admitted(
-        _ plan: ExchangePlan,
-        _ request: TransportRequest,
-        wasAwaited: Bool
-    ) async throws(ConnectionError) -> AdmittedRequest {
-        guard wasAwaited, plan.context.resolved.hasNamedSecrets else {
-            return try await checked(AdmittedRequest(plan, request, at: invalidations.now))
+    @inline(never)
+    func admitted(_ request: ExchangeRequest, wasAwaited: Bool) async throws(ConnectionError) -> ExchangeRequest {
+        guard wasAwaited, request.plan.hasSecrets else {
+            return try await checked(request.sent(at: invalidations.now))
         }
-        return try await checked(try await rebuilt(plan))
+        return try await checked(try await rebuilt(request.plan))
     }
 
     /// Returns the request for a plan, built anew.
-    // Not inlined: what few exchanges need would lie in the frames of all.
     @inline(never)
-    func rebuilt(_ plan: ExchangePlan) async throws(ConnectionError) -> AdmittedRequest {
-        let plan = builder.dated(plan)
-        return AdmittedRequest(plan, try await builder.request(for: plan), at: invalidations.now)
+    func rebuilt(_ plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
+        try await builder.filledRequest(for: plan).sent(at: invalidations.now)
     }
 
-    private func checked(_ admitted: AdmittedRequest) async throws(ConnectionError) -> AdmittedRequest {
-        let plan = admitted.plan
-        guard plan.stored != nil, invalidations.now != plan.lookedUpAt || plan.context.resolvedAt != plan.lookedUpAt
-        else {
-            return admitted
-        }
+    private func checked(_ request: ExchangeRequest) async throws(ConnectionError) -> ExchangeRequest {
+        let plan = request.plan
+        let isUnchanged = invalidations.now == plan.lookedUpAt && plan.context.resolvedAt == plan.lookedUpAt
+        guard plan.stored != nil, !isUnchanged else { return request }
         // Erased meanwhile, it is not brought back by a confirmation.
         guard !invalidations.hasErased(plan.context, since: plan.lookedUpAt) else {
             return try await rebuilt(plan.withoutStored)
         }
-        guard invalidations.includes(plan.context, since: plan.lookedUpAt) else { return admitted }
-        return AdmittedRequest(plan.invalidated, admitted.request, at: admitted.sentAt)
-    }
-}
-
-/// A plan, the request that is sent for it, and the instant at which it is.
-struct AdmittedRequest: Sendable {
-    let plan: ExchangePlan
-    let request: TransportRequest
-    let sentAt: InvalidationLog.Instant
-
-    init(_ plan: ExchangePlan, _ request: TransportRequest, at instant: InvalidationLog.Instant) {
-        self.plan = plan
-        self.request = request
-        sentAt = instant
+        guard invalidations.includes(plan.context, since: plan.lookedUpAt) else { return request }
+        return request.with(plan.invalidated)
     }
 }
 

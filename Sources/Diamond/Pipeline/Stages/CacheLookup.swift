@@ -22,6 +22,8 @@ struct CacheLookup: Sendable {
     /// Returns what to do for a request.
     ///
     /// - Parameter ignoresStored: whether what is stored counts for nothing, because it cannot be read.
+    // Not inlined: what it needs would lie in the frames of all that wait.
+    @inline(never)
     func step(for context: RequestContext, ignoresStored: Bool) -> Step {
         guard context.identity != nil else {
             return context.policy.mode == .cacheOnly ? .fail : .ask(stored: nil, isConditional: false)
@@ -46,8 +48,11 @@ struct CacheLookup: Sendable {
     }
 
     /// Whether a response that can be served was stored since a plan was made. Looks at no file.
+    @inline(never)
     func isSuperseded(_ plan: ExchangePlan) -> Bool {
-        guard let identity = plan.context.identity, let latest = peek(identity) else { return false }
+        guard plan.mayBeSuperseded, let identity = plan.context.identity, let latest = peek(identity) else {
+            return false
+        }
         if let old = plan.stored?.response, latest.isUnchanged(since: old) { return false }
         guard case .serve = CacheDecision(now: now(), stored: latest, policy: plan.context.policy) else { return false }
         return true

@@ -1,5 +1,12 @@
 /// The third stage: shares an exchange among the callers that ask for the same at the same time.
 struct ExchangeSharing: Sendable {
+    /// The time of a caller that is not that of the exchange.
+    struct OwnTime: Sendable {
+        let rest: Duration
+        /// The error when it is over.
+        let error: ConnectionError
+    }
+
     typealias Exchanges = SingleFlight<SharedExchangeKey, ExchangeOutcome, ExchangeEvent>
 
     let exchanges = Exchanges()
@@ -12,32 +19,36 @@ struct ExchangeSharing: Sendable {
     /// Shared are requests that may be answered from the cache, and ask the same of the server. `reload` and `noStore` need
     /// exchanges of their own, and so do ranges and conditions of the caller, secrets without an identity, sinks, requests that
     /// are kept to be sent later, requests that a shared exchange waits for, and those whose stored response has no body here.
-    func key(of plan: ExchangePlan, _ request: TransportRequest) -> SharedExchangeKey? {
+    // Not inlined, nor the following: what they need would lie in the frames of all that wait.
+    @inline(never)
+    func key(of request: ExchangeRequest) -> SharedExchangeKey? {
+        let plan = request.plan
         let caller = plan.context.caller
         guard let identity = plan.context.identity, plan.context.policy.mode != .reload, !plan.isOfRefresh,
             caller.sink == nil, caller.gate == nil, !caller.isInFlight, plan.stored?.response.isWhole ?? true
         else { return nil }
         let resolved = plan.context.resolved
         return SharedExchangeKey(
-            identity.key, request, retry: resolved.retry ?? time.retry, bodyLimit: resolved.bodyLimit,
+            identity.key, request.request, retry: resolved.retry ?? time.retry, bodyLimit: resolved.bodyLimit,
             lane: resolved.place.lane, tags: resolved.tags)
     }
 
     /// Joins the exchange that is under way, or starts one, and waits for its outcome, as long as the caller has time.
     ///
     /// - Parameters:
-    ///   - limit: the caller's own time, and the error when it is over; `nil` where that of the exchange is enough.
+    ///   - limit: the caller's own time; `none` where that of the exchange is enough.
     ///   - whenJoined: called when there is an exchange to wait for.
     ///   - exchange: sends the request.
     /// - Returns: ``ExchangeOutcome/Ending/superseded`` where another exchange has stored a response since the plan was made.
+    @inline(never)
     func outcome(
         for key: SharedExchangeKey,
         _ plan: ExchangePlan,
-        within limit: (rest: Duration, error: ConnectionError)?,
+        within limit: Boxed<OwnTime>,
         whenJoined: @escaping @Sendable () -> Void,
         exchange: @escaping Exchanges.Operation
     ) async -> ExchangeOutcome {
-        guard let limit else { return await outcome(for: key, plan, whenJoined, exchange) }
+        guard let limit = limit.value else { return await outcome(for: key, plan, whenJoined, exchange) }
         let (outcome, isLate) = await time.clock.limit(limit.rest) { [self] in
             await self.outcome(for: key, plan, whenJoined, exchange)
         }
@@ -72,10 +83,10 @@ struct ExchangeSharing: Sendable {
         }
     }
 
-    /// Whether what a caller asks for was invalidated since an exchange began.
+    /// Whether what a caller asks for was invalidated since an exchange began, or its identity forgotten.
     private func isOutdated(_ flight: Exchanges.Flight, _ plan: ExchangePlan) -> Bool {
-        guard let subject = plan.context.subject else { return false }
-        return invalidations.includes(subject, since: flight.startedAt)
+        invalidations.includes(plan.context, since: flight.startedAt)
+            || invalidations.hasLogout(of: plan.context.wire.identity, since: flight.startedAt)
     }
 }
 

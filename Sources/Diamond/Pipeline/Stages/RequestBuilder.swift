@@ -8,31 +8,37 @@ struct RequestBuilder: Sendable {
     let refreshes: CredentialRefreshes?
     let time: RequestTime
 
-    /// Returns the plan with the age of its credentials, known before they are filled in.
-    func dated(_ plan: ExchangePlan) -> ExchangePlan {
-        guard let refreshes, plan.context.resolved.hasNamedSecrets else { return plan }
+    /// Returns the request that is sent for a plan whose secrets are filled in, or that has none.
+    ///
+    /// - Throws: `timedOut` where no time is left.
+    // Not inlined, nor the following: what they need would lie in the frames of all that wait.
+    @inline(never)
+    func request(for plan: ExchangePlan) throws(ConnectionError) -> ExchangeRequest {
+        _ = try time.rest(of: plan.context.resolved, since: plan.begin)
+        return ExchangeRequest(plan, try request(for: plan, plan.context.wire))
+    }
+
+    /// Returns the request that is sent for a plan, with its secrets.
+    ///
+    /// - Throws: `timedOut` where no time is left, `noCredential` where a secret is not known.
+    @inline(never)
+    func filledRequest(for plan: ExchangePlan) async throws(ConnectionError) -> ExchangeRequest {
+        guard plan.hasSecrets else { return try request(for: plan) }
+        // Known before they are filled in.
+        let plan = dated(plan)
+        let resolved = plan.context.resolved
+        let wire = try await environment.fill(resolved.wire, within: time.left(of: resolved, since: plan.begin))
+        return ExchangeRequest(plan, try request(for: plan, wire))
+    }
+
+    /// Returns the plan with the age of its credentials.
+    private func dated(_ plan: ExchangePlan) -> ExchangePlan {
+        guard let refreshes else { return plan }
         return plan.dated(refreshes.count, isOfRefresh: refreshes.isMaking(plan.context.wire))
     }
 
-    /// Returns the request that is sent.
-    ///
-    /// - Throws: `timedOut` where no time is left, `noCredential` where a secret is not known.
-    func request(for plan: ExchangePlan) async throws(ConnectionError) -> TransportRequest {
-        let resolved = plan.context.resolved
-        guard !resolved.hasNamedSecrets else { return try await filledRequest(for: plan) }
-        _ = try time.rest(of: resolved, since: plan.begin)
-        return try request(for: plan, resolved.wire)
-    }
-
-    // Not inlined: what few requests need would lie in the frames of all.
-    @inline(never)
-    private func filledRequest(for plan: ExchangePlan) async throws(ConnectionError) -> TransportRequest {
-        let resolved = plan.context.resolved
-        let wire = try await environment.fill(resolved.wire, within: time.left(of: resolved, since: plan.begin))
-        return try request(for: plan, wire)
-    }
-
     /// - Parameter wire: the request with its secrets filled in.
+    @inline(never)
     private func request(for plan: ExchangePlan, _ wire: WireRequest) throws(ConnectionError) -> TransportRequest {
         let context = plan.context
         var items = wire.parameterItems
@@ -67,7 +73,7 @@ struct RequestBuilder: Sendable {
             refreshes.allows(wire, since: count)
         } request: { [self] () async throws(ConnectionError) in
             try await refreshes.refresh(wire, since: count)
-            return try await request(for: plan)
+            return try await filledRequest(for: plan).request
         }
     }
 }

@@ -55,7 +55,7 @@ struct ResponseStore: Sendable {
     // MARK: Storing
 
     /// Returns the entry that a response is stored as; `nil` where it may not be stored.
-    func entry(of arrival: Arrival, _ admitted: AdmittedRequest) -> CacheEntry? {
+    func entry(of arrival: Arrival, _ admitted: ExchangeRequest) -> CacheEntry? {
         let plan = admitted.plan
         let decision = decision(on: arrival, plan.context)
         guard counts(arrival, decision, admitted) else { return nil }
@@ -69,13 +69,13 @@ struct ResponseStore: Sendable {
     /// Stores an entry.
     ///
     /// - Parameter isWritten: whether its body was written as it came.
-    func store(_ entry: CacheEntry, _ admitted: AdmittedRequest, isWritten: Bool = false) {
+    func store(_ entry: CacheEntry, _ admitted: ExchangeRequest, isWritten: Bool = false) {
         if !isWritten { cache?.store(entry, replacing: admitted.plan.stored != nil) }
         checkAgain(entry, admitted)
     }
 
     /// Whether a response may change what is stored: it is not personal, and nothing newer was stored meanwhile.
-    private func counts(_ arrival: Arrival, _ decision: StoreDecision, _ admitted: AdmittedRequest) -> Bool {
+    private func counts(_ arrival: Arrival, _ decision: StoreDecision, _ admitted: ExchangeRequest) -> Bool {
         let plan = admitted.plan
         return !arrival.isPersonal && !invalidations.hasErased(plan.context, since: admitted.sentAt)
             && !isOvertaken(plan.stored?.response, admitted) && !isOlder(decision, plan)
@@ -105,7 +105,7 @@ struct ResponseStore: Sendable {
     ///
     /// - Parameter old: what was stored when this response was requested. It may have stayed as it is: where there were many
     ///   changes, the log answers that each has happened.
-    private func isOvertaken(_ old: StoredResponse?, _ admitted: AdmittedRequest) -> Bool {
+    private func isOvertaken(_ old: StoredResponse?, _ admitted: ExchangeRequest) -> Bool {
         let context = admitted.plan.context
         guard invalidations.includes(context, since: admitted.sentAt),
             let found = context.identity.flatMap({ cache?.find($0) }), !found.flags.contains(.invalidated)
@@ -114,7 +114,7 @@ struct ResponseStore: Sendable {
     }
 
     /// Returns an entry, stale where it was invalidated while it was under way.
-    private func marked(_ entry: CacheEntry, _ admitted: AdmittedRequest) -> CacheEntry {
+    private func marked(_ entry: CacheEntry, _ admitted: ExchangeRequest) -> CacheEntry {
         guard invalidations.includes(admitted.plan.context, since: admitted.sentAt) else { return entry }
         var entry = entry
         entry.stored.flags.insert(.invalidated)
@@ -122,7 +122,7 @@ struct ResponseStore: Sendable {
     }
 
     /// Takes back what was stored, where it was erased or invalidated between the look and the store.
-    private func checkAgain(_ entry: CacheEntry, _ admitted: AdmittedRequest) {
+    private func checkAgain(_ entry: CacheEntry, _ admitted: ExchangeRequest) {
         guard !invalidations.hasErased(admitted.plan.context, since: admitted.sentAt) else {
             cache?.forget(entry.key)
             return
@@ -150,7 +150,7 @@ struct ResponseStore: Sendable {
     }
 
     /// Updates a stored response by a 304 (RFC 9111 section 4.3.4).
-    func confirm(_ stored: StoredResponse, by arrival: Arrival, _ admitted: AdmittedRequest) -> Confirmed {
+    func confirm(_ stored: StoredResponse, by arrival: Arrival, _ admitted: ExchangeRequest) -> Confirmed {
         let context = admitted.plan.context
         let decision = StoreDecision(
             confirming: stored,
@@ -183,7 +183,7 @@ struct ResponseStore: Sendable {
     }
 
     /// Updates or invalidates the stored response to GET, where a response to HEAD says so (RFC 9111 section 4.3.5).
-    func freshen(by arrival: Arrival, _ admitted: AdmittedRequest) {
+    func freshen(by arrival: Arrival, _ admitted: ExchangeRequest) {
         let context = admitted.plan.context
         guard context.wire.method == .head, let identity = context.identity,
             let stored = admitted.plan.stored?.response ?? peek(identity),

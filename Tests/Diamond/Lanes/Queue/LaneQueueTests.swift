@@ -13,7 +13,7 @@ import Testing
     private mutating func add(
         _ arrival: Int,
         _ origin: String,
-        _ priority: FlightPriority = .normal
+        _ priority: RequestPriority = .normal
     ) -> LaneQueue.Entry {
         let urgency = Urgency(priority, begun: 0, arrival: arrival)
         let entry = LaneQueue.Entry(number: numbers.add(()), urgency: urgency)

@@ -80,12 +80,12 @@ private struct Pair {
         LanePauses(lanes: Set(Self.lanes.filter { _ in random.below(4) == 0 }), isWhole: random.below(4) == 0)
     }
 
-    private mutating func place() -> FlightPlace {
-        FlightPlace(lane: Self.lanes[random.below(Self.lanes.count)], origin: "\(random.below(5))")
+    private mutating func place() -> PermitScope {
+        PermitScope(lane: Self.lanes[random.below(Self.lanes.count)], origin: "\(random.below(5))")
     }
 
-    private mutating func priority() -> FlightPriority {
-        FlightPriority.allCases.randomElement(using: &random) ?? .normal
+    private mutating func priority() -> RequestPriority {
+        RequestPriority.allCases.randomElement(using: &random) ?? .normal
     }
 
     private mutating func begin() -> String? {

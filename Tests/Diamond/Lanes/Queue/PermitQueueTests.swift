@@ -4,8 +4,8 @@ import Testing
 @testable import Diamond
 
 @Suite struct `The queue for permits` {
-    private func place(_ origin: String, _ lane: Lane = .default) -> FlightPlace {
-        FlightPlace(lane: lane, origin: origin)
+    private func place(_ origin: String, _ lane: Lane = .default) -> PermitScope {
+        PermitScope(lane: lane, origin: origin)
     }
 
     private func queue(width: Int = 64, originWidth: Int = 6, _ limits: [Lane: LaneLimits] = [:]) -> PermitQueue<Void> {
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `takes the most urgent first, and of equals who came first`() {
         var queue = queue(width: 0)
-        let numbers = [FlightPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated().map {
+        let numbers = [RequestPriority.low, .high, .normal, .veryHigh, .high, .veryLow].enumerated().map {
             index, priority in
             queue.add(place("\(index % 2)"), priority)
         }
@@ -192,20 +192,20 @@ import Testing
     @Test func `is empty after any number came, went and flew, and was never wider than allowed`() {
         var random = SplitMix(state: Effort.seed)
         var queue = queue(width: 7, originWidth: 3, ["images": LaneLimits(width: 2)])
-        var (waiting, flying): (Set<SlotNumber>, [FlightPlace]) = ([], [])
-        var places: [SlotNumber: FlightPlace] = [:]
+        var (waiting, flying): (Set<SlotNumber>, [PermitScope]) = ([], [])
+        var places: [SlotNumber: PermitScope] = [:]
         for _ in 0..<Effort.rounds(20_000, soaking: 5_000_000) {
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<4:
                 let place = place(
                     "\(Int.random(in: 0..<4, using: &random))", Bool.random(using: &random) ? "images" : .default)
-                let priority = FlightPriority.allCases.randomElement(using: &random) ?? .normal
+                let priority = RequestPriority.allCases.randomElement(using: &random) ?? .normal
                 let number = queue.add(place, priority)
                 (places[number], _) = (place, waiting.insert(number))
             case 4:
                 if let number = waiting.randomElement(using: &random) { queue.remove(number); waiting.remove(number) }
             case 5:
-                let priority = FlightPriority.allCases.randomElement(using: &random) ?? .high
+                let priority = RequestPriority.allCases.randomElement(using: &random) ?? .high
                 if let number = waiting.randomElement(using: &random) { queue.change(number, to: priority) }
             default:
                 guard let index = flying.indices.randomElement(using: &random) else { continue }
@@ -226,7 +226,7 @@ import Testing
 }
 
 extension PermitQueue<Void> {
-    fileprivate mutating func add(_ place: FlightPlace, _ priority: FlightPriority) -> SlotNumber {
+    fileprivate mutating func add(_ place: PermitScope, _ priority: RequestPriority) -> SlotNumber {
         add(place, priority, ())
     }
 

@@ -3,8 +3,8 @@
 /// What the queue for permits does, told plainly: all who wait are looked at for everything.
 struct PlainPermitQueue {
     private struct Line: Hashable {
-        var place: FlightPlace
-        var priority: FlightPriority
+        var place: PermitScope
+        var priority: RequestPriority
     }
 
     private struct Waiter {
@@ -20,7 +20,7 @@ struct PlainPermitQueue {
     var originWidth: Int
     var limits: [Lane: LaneLimits]
     var pauses = LanePauses()
-    private(set) var flying: [FlightPlace] = []
+    private(set) var flying: [PermitScope] = []
     private(set) var favored: Int?
     /// Under the numbers in which they came.
     private var waiters: [Int: Waiter] = [:]
@@ -33,13 +33,13 @@ struct PlainPermitQueue {
 
     var waiting: [Int] { waiters.keys.sorted() }
 
-    mutating func begins(_ place: FlightPlace) -> Bool {
+    mutating func begins(_ place: PermitScope) -> Bool {
         guard flying.count < width, hasRoom(place) else { return false }
         begin(place)
         return true
     }
 
-    mutating func add(_ number: Int, _ place: FlightPlace, _ priority: FlightPriority) {
+    mutating func add(_ number: Int, _ place: PermitScope, _ priority: RequestPriority) {
         joined += 1
         waiters[number] = Waiter(line: Line(place: place, priority: priority), begun: begun, joined: joined)
     }
@@ -49,7 +49,7 @@ struct PlainPermitQueue {
         if favored == number { favored = nil }
     }
 
-    mutating func change(_ number: Int, to priority: FlightPriority) {
+    mutating func change(_ number: Int, to priority: RequestPriority) {
         guard waiters[number]?.line.priority != priority else { return }
         joined += 1
         waiters[number]?.line.priority = priority
@@ -68,7 +68,7 @@ struct PlainPermitQueue {
         return admitted
     }
 
-    private mutating func begin(_ place: FlightPlace) {
+    private mutating func begin(_ place: PermitScope) {
         flying.append(place)
         begun += 1
     }
@@ -80,7 +80,7 @@ struct PlainPermitQueue {
                 && flying.contains { $0.lane == place.lane && $0 != place }
         }
         if let patient, let waiter = waiters[patient],
-            waiter.level + begun >= (FlightPriority.veryHigh.rawValue + 1) * Urgency.aging
+            waiter.level + begun >= (RequestPriority.veryHigh.rawValue + 1) * Urgency.aging
         {
             favored = patient
         }
@@ -88,7 +88,7 @@ struct PlainPermitQueue {
     }
 
     /// Of the first in each line the most urgent, and of equals who came first.
-    private func best(where isChosen: (FlightPlace) -> Bool) -> Int? {
+    private func best(where isChosen: (PermitScope) -> Bool) -> Int? {
         var heads: [Line: (number: Int, waiter: Waiter)] = [:]
         for (number, waiter) in waiters where waiter.joined < heads[waiter.line]?.waiter.joined ?? .max {
             heads[waiter.line] = (number, waiter)
@@ -97,7 +97,7 @@ struct PlainPermitQueue {
         return chosen.max { ($0.waiter.level, -$0.number) < ($1.waiter.level, -$1.number) }?.number
     }
 
-    private func hasRoom(_ place: FlightPlace) -> Bool {
+    private func hasRoom(_ place: PermitScope) -> Bool {
         let kept = favored.flatMap { waiters[$0]?.line.place.origin } == place.origin ? 1 : 0
         return !pauses.contains(place.lane) && hasRoom(in: place.lane)
             && flying.count { $0.origin == place.origin } + kept < originWidth

@@ -1,5 +1,5 @@
 /// The lane and the origin that limit an exchange.
-struct FlightPlace: Hashable {
+struct PermitScope: Hashable {
     var lane: Lane
     /// Scheme, host and port.
     var origin: String

@@ -1,6 +1,6 @@
 import Foundation
 
-extension FlightPriority {
+extension RequestPriority {
     /// That of an operation; what lies between two names counts as the lower one.
     init(_ priority: Operation.QueuePriority) {
         self =

@@ -1,0 +1,62 @@
+import HTTPTypes
+import Testing
+
+@testable import Diamond
+
+@Suite struct `The progress of a hop` {
+    private static let late = ConnectionError(.timedOut, "late")
+
+    private func next(
+        _ progress: inout HopProgress,
+        _ ending: ExchangeOutcome.Ending,
+        lateness: Int64 = 0,
+        isTimed: Bool = true,
+        hasDeadline: Bool = true
+    ) -> Bool {
+        let outcome = ExchangeOutcome(ending, startedAt: 1000, lateness: lateness)
+        if case .lookUpAgain = progress.next(after: outcome, now: 5000, isTimed: isTimed, hasDeadline: hasDeadline) {
+            return true
+        }
+        return false
+    }
+
+    @Test func `ends with a response and with a failure`() {
+        var progress = HopProgress(begin: nil)
+        #expect(!next(&progress, .response(Response(status: .ok))))
+        #expect(!next(&progress, .failure(.cancelled)))
+        #expect(!progress.hasMissed && !progress.isAlone && !progress.ignoresStored)
+    }
+
+    @Test(arguments: [(99, true, false), (100, true, true), (100, false, false)] as [(Int64, Bool, Bool)])
+    func `goes on where time was up for earlier callers alone`(lateness: Int64, isTimed: Bool, goesOn: Bool) {
+        var progress = HopProgress(begin: nil)
+        #expect(next(&progress, .failure(Self.late), lateness: lateness, isTimed: isTimed) == goesOn)
+        #expect(progress.late?.deadline == (goesOn ? 5000 + lateness : nil))
+        #expect(progress.begin(after: 1) == (goesOn ? 1000 + lateness : 1))
+        // Once.
+        if goesOn { #expect(!next(&progress, .failure(Self.late), lateness: 2000)) }
+    }
+
+    @Test func `asks alone for a response that was another's`() {
+        var progress = HopProgress(begin: nil)
+        #expect(next(&progress, .dismissed))
+        #expect(progress.isAlone && progress.hasMissed)
+    }
+
+    @Test(arguments: [false, true]) func `serves what was stored meanwhile, once`(isCounted: Bool) {
+        var progress = HopProgress(begin: nil)
+        progress.noteUnreadable(CacheError(.corrupt, "torn"))
+        #expect(progress.ignoresStored && progress.maySupersede)
+        #expect(next(&progress, .superseded(isCounted: isCounted)))
+        #expect(!progress.ignoresStored && !progress.maySupersede && progress.hasMissed == isCounted)
+    }
+
+    @Test(arguments: [false, true]) func `ignores what it cannot read, within its time`(hasDeadline: Bool) {
+        var progress = HopProgress(begin: nil)
+        #expect(next(&progress, .unreadable(CacheError(.corrupt, "torn")), hasDeadline: hasDeadline))
+        #expect(progress.ignoresStored && progress.hasMissed && progress.begin == (hasDeadline ? 1000 : nil))
+        var gone = HopProgress(begin: 7)
+        #expect(next(&gone, .unreadable(CacheError(.entryGone, "gone"))))
+        #expect(!gone.ignoresStored && gone.begin == 7)
+    }
+}
