@@ -76,7 +76,7 @@ extension Pipeline {
         guard plan.isConditional, let stored = plan.stored, arrival.status == .notModified else {
             // Code of the app, which may send through this engine, and the disk need no permit.
             permit.giveBack()
-            return .response(try await kept(arrival, admitted, keeper))
+            return .response(try await stored(arrival, admitted, keeper))
         }
         return try await confirmed(stored, by: arrival, admitted, since: begin, keeper, &permit, report)
     }

@@ -33,7 +33,7 @@ extension Pipeline {
     /// - Parameter keeper: has written the body as it came.
     /// - Throws: why an interceptor refuses the response, for all callers; then it is not stored. Nor is it where the caller that
     ///   has started the exchange refuses it, which the others may take.
-    func kept(
+    func stored(
         _ arrival: Arrival,
         _ admitted: ExchangeRequest,
         _ keeper: ResumeWriter?
@@ -41,14 +41,14 @@ extension Pipeline {
         let caller = admitted.plan.context.caller
         // Most responses are looked at by no code of the app, and came in one piece: they wait for nobody.
         guard wire.interceptors.isEmpty, caller.handler == nil, keeper?.hasBegun != true else {
-            return try await keptAside(arrival, admitted, keeper)
+            return try await storedAside(arrival, admitted, keeper)
         }
-        return keptAtOnce(arrival, admitted, keeper)
+        return storedAtOnce(arrival, admitted, keeper)
     }
 
     // Not inlined: what it has on its stack would lie in the frames of all that wait.
     @inline(never)
-    private func keptAtOnce(_ arrival: Arrival, _ admitted: ExchangeRequest, _ keeper: ResumeWriter?) -> Response {
+    private func storedAtOnce(_ arrival: Arrival, _ admitted: ExchangeRequest, _ keeper: ResumeWriter?) -> Response {
         let context = admitted.plan.context
         invalidateOwn(after: arrival, context)
         if store.isForCache(arrival, admitted.plan), let entry = store.entry(of: arrival, admitted) {
@@ -60,7 +60,7 @@ extension Pipeline {
 
     // Nor this: few need it.
     @inline(never)
-    private func keptAside(
+    private func storedAside(
         _ arrival: Arrival,
         _ admitted: ExchangeRequest,
         _ keeper: ResumeWriter?

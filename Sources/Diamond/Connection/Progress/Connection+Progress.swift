@@ -32,12 +32,8 @@ extension Connection {
 
     /// Takes an event of a run's exchange.
     func receive(_ event: ExchangeEvent, of run: ConnectionRun) {
-        guard case .began(let meter) = event else {
-            return performInCore(announcing: false) { core in
-                core.run === run ? core.life.proceed(event) : .nothing
-            }
-        }
         performInCore(announcing: false) { $0.run === run ? $0.life.proceed(event) : .nothing }
+        guard case .began(let meter) = event else { return }
         let watch = core.withLock { core -> TransferWatch? in
             guard core.run === run, core.life.outcome == nil else { return nil }
             core.meter = meter

@@ -7,6 +7,12 @@ final class StartGate: Sendable {
         var waiting = MostUrgentFirst<ConnectionRun>()
         /// The runs that have started, and do not wait.
         var active = 0
+
+        /// The next run that no pause has given up.
+        mutating func nextRun() -> ConnectionRun? {
+            while let run = waiting.popFirst() { if !run.isOver { return run } }
+            return nil
+        }
     }
 
     /// The runs that may be active besides those on the wire.
@@ -40,7 +46,7 @@ final class StartGate: Sendable {
             next = state.withLock { state in
                 if isFirst { body(&state) }
                 // Subtracted on the left, because any number may be the width.
-                guard state.active - Self.lookups < width, let run = state.waiting.popFirst() else { return nil }
+                guard state.active - Self.lookups < width, let run = state.nextRun() else { return nil }
                 state.active += 1
                 return run
             }

@@ -106,7 +106,7 @@ extension Pipeline {
         return (try await environment.resolve(request, within: time.left(of: request)), epoch)
     }
 
-    /// `nil` for what asks for an exchange of its own, as with ``ExchangeSharing/key(of:_:)``.
+    /// `nil` for what asks for an exchange of its own, as with ``ExchangeSharing/key(of:)``.
     fileprivate func handoverKey(
         _ resolved: Request,
         at epoch: Int,
