@@ -10,7 +10,7 @@ extension Connection {
     /// - Parameter pipeline: knows how long that may take.
     func preparedRequest(_ run: ConnectionRun, for pipeline: Pipeline) async throws(ConnectionError) -> Request {
         if let prepared = core.withLock({ $0.isPrepared ? $0.handed.value : nil }) { return prepared }
-        let request = try handedRequest()
+        let request = try handedRequest(for: run)
         // What it waits for may be a connection of this engine.
         run.stepAside(true)
         defer { run.stepAside(false) }

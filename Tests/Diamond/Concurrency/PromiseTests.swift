@@ -4,7 +4,7 @@ import Testing
 
 @testable import Diamond
 
-@Suite(.timeLimit(.minutes(1))) struct `A promise` {
+@Suite(.timeLimit(.minutes(5))) struct `A promise` {
     @Test func `hands the first value to who waits already, and to who waits later`() async {
         let (early, late) = (Promise<Int>(), Promise<Int>())
         async let value = early.value()

@@ -36,7 +36,7 @@ extension Connection {
     }
 
     /// The request with what the responses of its dependencies have brought.
-    func handedRequest() throws(ConnectionError) -> Request {
+    func handedRequest(for run: ConnectionRun) throws(ConnectionError) -> Request {
         let (handed, fault) = core.withLock { ($0.handed, $0.fault) }
         if let handed = handed.value { return handed }
         if let fault { throw fault }
@@ -54,8 +54,10 @@ extension Connection {
                 throw error.code == .dependencyFailed ? error : ConnectionError(failed: dependency, error)
             }
         }
-        // A run that a pause has ended comes late with it, perhaps.
-        core.withLock { [request] core in if !core.isPrepared { core.handed = .some(request) } }
+        // A run that a pause has given up may come late with it.
+        core.withLock { [request] core in
+            if core.run === run, !core.isPrepared { core.handed = .some(request) }
+        }
         return request
     }
 

@@ -102,7 +102,7 @@ extension Connection {
     private func outcome(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
         guard isPlain, core.withLock({ $0.file == nil }) else { return await specialOutcome(of: pipeline, run) }
         let request: Request
-        do throws(ConnectionError) { request = try handedRequest() } catch {
+        do throws(ConnectionError) { request = try handedRequest(for: run) } catch {
             return .failure(await pipeline.transformed(error, for: Caller(run: run)))
         }
         do throws(ConnectionError) {
@@ -118,7 +118,7 @@ extension Connection {
     private func specialOutcome(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
         let request: Request
         do throws(ConnectionError) {
-            request = isPlain ? try handedRequest() : try await preparedRequest(run, for: pipeline)
+            request = isPlain ? try handedRequest(for: run) : try await preparedRequest(run, for: pipeline)
         } catch {
             return .failure(await pipeline.transformed(error, for: Caller(run: run)))
         }

@@ -13,7 +13,7 @@ extension Benchmark {
                 C's store, 64 in a transaction on a thread that writes, one behind the other for each request
                 """,
             unit: "x transport + C",
-            target: .atMost(1.3),
+            target: .atMost(1.6),
             measuring: {
                 try await Nginx.with { nginx in
                     try await Scratch.with { try await FirstRequests.measurement(width, nginx.freshURL, in: $0) }

@@ -29,6 +29,13 @@ extension Benchmark {
             measure: { try await Waiting.memoryOfOne(100_000) }
         ),
         Benchmark(
+            name: "unstarted-memory",
+            method: "memory of a connection that waits for a dependency, among 100,000",
+            unit: "bytes",
+            target: .atMost(1024),
+            measure: { try await Waiting.memoryOfUnstarted(100_000) }
+        ),
+        Benchmark(
             name: "cancel-growth",
             method: "time of enqueuing 1,000,000 connections in a paused lane and canceling them, to ten times 100,000",
             unit: "x",
@@ -116,6 +123,23 @@ private enum Waiting {
         while engine.lanes.waiting < count { await Task.yield() }
         let after = try resident()
         engine.lanes.resumeAll()
+        for connection in connections { _ = try await connection.response }
+        return Double(after - before) / Double(count)
+    }
+
+    static func memoryOfUnstarted(_ count: Int) async throws -> Double {
+        let engine = engine()
+        engine.lanes.resumeAll()
+        let first = engine.connection(for: Request("http://h/", cache: .noStore))
+        let before = try resident()
+        let connections = (0..<count).map { number in
+            let connection = engine.connection(for: Request("http://h\(number % 100)/\(number)", cache: .noStore))
+            connection.addDependency(first)
+            engine.enqueue(connection)
+            return connection
+        }
+        let after = try resident()
+        engine.enqueue(first)
         for connection in connections { _ = try await connection.response }
         return Double(after - before) / Double(count)
     }
