@@ -1,7 +1,7 @@
 import DiamondSQLite
 public import Foundation
 
-/// Why the queue cannot do what it was asked for.
+/// An error of the replay queue.
 public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -9,23 +9,23 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
 
         /// The request has no written form, or holds a secret that may not be written.
         public static let badRequest = Code(description: "badRequest")
-        /// As many jobs wait as the queue is to hold.
+        /// The queue has reached its limit of open jobs.
         public static let queueFull = Code(description: "queueFull")
         /// There is no such job.
         public static let noJob = Code(description: "noJob")
-        /// The job is in a state in which this cannot be done.
+        /// The job's state does not allow the operation.
         public static let wrongState = Code(description: "wrongState")
-        /// A job of the same unique name waits.
+        /// Another job with the same unique name waits.
         public static let notUnique = Code(description: "notUnique")
-        /// Two requests of one unique name cannot become one.
+        /// Two requests with the same unique name cannot be merged.
         public static let cannotMerge = Code(description: "cannotMerge")
         /// The directory or the file cannot be made or opened.
         public static let cannotOpen = Code(description: "cannotOpen")
-        /// There is nothing to open yet.
+        /// The store does not exist yet.
         public static let noStore = Code(description: "noStore")
         /// A newer version of Diamond wrote the queue.
         public static let newerStore = Code(description: "newerStore")
-        /// The file in the queue's place is another program's.
+        /// The file at the queue's path belongs to another program.
         public static let foreignFile = Code(description: "foreignFile")
         /// The file or its directory cannot be written by this user.
         public static let readOnly = Code(description: "readOnly")
@@ -43,9 +43,9 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         public static let other = Code(description: "other")
     }
 
-    /// Which kind of failure it is.
+    /// The kind of failure.
     public var code: Code
-    /// What happened and what to do, in one line, without secrets.
+    /// A description of the error and its remedy, in one line, without secrets.
     public var message: String
 
     /// For tests.
@@ -67,10 +67,10 @@ public struct ReplayError: LocalizedError, Hashable, Sendable, CustomStringConve
         self.init(code, message)
     }
 
-    /// Whether the same may go well a moment later.
+    /// Whether the same operation may succeed a moment later.
     var isPassing: Bool { [.busy, .diskFull, .diskError].contains(code) }
 
-    /// Whether an open queue may be used again later: also where for now a process can open no more files.
+    /// Whether an open queue may be used again later. This includes a process that can open no more files for now.
     var isPassingWhenOpen: Bool { isPassing || code == .cannotOpen }
 
     static let remedyOfDamage =

@@ -1,77 +1,78 @@
 public import Foundation
 
-/// A request that is kept to be sent later, and what has become of it.
+/// A stored request to be sent later, with its state.
 public struct ReplayJob: Hashable, Sendable, Identifiable {
-    /// In the order in which jobs were added; none is used twice.
+    /// The job's number. Ids increase in the order in which jobs are added; none is used twice.
     public var id: Int64
-    /// Where it stands.
+    /// The job's state.
     public var state: ReplayState
-    /// Why it is in this state.
+    /// The reason for the state.
     public var reason: ReplayReason
-    /// The request's.
+    /// The request's method.
     public var method: String
-    /// For people: without user info, secrets masked.
+    /// The request's URL for display, without user info and with secrets masked.
     public var url: String
-    /// With its port, where the URL names one.
+    /// The URL's host, with its port if the URL names one.
     public var host: String
-    /// On whose behalf; `nil` where it is nobody's in particular.
+    /// The identity on whose behalf the request is sent; `nil` for none.
     public var identity: String?
-    /// What keeps it in order with others; `nil` for none.
+    /// The key whose jobs are sent in order; `nil` for none.
     public var orderingKey: String?
-    /// What it means for those behind it when it cannot be sent.
+    /// The effect on later jobs of the same ordering key if this job cannot be sent.
     public var order: ReplayPolicy.Order
-    /// Whether none of its ordering key stands before it.
+    /// Whether no job of the same ordering key precedes it.
     public var isHead: Bool
-    /// Higher ones are sent first.
+    /// The job's priority. Jobs with higher priorities are sent first.
     public var priority: Int
     /// The name of the request's lane.
     public var lane: String
-    /// The request's, sorted.
+    /// The request's tags, sorted.
     public var tags: [String]
-    /// The app's own.
+    /// The app's own data.
     public var metadata: [String: JSONValue]
-    /// The name of the typed call; `nil` where it is none.
+    /// The name of the typed call; `nil` if the request is not a typed call.
     public var kind: String?
-    /// When it was added.
+    /// The time at which the job was added.
     public var enqueuedAt: Date
-    /// Its last transition.
+    /// The time of the last transition.
     public var changedAt: Date
-    /// It is not sent before.
+    /// The earliest time at which the job is sent.
     public var runAt: Date
-    /// It is not sent after; `nil` forever.
+    /// The time after which the job is not sent; `nil` for no limit.
     public var expiresAt: Date?
-    /// Those that count.
+    /// The number of attempts that count.
     public var attempts: Int
-    /// How many of those there may be before it is dead.
+    /// The number of counted attempts after which the job is dead.
     public var attemptLimit: Int
-    /// When what goes on began: of several attempts, the first that may have been processed; `nil` where none goes on.
+    /// The start of the current attempt; `nil` if none is under way. Of several attempts, it is the start of the first
+    /// that may have been processed.
     public var sentAt: Date?
-    /// The first attempt that may have been processed without anybody knowing; `nil` where there was none.
+    /// The start of the first attempt that may have been processed with an unknown outcome; `nil` for none.
     public var unknownSince: Date?
-    /// Sent with every attempt; `nil` where none is.
+    /// The idempotency key sent with every attempt; `nil` for none.
     public var idempotencyKey: String?
-    /// Of the last answer.
+    /// The status of the last answer.
     public var status: Int?
-    /// Counts claims and rescues.
+    /// The number of claims and rescues.
     package var token: Int64
 }
 
-/// An attempt of a job that came to nothing. The last 10 are kept.
+/// A failed attempt of a job. The queue keeps the last 10.
 public struct ReplayFailure: Hashable, Sendable {
-    /// From 1 on, those that do not count included.
+    /// The attempt's number, from 1 on. It includes the attempts that do not count.
     public var number: Int
-    /// When it was sent.
+    /// The time at which the attempt was sent.
     public var startedAt: Date
-    /// When its outcome was known.
+    /// The time at which the outcome was known.
     public var endedAt: Date
-    /// One word: `status 503`, the code of an error, or `died` of its process.
+    /// A short code: `status 503`, the code of an error, or `died` if the process died.
     public var code: String
-    /// One line, without secrets.
+    /// A description in one line, without secrets.
     public var message: String
 }
 
 extension ReplayJob: CustomStringConvertible, CustomDebugStringConvertible {
-    /// One line, such as `job 7: POST https://h/notes, waiting (backoff)`; without what the app has put into it.
+    /// A summary in one line, such as `job 7: POST https://h/notes, waiting (backoff)`, without the app's own data.
     public var description: String {
         let place = RequestURL.masked(Array(url.utf8)).dropFirst().dropLast()
         return "job \(id): \(method) \(place), \(state) (\(reason))"
@@ -81,6 +82,6 @@ extension ReplayJob: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension ReplayFailure: CustomStringConvertible {
-    /// One line, such as `attempt 1: connectionLost, the connection broke`.
+    /// A summary in one line, such as `attempt 1: connectionLost, the connection broke`.
     public var description: String { "attempt \(number): \(code), \(message)" }
 }

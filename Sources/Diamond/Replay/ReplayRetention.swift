@@ -1,22 +1,22 @@
-/// How long jobs are kept that have ended. What needs review stays until somebody has decided.
+/// The retention of ended jobs. Jobs in review are kept until a person has decided.
 public struct ReplayRetention: Hashable, Sendable {
-    /// How old and how many: what is beyond either is forgotten, the oldest first, by replayers, once in an hour.
+    /// The maximum age and number of jobs. Once an hour, replayers forget the jobs beyond either, the oldest first.
     public struct Limit: Hashable, Sendable {
-        /// Kept in whole milliseconds, from none to a hundred years.
+        /// The maximum age, in whole milliseconds, from 0 to a hundred years.
         public var age: Duration { didSet { age = age.bounded } }
-        /// At most, from 0 on.
+        /// The maximum number of jobs, from 0 on.
         public var count: Int { didSet { count = max(0, count) } }
 
-        /// Both bounds at once.
+        /// Creates a limit from both bounds.
         public init(age: Duration, count: Int) { (self.age, self.count) = (age.bounded, max(0, count)) }
     }
 
-    /// A day and 10,000.
+    /// The limit for done jobs. Default: a day and 10,000 jobs.
     public var done = Limit(age: .seconds(86_400), count: 10_000)
-    /// 180 days and 10,000, as Sidekiq and Faktory keep them.
+    /// The limit for dead jobs. Default: 180 days and 10,000 jobs, as in Sidekiq and Faktory.
     public var dead = Limit(age: .seconds(180 * 86_400), count: 10_000)
 
-    /// The defaults.
+    /// Creates the default retention.
     public init() {}
 
     func limit(of state: ReplayState) -> Limit { state == .done ? done : dead }

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// Looks when it is told to, and again where it could not see.
+/// A reader of holds. It reads on demand, and again a second later if it could not read.
 final class HoldReader: Sendable {
     private struct Looks {
         var next: Task<Void, Never>?
@@ -35,7 +35,7 @@ final class HoldReader: Sendable {
         lookAgain(unless: hasSeen)
     }
 
-    /// Once a second from now on.
+    /// Reads once a second from now on.
     func lookForEver() { looks.withLock { $0.areForEver = true } }
 
     private func lookAgain(unless hasSeen: Bool) {

@@ -1,6 +1,6 @@
-/// What is not to be sent for now, by name, in no process and after no restart, until it is released.
+/// A named hold on sending. It applies to all processes and survives restarts, until it is released.
 public enum ReplayHold: Hashable, Sendable {
-    /// All that the engines of the store send: jobs, connections and calls. What the cache can answer, it does.
+    /// Everything the engines of the store send: jobs, connections and calls. The cache still answers.
     case engine
     /// All jobs.
     case queue
@@ -8,10 +8,10 @@ public enum ReplayHold: Hashable, Sendable {
     case key(String)
     /// The jobs on behalf of an identity.
     case identity(String)
-    /// The jobs of a lane, and in the engines of the store its connections and calls. What the cache can answer, it does.
+    /// The jobs of a lane, and its connections and calls in the engines of the store. The cache still answers.
     case lane(Lane)
 
-    /// Names compare by their bytes.
+    /// Compares names by their bytes.
     public static func == (one: ReplayHold, other: ReplayHold) -> Bool {
         switch (one, other) {
         case (.engine, .engine), (.queue, .queue): true
@@ -21,10 +21,10 @@ public enum ReplayHold: Hashable, Sendable {
         }
     }
 
-    /// Whether it names nothing, and so changes no job: none goes out while it lasts.
+    /// Whether the hold names nothing. Such a hold changes no job; no job is sent while it lasts.
     package var isWhole: Bool { self == .engine || self == .queue }
 
-    /// Whether it is about more than jobs.
+    /// Whether the hold covers more than jobs.
     var isForEngines: Bool {
         switch self {
         case .engine, .lane: true
@@ -34,7 +34,7 @@ public enum ReplayHold: Hashable, Sendable {
 }
 
 extension ReplayHold: CustomStringConvertible {
-    /// What is held, such as `queue` and `the lane 'images'`.
+    /// The held part, such as `queue` and `the lane 'images'`.
     public var description: String {
         switch self {
         case .engine: "engine"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Tells when something comes on a descriptor, which is its own, and closes that in the end.
+/// A watch that tells when something comes on a descriptor. It owns the descriptor, and closes it at the end.
 ///
 /// `@unchecked Sendable`: a source of Dispatch may be canceled from any thread, and nothing else is done with it.
 final class DescriptorWatch: @unchecked Sendable {
@@ -16,7 +16,7 @@ final class DescriptorWatch: @unchecked Sendable {
         source.activate()
     }
 
-    /// Of one whose reads do not wait. What is read is not looked at.
+    /// Creates a watch of a non-blocking descriptor. It discards the bytes read.
     convenience init(reading descriptor: Int32, tell: @escaping @Sendable () -> Void) {
         self.init(DispatchSource.makeReadSource(fileDescriptor: descriptor), of: descriptor) {
             var notes = [UInt8](repeating: 0, count: 8192)

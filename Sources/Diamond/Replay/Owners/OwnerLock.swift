@@ -1,10 +1,11 @@
 import DiamondSQLite
 import Foundation
 
-/// A lock on a file of its own that a process holds as long as it lives: whoever can take it knows that it has died.
+/// A lock on a file of its own that a process holds as long as it lives. A process that can take the lock knows that
+/// the owner has died.
 ///
-/// The kernel lets go of it whatever ends the process, in containers and sandboxes too, where nobody may ask for other
-/// processes by their numbers.
+/// The kernel releases the lock whatever ends the process. This also works in containers and sandboxes, where a process
+/// may not look up others by their numbers.
 ///
 /// A process removes a file only while it holds the lock, and only if the path still names that file. So the file of a
 /// living owner stays. If a file is removed before its owner has locked it, the owner makes another one.
@@ -14,7 +15,7 @@ final class OwnerLock: Sendable {
     private let descriptor: Int32
     private let path: String
 
-    /// How many files are made until one is locked before another process removes it.
+    /// The maximum number of files to create until one is locked before another process removes it.
     private static let mostTries = 100
 
     init(in directory: URL) throws(ReplayError) {
@@ -50,7 +51,7 @@ final class OwnerLock: Sendable {
         close(descriptor)
     }
 
-    /// Whether nobody holds the lock any more.
+    /// Whether no process holds the lock any more.
     static func isFree(_ name: String, in directory: URL) -> Bool {
         let path = directory.appendingPathComponent(name).path
         guard let descriptor = free(path) else { return FileNumber(path) == nil && errno == ENOENT }

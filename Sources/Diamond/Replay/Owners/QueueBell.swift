@@ -1,11 +1,11 @@
 import DiamondSQLite
 import Foundation
 
-/// Tells other processes by a file of which they are told: that there is something to do, or that a hold has changed.
+/// A bell for other processes, which watch its file. It tells them that jobs may be ready, or that a hold has changed.
 final class QueueBell: Sendable {
     private let descriptor: Int32
 
-    /// - Parameter create: whether the file may be made. Where it is not there, nobody listens.
+    /// - Parameter create: whether the file may be created. If it does not exist, no process listens.
     init(_ path: String, create: Bool) {
         descriptor = (try? PrivateFile.open(path, (create ? O_CREAT : 0) | O_WRONLY)) ?? -1
     }

@@ -1,27 +1,29 @@
-/// What a queue knows of its time: how it follows from the clock that counts from the boot of the machine. Pure, and in the file.
+/// The record from which a queue's time follows, by the clock that counts from the boot of the machine. Pure, and
+/// stored in the file.
 ///
-/// A wall clock may be wrong and be set: that of a board without a battery, or of a phone that has not heard the time yet. So
-/// the queue's time is the wall clock's only while that keeps step with the boot clock. Where it is set, the time goes on by
-/// the boot clock, and all that waits, expires or is counted back waits as long as it would have.
+/// A wall clock may be wrong and be set: that of a board without a battery, or of a phone that has not heard the time
+/// yet. So the queue's time is the wall clock's only while the two clocks keep step. If the wall clock is set, the
+/// queue's time continues by the boot clock. Waits, expiries and other periods keep their lengths.
 struct QueueReckoning: Hashable, Sendable {
-    /// Which start of the machine the other values are of.
+    /// The id of the boot to which the other values belong.
     var boot: String
     /// The queue's time when that boot's clock stood at 0; milliseconds since 1970.
     var zero: Int64
-    /// By the boot clock, the last time that somebody looked.
+    /// The time of the last look, by the boot clock.
     var uptime: Int64
-    /// By the wall clock, the same time.
+    /// The time of the last look, by the wall clock.
     var wall: Int64
-    /// How much time the wall clock says has passed while the machine was off, where that is not believed yet; else 0.
+    /// The time that passed while the machine was off, by the wall clock, if it is not believed yet; else 0.
     var doubt: Int64 = 0
-    /// Since when the wall clock has kept step with the boot clock, where it is in doubt; by the latter.
+    /// The time since which the two clocks have kept step, by the boot clock. It matters only while there is a doubt.
     var since: Int64 = 0
 
-    /// How far the wall clock may be from the queue's time and count as right: slewed a little, or set by a few seconds.
+    /// The difference from the queue's time within which the wall clock counts as right. It allows for slewing, or a
+    /// change of a few seconds.
     static let tolerance: Int64 = 60_000
     /// Time that is believed to have passed while the machine was off, at the first look: a day. More has to be confirmed.
     static let plausibleLeap: Int64 = 86_400_000
-    /// How long the wall clock has to keep step with the boot clock to be believed then.
+    /// The time for which the wall clock has to keep step with the boot clock to confirm a longer leap.
     static let proof: Int64 = 3_600_000
 
     /// A queue that is new goes by the wall clock.
@@ -34,7 +36,7 @@ struct QueueReckoning: Hashable, Sendable {
         (self.doubt, self.since) = (doubt, since)
     }
 
-    /// What the clocks say at one moment.
+    /// The clocks' values at one moment.
     struct Look: Hashable, Sendable {
         var boot: String
         /// Milliseconds since the boot.
@@ -54,7 +56,7 @@ struct QueueReckoning: Hashable, Sendable {
         doubt > 0 || look.uptime - uptime >= Self.tolerance || isOther(look) || !isInStep(look)
     }
 
-    /// The same after another look.
+    /// Returns the reckoning after another look.
     func after(_ look: Look) -> QueueReckoning {
         var next = self
         if isOther(look) { next.begin(look) } else if doubt > 0 { next.judge(look) }

@@ -18,7 +18,7 @@ final class QueueTime: Sendable {
         return Moment(reckoning, look)
     }
 
-    /// The same for whoever only reads.
+    /// Returns the current moment, without a transaction and without writing.
     func now(of database: SQLiteDatabase) throws(SQLiteError) -> Moment {
         let look = clock.look
         if let reckoning = known.withLock({ $0 }), !reckoning.needs(look) { return Moment(reckoning, look) }
@@ -29,7 +29,7 @@ final class QueueTime: Sendable {
     struct Moment: Hashable, Sendable {
         /// Milliseconds since 1970.
         let time: Int64
-        /// By how much the wall clock is ahead of it; 0 where that was not set.
+        /// The lead of the wall clock over the queue's time, in milliseconds; 0 if the wall clock was not set.
         let lead: Int64
 
         init(_ reckoning: QueueReckoning, _ look: QueueReckoning.Look) {

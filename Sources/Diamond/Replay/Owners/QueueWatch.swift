@@ -1,10 +1,10 @@
 import DiamondSQLite
 import Foundation
 
-/// Tells at once when another process rings a bell, or dies.
+/// A watch that tells at once when another process rings a bell, or dies.
 ///
-/// Without a watch of files, which Linux has, and Apple's platforms have in part, nothing is told: whoever relies on it
-/// looks once a second, too.
+/// It needs a watch of files, which Linux has, and Apple's platforms have in part. Without one it tells nothing, so its
+/// user also looks once a second.
 final class QueueWatch: Sendable {
     /// Whether it tells of the bell.
     let hearsBell: Bool
@@ -12,7 +12,7 @@ final class QueueWatch: Sendable {
     let isWatching: Bool
     private let watch: DescriptorWatch?
 
-    /// Of jobs that are there to be sent, and of the ends of processes.
+    /// Creates a watch for jobs to be sent, and for the ends of processes.
     convenience init(_ store: Store, tell: @escaping @Sendable () -> Void) {
         self.init(bell: store.wakePath, locks: store.ownersDirectory, tell: tell)
     }

@@ -2,17 +2,18 @@ import Foundation
 
 /// The clocks that the queue goes by.
 struct ReplayClock: Sendable {
-    /// Milliseconds since 1970: what people are told, and when a job's time comes.
+    /// The wall clock, in milliseconds since 1970. It decides when a job's time comes, and is shown to people.
     var now: @Sendable () -> Int64
-    /// Milliseconds since the machine was started, its sleep included, by a clock that nobody sets: when a lease ends.
+    /// The time since the machine was started, in milliseconds, by a clock that cannot be set. It includes sleep, and
+    /// decides when a lease ends.
     var uptime: @Sendable () -> Int64
-    /// Which start of the machine that is.
+    /// The id of the machine's current boot.
     var boot: String
-    /// What waits go by.
+    /// The clock for waits.
     var sleep: any Clock<Duration>
-    /// From 0 up to 1, for delays that are drawn.
+    /// Returns a random number from 0 up to 1, for delays that are drawn.
     var draw: @Sendable () -> Double
-    /// How long an owner's end waits for attempts that do not heed that they are canceled, by a clock that always goes.
+    /// The time an owner's end waits for attempts that do not react to their cancellation, by a clock that always runs.
     var patience = Duration.seconds(5)
 
     static let system = ReplayClock(

@@ -1,11 +1,12 @@
 import DiamondSQLite
 
-/// What an owner does for those who have died.
+/// The rescue of jobs whose owners have died.
 extension ReplayOwner {
-    /// Makes the jobs of owners ready again that have died, or have been away for longer than their leases.
+    /// Takes the jobs of owners that have died, or have been away for longer than their leases, and lets them be sent
+    /// again.
     ///
-    /// - Parameter tell: what has become of those of their jobs that nobody sends unasked.
-    /// - Returns: whether there are others left that live.
+    /// - Parameter tell: receives the states of rescued jobs that are dead or in review.
+    /// - Returns: whether other living owners are left.
     func rescue(tellingEnds tell: ([ReplayState]) -> Void) async throws(ReplayError) -> Bool {
         guard !isRetired else { return false }
         let others = try owners()

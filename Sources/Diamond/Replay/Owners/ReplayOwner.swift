@@ -3,22 +3,23 @@ import Foundation
 
 /// This process as one that claims jobs: its row, its lock and its lease, which it renews while it has jobs.
 final class ReplayOwner: Sendable {
-    /// How long an owner is believed to live that does not say so.
+    /// The time for which an owner counts as alive without a renewal, in milliseconds.
     static let lease: Int64 = 60_000
     static let renewal = Duration.milliseconds(15_000)
-    /// Before the lease ends, attempts that go on are ended: nobody else may have begun.
+    /// The time before the end of the lease at which current attempts are ended, in milliseconds. So no other owner has
+    /// begun yet.
     static let margin: Int64 = 5_000
 
-    /// An attempt that goes on.
+    /// An attempt under way.
     private struct Course {
-        /// Whose lease it depends on; `nil` where nobody's does, and it begins nothing.
+        /// The owner on whose lease the attempt depends; `nil` if there is none, and no exchange begins.
         let owner: Int64?
         let cancel: @Sendable () -> Void
         /// Returns when it is over.
         let end: @Sendable () async -> Void
         /// Whether it is ended here.
         var isGivenUp = false
-        /// Whether whoever waits for it wants its end.
+        /// Whether the caller that waits for it has canceled.
         var isLeft = false
     }
 
@@ -31,15 +32,15 @@ final class ReplayOwner: Sendable {
         var isSuspended = false
         var isRetired = false
         var heartbeat: Task<Void, Never>?
-        /// What has to end where the lease does.
+        /// The attempts that have to end before the lease does.
         var attempts: [Int: Course] = [:]
         /// The signals that end the pauses of outcomes that wait for the disk.
         var pauses: [Int: Signal] = [:]
         var nextAttempt = 0
 
-        /// Those of an owner end; `nil` for all.
+        /// Gives up the attempts of an owner; `nil` for all owners.
         ///
-        /// - Returns: what cancels them.
+        /// - Returns: the functions that cancel the attempts.
         mutating func giveUp(of owner: Int64?) -> [@Sendable () -> Void] {
             let ending = attempts.filter { owner == nil || $0.value.owner == owner }
             for number in ending.keys { attempts[number]?.isGivenUp = true }
@@ -65,7 +66,7 @@ final class ReplayOwner: Sendable {
     /// The row's id while the process may act.
     var id: Int64? { state.withLock { $0.id } }
 
-    /// Begins to be an owner, or goes on: from now on the lease is renewed, until ``leave()``.
+    /// Becomes an owner, or stays one. From now on the lease is renewed, until ``leave()``.
     func enter() async throws(ReplayError) -> Int64 {
         guard !isRetired else { throw Self.closed }
         state.withLock { $0.users += 1 }
@@ -85,7 +86,7 @@ final class ReplayOwner: Sendable {
     /// Goes on as one who has entered already, for another job.
     func stay() { state.withLock { $0.users += 1 } }
 
-    /// Somebody has taken it for dead: the next to enter becomes another owner.
+    /// Drops an owner that another process has taken for dead. The next call of ``enter()`` creates a new owner.
     func lose(_ id: Int64) {
         let cancels = state.withLock { state -> [@Sendable () -> Void] in
             guard state.id == id else { return [] }
@@ -190,7 +191,7 @@ final class ReplayOwner: Sendable {
         if nextBeat >= leaseEnd - Self.margin { endAttempts(of: id, leasedUntil: leaseEnd) }
     }
 
-    /// Ends what depends on a lease, where nobody has renewed that meanwhile.
+    /// Ends the attempts that depend on a lease, unless it was renewed meanwhile.
     func endAttempts(of owner: Int64, leasedUntil leaseEnd: Int64) {
         let cancels = state.withLock { state in
             state.id == owner && state.leaseEnd <= leaseEnd ? state.giveUp(of: owner) : []

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// A log of the jobs that have left and must not be sent twice, in a file of its own, beside the queue's.
+/// A log of the jobs that have left and must not be sent twice, in a file of its own, next to the queue's.
 ///
 /// A damaged log of SQLite ends where it is damaged, and the queue is as it was before: a job that was sent is one that was not.
 /// Each claim of a job has a higher token, so one that has left with a token as high as a new claim's has left already. Of
@@ -49,7 +49,7 @@ final class SentLog: Sendable {
         return true
     }
 
-    /// Notes that what has left of a job with its claim surely was not processed.
+    /// Notes that the exchanges of a job that left with its claim were certainly not processed.
     func takeBack(_ row: ReplayRow) throws(SQLiteError) {
         var record = SentRecord(row)
         let descriptor = try openForWriting()

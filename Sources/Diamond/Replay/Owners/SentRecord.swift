@@ -10,7 +10,7 @@ struct SentRecord: Hashable {
     let token: Int64
     /// The digest of the request: a queue that has lost jobs gives their ids to others.
     let digest: Int64
-    /// Whether what has left surely was not processed.
+    /// Whether the exchanges that left were certainly not processed.
     var isTakenBack = false
 
     init(_ row: ReplayRow) { (id, token, digest) = (row.id, row.token, row.digest) }

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// Where an engine has its queue, which is opened when somebody needs it.
+/// The place of an engine's queue, which is opened on first use.
 final class QueuePlace: Sendable {
     /// - Throws: ``ReplayError``.
     typealias Open = @Sendable () throws(ReplayError) -> ReplayQueue
@@ -12,7 +12,7 @@ final class QueuePlace: Sendable {
 
     init(_ path: String, open: @escaping Open) { (self.path, self.open) = (path, open) }
 
-    /// A failure is no word forever: the next one who asks tries again.
+    /// Returns the queue, and opens it if needed. After a failure, the next call tries again.
     func take() throws(ReplayError) -> ReplayQueue {
         try queue.withLock { (queue) throws(ReplayError) in
             if let queue { return queue }
@@ -22,7 +22,8 @@ final class QueuePlace: Sendable {
         }
     }
 
-    /// The queue where it was opened, or has jobs of another process or an earlier time; `nil` where there is none.
+    /// Returns the queue if it is open, or if its file exists, for example from another process or an earlier run;
+    /// `nil` otherwise.
     func takeIfThere() throws(ReplayError) -> ReplayQueue? {
         if let queue = queue.withLock({ $0 }) { return queue }
         return FileManager.default.fileExists(atPath: path) ? try take() : nil

@@ -1,18 +1,18 @@
 import DiamondSQLite
 package import Foundation
 
-/// A job that goes from one queue to another. Its attempts are counted anew there.
+/// A job copied from one queue to another. Its count of attempts starts again there.
 package struct ReplayCopy: Sendable {
     package var request: Request
-    /// It is not sent before; `nil` for now.
+    /// The earliest time at which it is sent; `nil` for now.
     package var runAt: Date?
-    /// When it is given up; `nil` for its policy's time, from now on.
+    /// The time at which it expires; `nil` for its policy's time, from now on.
     package var expiresAt: Date?
-    /// The first attempt that may have been processed without anybody knowing.
+    /// The start of the first attempt that may have been processed with an unknown outcome.
     package var unknownSince: Date?
-    /// Whether it is sent only when somebody has released it.
+    /// Whether it is held until a person releases it.
     package var isHeld: Bool
-    /// Where it comes from, for people.
+    /// Its origin, for display.
     package var place: String?
 
     package init(
@@ -35,7 +35,7 @@ package struct ReplayCopy: Sendable {
 }
 
 extension ReplayQueue {
-    /// Refuses what cannot be kept, such as what has a secret.
+    /// Throws if a request cannot be stored, for example because it has a secret.
     package static func check(_ copies: [ReplayCopy]) throws(ReplayError) {
         for copy in copies {
             do throws(ReplayError) {

@@ -1,21 +1,21 @@
 public import Foundation
 
-/// Which jobs are meant: those that are all that is said. Nothing said means all.
+/// A filter of jobs. A job has to match every property that is set; with none set, all jobs match.
 public struct ReplayFilter: Hashable, Sendable {
-    /// Those in a state.
+    /// The state of the jobs.
     public var state: ReplayState?
-    /// Those of an ordering key.
+    /// The ordering key of the jobs.
     public var orderingKey: String?
-    /// Those on behalf of an identity.
+    /// The identity on whose behalf the jobs are sent.
     public var identity: String?
-    /// With its port, where the URL names one; in any case.
+    /// The host of the jobs, with its port if the URL names one. Case is ignored.
     public var host: String?
-    /// Those whose requests have the tag.
+    /// A tag of the jobs' requests.
     public var tag: String?
-    /// Those that were added before an instant.
+    /// The time before which the jobs were added.
     public var enqueuedBefore: Date?
 
-    /// Those for which all that is given holds.
+    /// Creates a filter that requires all the given values.
     public init(
         state: ReplayState? = nil,
         orderingKey: String? = nil,

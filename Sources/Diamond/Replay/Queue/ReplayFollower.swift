@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// Follows what becomes of jobs, whoever does it: asked again and again, it tells what has changed since.
+/// A follower of job changes, made by any process. Each call returns the changes since the last one.
 ///
-/// A job that has changed twice between two questions is told once, as it is then.
+/// A job that has changed twice between two calls is returned once, in its latest state.
 package struct ReplayFollower {
     /// A job's last transition.
     private struct Mark: Hashable {
@@ -23,17 +23,17 @@ package struct ReplayFollower {
 
     private let queue: ReplayQueue
     private var marks: [ReplayJob.ID: Mark] = [:]
-    /// When it looked last, by the queue's time.
+    /// The time of the last look, by the queue's time.
     private var lastLook: Int64
 
-    /// - Parameter queue: what has become of its jobs before is not told.
+    /// - Parameter queue: the queue to follow. Earlier changes of its jobs are not returned.
     package init(_ queue: ReplayQueue) throws(ReplayError) {
         self.queue = queue
         lastLook = try queue.moment().time
         for job in try recent() { marks[job.id] = Mark(job) }
     }
 
-    /// Jobs that have changed since the last time, the oldest change first.
+    /// Returns the jobs that have changed since the last call, the oldest change first.
     package mutating func next() throws(ReplayError) -> [ReplayJob] {
         let jobs = try recent()
         let changed = jobs.filter { marks[$0.id] != Mark($0) }

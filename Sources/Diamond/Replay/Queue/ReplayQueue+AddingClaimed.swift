@@ -1,14 +1,15 @@
 import DiamondSQLite
 
 extension ReplayQueue {
-    /// What has come of adding a job: its id, `nil` if nothing has to be sent, and its claim, `nil` if it is not to be sent now.
+    /// The result of adding a job: its id, `nil` if nothing has to be sent, and its claim, `nil` if it is not to be
+    /// sent now.
     private struct Added: Sendable {
         var id: ReplayJob.ID?
         var claim: ReplayTable.Claimed?
     }
 
-    /// Adds a request that this process sends at once, unless something is to be sent before it. Whoever settles a claimed job
-    /// leaves the ``owner``, which was entered here.
+    /// Adds a request that this process sends at once, unless another job has to be sent before it. This function
+    /// enters the ``owner``. The caller that settles a claimed job leaves it.
     ///
     /// - Parameter isWanted: called with the id of the job before it is committed. If it returns `false`, nothing is added or
     ///   changed.

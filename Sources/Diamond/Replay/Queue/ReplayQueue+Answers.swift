@@ -6,11 +6,11 @@ extension ReplayQueue {
     /// A job, what it sends, and its answer.
     package struct KeptJob: Sendable {
         package let job: ReplayJob
-        /// The request; `nil` where what is on disk of it is damaged.
+        /// The request; `nil` if it is damaged on disk.
         package let request: Request?
-        /// The answer; `nil` where none has come.
+        /// The answer; `nil` if none has come.
         package let answer: ReplayAnswer?
-        /// Why it has no answer; `nil` where it has one, or has not ended.
+        /// The reason why the job has no answer; `nil` if it has one, or has not ended.
         package let failure: ReplayError?
     }
 
@@ -21,9 +21,9 @@ extension ReplayQueue {
             .map { ($0.job.moved(by: lead), $0.isTaken) }
     }
 
-    /// Returns a job with its answer; `nil` where that is kept no more.
+    /// Returns a job with its answer; `nil` if the answer is no longer kept.
     ///
-    /// - Throws: ``ReplayError`` where the file cannot be read.
+    /// - Throws: ``ReplayError`` if the file cannot be read.
     package func keptJob(_ id: ReplayJob.ID) throws(ReplayError) -> KeptJob? {
         let kept = try read { (connection) throws(SQLiteError) in try ReplayTable.answer(of: id, on: connection) }
         guard let kept, let job = try job(id) else { return nil }

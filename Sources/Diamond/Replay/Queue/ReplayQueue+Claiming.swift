@@ -1,8 +1,8 @@
 import DiamondSQLite
 
-/// What replayers do with the queue.
+/// The queue's operations for replayers.
 extension ReplayQueue {
-    /// Whether a claim may bring something: asked of a reader, so that who is idle writes nothing.
+    /// Whether a claim may find a job. It only reads, so that an idle replayer writes nothing.
     func mayHaveWork(in lanes: ReplayTable.Lanes) throws(ReplayError) -> Bool {
         guard !owner.isRetired else { return false }
         let now = try moment().time
@@ -12,20 +12,20 @@ extension ReplayQueue {
         }
     }
 
-    /// Whether somebody's time has come that a claim has not got to.
+    /// Whether the time of a job has come that no claim has handled yet.
     func mayPromote() throws(ReplayError) -> Bool {
         guard let next = try nextTime(), !owner.isRetired else { return false }
         return try next <= moment().time
     }
 
-    /// When something happens by itself next, by the queue's time in milliseconds since 1970; `nil` for never.
+    /// Returns the time of the next timed transition, by the queue's time in milliseconds since 1970; `nil` for none.
     func nextTime() throws(ReplayError) -> Int64? {
         try read { (connection) throws(SQLiteError) in try ReplayTable.nextTime(on: connection) }
     }
 
-    /// Makes ready what waits for the network.
+    /// Makes the jobs ready that wait for the network.
     ///
-    /// - Returns: whether anything did: asked of a reader, so that who is idle writes nothing.
+    /// - Returns: whether any job waited. The check only reads, so that an idle replayer writes nothing.
     func reach() async throws(ReplayError) -> Bool {
         guard try read({ (connection) throws(SQLiteError) in try ReplayTable.hasOffline(on: connection) }) else {
             return false
@@ -39,9 +39,8 @@ extension ReplayQueue {
         return true
     }
 
-    /// - Parameter tell: what has become of those that are found not to be sent: their time is over, or a person has to
-    ///   look at them.
-    /// - Returns: `nil` where the owner is taken for dead.
+    /// - Parameter tell: receives the states of the jobs that cannot be sent: their time is over, or they need review.
+    /// - Returns: the claimed jobs; `nil` if the owner is taken for dead.
     package func claim(
         _ limit: Int,
         of identities: ReplayTable.Identities,
@@ -65,11 +64,11 @@ extension ReplayQueue {
         }
     }
 
-    /// The last look before a job is sent.
+    /// Checks a job for the last time before it is sent.
     ///
     /// - Parameters:
-    ///   - cutOff: what has left of it before, where it goes on.
-    ///   - isUnderWay: whether it goes on with what has left already, which no hold ends.
+    ///   - cutOff: the earlier exchange that may have been processed, if the job continues after one; `nil` for none.
+    ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
     func begin(
         _ job: ReplayTable.Claimed,
         behind cutOff: ReplayRow.CutOff? = nil,
@@ -87,9 +86,10 @@ extension ReplayQueue {
         return hasBegun ?? false && self.owner.mayBegin
     }
 
-    /// Takes note that what was sent of a job surely was not processed.
+    /// Notes that the sent exchanges of a job were certainly not processed.
     ///
-    /// - Parameter isSo: asked when nothing else is written: another attempt may have begun meanwhile.
+    /// - Parameter isSo: called in the transaction; if it returns `false`, nothing is noted. Another attempt may have
+    ///   begun meanwhile.
     func takeBack(_ job: ReplayTable.Claimed, if isSo: @escaping @Sendable () -> Bool) async {
         let sent = sentLog
         await written("job \(job.id) is still taken for sent") { (connection, _) throws(SQLiteError) in
@@ -97,10 +97,10 @@ extension ReplayQueue {
         }
     }
 
-    /// Writes what is not tried again, and reports where that fails.
+    /// Writes once, and reports a failure.
     ///
-    /// - Parameter consequence: what a failure means, for people.
-    /// - Returns: `nil` where it fails.
+    /// - Parameter consequence: the effect of a failure, for display.
+    /// - Returns: the result of the body; `nil` if the write fails.
     @discardableResult
     private func written<Value: Sendable>(
         _ consequence: String, _ body: @escaping ReplayWriter.Body<Value>
@@ -111,13 +111,14 @@ extension ReplayQueue {
         }
     }
 
-    /// Takes note of an outcome; where the disk fails for now, again until it is on disk or the job is somebody else's: the
-    /// job's token tells, also where the lease has ended meanwhile. A queue that is closed waits for the disk a few times
-    /// only. If the outcome can never be written, the job stays with this owner until that ends.
+    /// Writes an outcome. If the disk fails for now, tries again until the outcome is on disk or another owner has the
+    /// job. The job's token tells the owner, also after the lease has ended. A closed queue tries only a few times. If
+    /// the outcome can never be written, the job stays with this owner until the owner ends.
     ///
     /// - Parameters:
-    ///   - answer: the answer to keep with the job, where it ends it; `nil` for none.
-    ///   - unknownAt: when something of it may have been processed unseen, whatever the outcome is.
+    ///   - answer: the answer to keep with the job, if it ends the job; `nil` for none.
+    ///   - unknownAt: the start of the first exchange that may have been processed unseen, whatever the outcome is;
+    ///     `nil` for none.
     ///   - tell: receives each error that keeps the outcome from the disk, and `nil` once it is written.
     /// - Returns: the job's new state; `nil` if another owner has it, or its outcome was not written.
     package func finish(

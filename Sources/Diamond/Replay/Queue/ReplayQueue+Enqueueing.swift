@@ -3,13 +3,13 @@ public import Foundation
 
 /// Adding jobs.
 extension ReplayQueue {
-    /// Adds a request, to be sent as its ``Request/replay`` says; the mode does not matter.
+    /// Adds a request, to be sent by its ``Request/replay`` policy. The mode does not matter.
     ///
     /// - Parameters:
-    ///   - request: what is sent; its secrets have to be named.
-    ///   - delay: it is not sent before.
-    /// - Returns: the job's id: of an older one where one of its unique name stays or takes it in; `nil` where nothing has
-    ///   to be sent any more (``ReplayPolicy/Uniqueness/merge``).
+    ///   - request: the request to send. Its secrets have to be named.
+    ///   - delay: the time before which the request is not sent.
+    /// - Returns: the id of the job. If an older job with the same unique name stays or takes the request in, its id.
+    ///   `nil` if nothing has to be sent any more (``ReplayPolicy/Uniqueness/merge``).
     /// - Throws: ``ReplayError``; then nothing was added.
     @discardableResult
     @concurrent
@@ -17,17 +17,17 @@ extension ReplayQueue {
         try await enqueue([request], after: delay)[0]
     }
 
-    /// Adds a request that is not sent before `date`: as far ahead as that is by the wall clock now. Where that is set
-    /// meanwhile, the job waits as long as it would have.
+    /// Adds a request that is not sent before `date`. The wait is the time from now until `date` by the wall clock. If
+    /// the wall clock is set meanwhile, the wait stays the same.
     @discardableResult
     @concurrent
     public func enqueue(_ request: Request, at date: Date) async throws(ReplayError) -> ReplayJob.ID? {
         try await add([try await draft(of: request, at: moment().time(ofWall: date.milliseconds))])[0]
     }
 
-    /// Adds all of them, in their order, or none.
+    /// Adds all requests, in their order, or none.
     ///
-    /// - Returns: as ``enqueue(_:after:)`` does, of each.
+    /// - Returns: for each request, the result of ``enqueue(_:after:)``.
     @discardableResult
     @concurrent
     public func enqueue(
@@ -50,15 +50,16 @@ extension ReplayQueue {
         return draft
     }
 
-    /// Whether a request that is sent now would go before a job that is to be sent before it. One that has no place in any
-    /// order asks nobody.
+    /// Whether a job has to be sent before a request. `false` without a read if the request has neither an ordering key
+    /// nor a unique name.
     func isPreceded(_ draft: ReplayDraft) throws(ReplayError) -> Bool {
         guard draft.policy.orderingKey != nil || draft.policy.unique != nil else { return false }
         return try read { (connection) throws(SQLiteError) in try ReplayTable.isPreceded(draft, on: connection) }
     }
 
-    /// - Parameter isWanted: asked with their ids before they stay; where not, nothing is added, or changed.
-    /// - Returns: their ids; `nil` where nothing has to be sent, and of all where they are not wanted.
+    /// - Parameter isWanted: called with the ids of the jobs before they are committed. If it returns `false`, nothing
+    ///   is added or changed.
+    /// - Returns: the ids of the jobs; `nil` if nothing has to be sent. All are `nil` if the jobs are not wanted.
     func add(
         _ drafts: [ReplayDraft],
         isWanted: (@Sendable ([ReplayJob.ID?]) -> Bool)? = nil
@@ -81,7 +82,7 @@ extension ReplayQueue {
         return try additions.get()
     }
 
-    /// Up to the first that is refused.
+    /// Adds drafts up to the first that is refused.
     private static func add(
         _ drafts: [ReplayDraft],
         limit: Int,

@@ -1,23 +1,23 @@
 import DiamondSQLite
 public import Foundation
 
-/// Looking at jobs. All of it reads from disk on the calling thread, beside what is written.
+/// Reading jobs. Every method reads from disk on the calling thread, concurrently with writes.
 extension ReplayQueue {
-    /// A job as it is now; `nil` where there is none, or it was forgotten.
+    /// Returns a job in its current state; `nil` if there is none, or it was forgotten.
     ///
-    /// - Throws: ``ReplayError`` where the file cannot be read.
+    /// - Throws: ``ReplayError`` if the file cannot be read.
     public func job(_ id: ReplayJob.ID) throws(ReplayError) -> ReplayJob? {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.job(id, on: connection) }?
             .moved(by: lead)
     }
 
-    /// Jobs in the order in which they were added.
+    /// Returns jobs in the order in which they were added.
     ///
     /// - Parameters:
-    ///   - filter: which ones; all by default.
-    ///   - id: of the last one of the page before; 0 for the first page.
-    ///   - limit: at most; 100.
+    ///   - filter: the filter of the jobs; by default all match.
+    ///   - id: the id of the last job of the previous page; 0 for the first page.
+    ///   - limit: the maximum number of jobs; 100 by default.
     public func jobs(
         _ filter: ReplayFilter = ReplayFilter(),
         after id: ReplayJob.ID = 0,
@@ -29,25 +29,25 @@ extension ReplayQueue {
         }.map { $0.moved(by: lead) }
     }
 
-    /// That of the newest job there is; what is added later has a higher one. 0 where there is none.
+    /// Returns the id of the newest job; 0 if there is none. Jobs added later have higher ids.
     package func lastID() throws(ReplayError) -> ReplayJob.ID {
         try read { (connection) throws(SQLiteError) in try ReplayTable.lastID(on: connection) }
     }
 
-    /// How many jobs are meant.
+    /// Returns the number of jobs that match a filter.
     public func count(_ filter: ReplayFilter) throws(ReplayError) -> Int {
         let filter = try timed(filter)
         return try read { (connection) throws(SQLiteError) in try ReplayTable.count(filter, on: connection) }
     }
 
-    /// How many jobs are in each state. Costs the same however many there are.
+    /// Returns the number of jobs in each state. The cost does not depend on the number of jobs.
     public func counts() throws(ReplayError) -> [ReplayState: Int] {
         try read { (connection) throws(SQLiteError) in try ReplayTable.census(on: connection) }
     }
 
-    /// The request of a job as it is sent, secrets by name; `nil` where there is no such job.
+    /// Returns the request of a job as it is sent, with secrets by name; `nil` if there is no such job.
     ///
-    /// - Throws: ``ReplayError``: `badRequest` where what is on disk cannot be read, or is not what was written.
+    /// - Throws: ``ReplayError``: `badRequest` if the stored request cannot be decoded, or the job is damaged on disk.
     public func request(of id: ReplayJob.ID) throws(ReplayError) -> Request? {
         let written = try read { (connection) throws(SQLiteError) in
             try ReplayTable.written(id, withRequest: true, on: connection)
@@ -57,22 +57,22 @@ extension ReplayQueue {
         do throws(RequestError) { return try Request(json: written.request) } catch { throw ReplayError(error) }
     }
 
-    /// The last attempts that came to nothing, the oldest first; 10 at most.
+    /// Returns the last failed attempts of a job, the oldest first; 10 at most.
     public func failures(of id: ReplayJob.ID) throws(ReplayError) -> [ReplayFailure] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.failures(of: id, on: connection) }
             .map { $0.moved(by: lead) }
     }
 
-    /// What is held, and since when.
+    /// Returns the holds, each with its reason and its start.
     public func holds() throws(ReplayError) -> [(hold: ReplayHold, reason: String, since: Date)] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in try ReplayTable.holds(on: connection) }
             .map { ($0.0, $0.1, Date(milliseconds: $0.2 + lead)) }
     }
 
-    /// How often each verb was used in each hour since then, the oldest first; hours in which nothing happened are left out.
-    /// The last 9,600 are kept, as many as 400 days have.
+    /// Returns the count of each verb in each hour since a date, the oldest first. Hours without transitions are left
+    /// out. The queue keeps the last 9,600 hours, which is 400 days.
     public func history(since date: Date) throws(ReplayError) -> [(hour: Date, verb: String, count: Int)] {
         let lead = try moment().lead / 3_600_000
         let hour = date.milliseconds / 3_600_000 - lead
@@ -80,9 +80,9 @@ extension ReplayQueue {
             .map { (Date(timeIntervalSince1970: Double($0.hour + lead) * 3600), $0.verb, $0.count) }
     }
 
-    /// Waits until a job has come to its end, in this process or another: until it is done, dead or in review.
+    /// Waits until a job is done, dead or in review, in this process or another.
     ///
-    /// - Throws: ``ReplayError``: `noJob`; `closed` when the waiting task is canceled before.
+    /// - Throws: ``ReplayError``: `noJob` if there is no such job; `closed` if the waiting task is canceled first.
     @concurrent
     public func end(of id: ReplayJob.ID) async throws(ReplayError) -> ReplayJob {
         let signal = Signal()
@@ -98,14 +98,14 @@ extension ReplayQueue {
         throw ReplayError(.closed, "the wait for job \(id) was canceled")
     }
 
-    /// The ordering keys that have jobs: who is first, and how many there are.
+    /// Returns the head and the number of jobs of each ordering key that has jobs.
     ///
-    /// - Parameter limit: at most; 1,000.
+    /// - Parameter limit: the maximum number of keys; 1,000 by default.
     public func keys(limit: Int = 1000) throws(ReplayError) -> [(head: ReplayJob, count: Int)] {
         try keys(limit: limit, areBlocked: false)
     }
 
-    /// - Parameter areBlocked: whether only those are meant that go on when somebody does something.
+    /// - Parameter areBlocked: whether only keys are returned whose head is held, dead or in review.
     package func keys(limit: Int, areBlocked: Bool) throws(ReplayError) -> [(head: ReplayJob, count: Int)] {
         let lead = try moment().lead
         return try read { (connection) throws(SQLiteError) in
@@ -118,7 +118,7 @@ extension ReplayQueue {
         }
     }
 
-    /// A filter whose times are the queue's.
+    /// Returns a filter with its times converted to the queue's time.
     func timed(_ filter: ReplayFilter) throws(ReplayError) -> ReplayFilter {
         guard let date = filter.enqueuedBefore else { return filter }
         var timed = filter

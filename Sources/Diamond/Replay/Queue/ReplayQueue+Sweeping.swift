@@ -2,11 +2,11 @@ import DiamondSQLite
 
 /// Doing something to many jobs.
 extension ReplayQueue {
-    /// What has come of it.
+    /// The result of an action on many jobs.
     package struct Sweep: Sendable {
-        /// To which jobs it was done.
+        /// The jobs that the action changed.
         package var done: [ReplayJob.ID] = []
-        /// Why it was not done to others.
+        /// The jobs that refused the action, each with the error.
         package var refusals: [(id: ReplayJob.ID, error: ReplayError)] = []
     }
 
@@ -32,9 +32,9 @@ extension ReplayQueue {
         return sweep
     }
 
-    /// Does it to all that are meant; those that are in no state for it are passed over.
+    /// Applies an action to all jobs that match a filter. Jobs whose state does not allow the action are skipped.
     ///
-    /// - Parameter isTrial: whether nothing is to stay of it.
+    /// - Parameter isTrial: whether all changes are undone.
     package func apply(
         _ action: JobAction,
         to filter: ReplayFilter,
@@ -69,7 +69,7 @@ extension ReplayQueue {
 
     // MARK: Holds
 
-    /// - Returns: how many jobs are held by it that were not before.
+    /// - Returns: the number of jobs that this hold has newly held.
     package func apply(
         _ hold: ReplayHold,
         reason: String = "",
@@ -82,7 +82,7 @@ extension ReplayQueue {
         }
     }
 
-    /// - Returns: how many jobs nothing holds any more.
+    /// - Returns: the number of jobs that no hold holds any more.
     package func end(_ hold: ReplayHold, isTrial: Bool = false) async throws(ReplayError) -> Int {
         try await sweep(hold, in: [.held], isTrial) { (ids, connection, ledger) throws(SQLiteError) in
             if ids.isEmpty || isTrial { try ReplayTable.remove(hold, on: connection, &ledger) }
@@ -90,7 +90,8 @@ extension ReplayQueue {
         }
     }
 
-    /// First the hold itself, so that no job escapes that is added meanwhile; then slice by slice those that are there.
+    /// Changes the hold itself first, so that it applies to jobs added meanwhile. Then changes the existing jobs, slice
+    /// by slice.
     private func sweep(
         _ hold: ReplayHold,
         in states: [ReplayState],
@@ -114,7 +115,7 @@ extension ReplayQueue {
         return count
     }
 
-    /// Releases what was held by holds whose end was cut short.
+    /// Releases the jobs of holds whose end was interrupted.
     func releaseOrphans() async throws(ReplayError) {
         while true {
             let ids = try read { (connection) throws(SQLiteError) in try ReplayTable.orphans(on: connection) }
@@ -129,19 +130,20 @@ extension ReplayQueue {
 
     // MARK: Trials
 
-    /// What a claim would do.
+    /// The effects that a claim would have.
     package struct Rehearsal: Sendable {
-        /// In its order.
+        /// The transitions, in the order of the claim.
         package var transitions: [ReplayTransition]
-        /// How many jobs would be ready still: those that are not the first of their lines, or beyond its limit.
+        /// The number of jobs that would still be ready: they are not the heads of their lines, or exceed the claim's
+        /// limit.
         package var behind: Int
     }
 
-    /// What a claim would do now: found out by a claim of which nothing stays.
+    /// Returns the effects that a claim would have now. It runs a claim and undoes it.
     ///
     /// - Parameters:
-    ///   - limit: jobs that it takes at most.
-    ///   - identities: of whom.
+    ///   - limit: the maximum number of jobs to claim.
+    ///   - identities: the identities whose jobs are claimed.
     package func rehearsal(
         limit: Int,
         of identities: ReplayTable.Identities = .all
@@ -154,7 +156,7 @@ extension ReplayQueue {
         }
     }
 
-    /// The jobs that wait for their time, the nearest first.
+    /// Returns the jobs that wait for their time, the nearest first.
     package func waiting(
         limit: Int,
         of identities: ReplayTable.Identities = .all

@@ -2,29 +2,30 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Doing something to jobs.
+/// Actions on single jobs, and holds.
 extension ReplayQueue {
-    /// Sends a job now that waits for its time.
+    /// Makes a waiting job ready now.
     ///
-    /// - Throws: ``ReplayError``: `noJob`, and `wrongState` where it neither waits nor is ready.
+    /// - Throws: ``ReplayError``: `noJob` if there is no such job; `wrongState` if it is neither waiting nor ready.
     public func retry(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.retry, to: id) }
 
-    /// Sends a job not before it is released.
+    /// Holds a job until it is released.
     public func hold(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.hold, to: id) }
 
-    /// Releases a job that was held by itself, or had no credential. Where its key, its identity or its lane is held it stays
-    /// so.
+    /// Releases a job that was itself held, or had no credential. The job stays held while its key, its identity or its
+    /// lane is held.
     public func release(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.release, to: id) }
 
-    /// Gives a job up: it is done, without being sent. One that is being sent cannot be. Where its caller has gone away
-    /// it is ready a moment later, and a replayer may be quicker.
+    /// Discards a job: it is done, without being sent. A job that is being sent cannot be discarded. If its caller has
+    /// gone away, the job is ready a moment later, and a replayer may claim it first.
     public func discard(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.discard, to: id) }
 
-    /// Sends a job again that is dead or in review, with its place in its line and its `Idempotency-Key`; its attempts and
-    /// its time (``ReplayPolicy/expiry``) are counted anew. That it may have been processed counts as looked into; its
-    /// request is still not changed, by an edit or by one of its unique name, because the server may know it.
+    /// Sends a job again that is dead or in review. It keeps its place in its line and its `Idempotency-Key`. Its
+    /// attempts and its time (``ReplayPolicy/expiry``) start again. If the request may have been processed, that counts
+    /// as checked. Neither an edit nor a request with the same unique name changes such a request, because the server
+    /// may know it.
     ///
-    /// - Throws: ``ReplayError``: `notUnique` where another one has its unique name by now.
+    /// - Throws: ``ReplayError``: `notUnique` if another job has the same unique name by now.
     public func redrive(_ id: ReplayJob.ID) async throws(ReplayError) { try await apply(.redrive, to: id) }
 
     func apply(_ action: JobAction, to id: ReplayJob.ID) async throws(ReplayError) {
@@ -34,7 +35,7 @@ extension ReplayQueue {
         if let error = Self.error(effect, action, id) { throw error }
     }
 
-    /// Why an action was not done; `nil` if it was.
+    /// Returns the error that refused an action; `nil` if it succeeded.
     static func error(_ effect: ReplayTable.Effect, _ action: JobAction, _ id: ReplayJob.ID) -> ReplayError? {
         switch effect {
         case .done: nil
@@ -59,17 +60,17 @@ extension ReplayQueue {
         ReplayError(.noJob, "there is no job \(id): it may have ended long ago, see the list of jobs")
     }
 
-    /// Puts another request into a job of which nothing was sent; of one that may have been, the server would take the
-    /// change for a repetition: then the new request is added as another job, and the old one stays as it is.
+    /// Changes the request of a job. If the old request may have been processed, the server would take the change for a
+    /// repetition. Then the new request is added as another job, and the old job stays as it is.
     ///
     /// - Parameters:
-    ///   - id: of the job.
-    ///   - change: gets the request as it is on disk. Identity, lane, ordering key, order and unique name have to stay: by
-    ///     them the job is held and claimed, and has its place.
+    ///   - id: the id of the job.
+    ///   - change: changes the request, which it gets as it is on disk. The identity, lane, ordering key, order and
+    ///     unique name have to stay the same: they decide the job's holds, claims and place.
     /// - Returns: the id of the job that has the new request.
-    /// - Throws: ``ReplayError``: `wrongState` where the job is done, or being sent, or somebody else has changed it since
-    ///   the edit began; `badRequest` for what has to stay; `notUnique` where another job would have to be added, and one
-    ///   of its unique name waits.
+    /// - Throws: ``ReplayError``: `wrongState` if the job is done or being sent, or was changed since the edit began;
+    ///   `badRequest` if the change alters a part that has to stay; `notUnique` if another job would have to be added,
+    ///   and a job with its unique name waits.
     @concurrent
     public func edit(
         _ id: ReplayJob.ID,
@@ -146,23 +147,24 @@ extension ReplayQueue {
 
     // MARK: Holds
 
-    /// Sends nothing of it until it is released: what is there, and what is added. What is being sent comes to its end. It
-    /// holds for every process, and after a restart. Other processes' engines keep to it a moment later; an engine that
-    /// began before its store had a queue, from its first use of that on.
+    /// Adds a hold, which applies to existing jobs and to jobs added later. Attempts under way finish. The hold applies
+    /// to every process, and after a restart. Engines of other processes apply it a moment later. An engine that began
+    /// before its store had a queue applies it from its first use of the queue.
     ///
     /// - Parameters:
-    ///   - hold: what is not to be sent.
-    ///   - reason: for people.
-    /// - Returns: how many jobs are held by it now that were not before.
+    ///   - hold: the hold to add.
+    ///   - reason: the reason, for display.
+    /// - Returns: the number of jobs that this hold has newly held.
     @concurrent
     @discardableResult
     public func hold(_ hold: ReplayHold, reason: String = "") async throws(ReplayError) -> Int {
         try await apply(hold, reason: reason)
     }
 
-    /// Ends a hold. Jobs that have waited for their identity to sign in are released with it.
+    /// Ends a hold. The end of an identity's hold also releases the jobs that wait for the identity to sign in.
     ///
-    /// - Returns: how many jobs it has released: not those that another hold, or they themselves, hold still.
+    /// - Returns: the number of released jobs. Jobs that another hold applies to, or that are themselves held, are not
+    ///   counted.
     @concurrent
     @discardableResult
     public func release(_ hold: ReplayHold) async throws(ReplayError) -> Int {

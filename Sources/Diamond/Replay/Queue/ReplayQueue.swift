@@ -2,7 +2,7 @@ import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// Requests that are kept on disk to be sent later: after failures, after restarts, in order, by this process or another.
+/// A queue of requests on disk to be sent later: after failures, after restarts, in order, by this process or another.
 ///
 /// ```swift
 /// var request = Request("https://api.example.com/orders", method: .post, body: .json(["city": 7]))
@@ -10,10 +10,10 @@ import Foundation
 /// let id = try await engine.queue().enqueue(request)
 /// ```
 ///
-/// Every method returns when what it did is on disk, by `fsync`; what is done at the same time is committed together.
-/// Several processes may use one queue. A damaged file is refused and left as it is: the jobs in it may exist nowhere else.
+/// Every method returns after its changes are on disk, by `fsync`. Concurrent changes are committed together. Several
+/// processes may use one queue. A damaged file is refused and left as it is: its jobs may exist nowhere else.
 public final class ReplayQueue: Sendable {
-    /// What an engine adds to every request before it is written.
+    /// A function that adds the engine's parts to a request before the request is written.
     typealias Resolve = @Sendable (Request) async throws -> Request
 
     let store: Store
@@ -32,18 +32,18 @@ public final class ReplayQueue: Sendable {
     private let activity: Activity?
     private let ownMaximumCount = Guarded(100_000)
     private let ownRetention = Guarded(ReplayRetention())
-    /// When the jobs are looked through again; milliseconds since the boot.
+    /// The time of the next tidying, in milliseconds since the boot.
     private let nextTidying = Guarded(Int64.min)
 
-    /// Opens the queue of a store, making it where it is missing, for a process that only adds and tends: what is added is
-    /// written as it is, without an engine's base URL and headers.
+    /// Opens the queue of a store, for a process that only adds and tends jobs. Creates the queue if it is missing.
+    /// Requests are written as they are, without an engine's base URL and headers.
     ///
     /// - Throws: ``ReplayError``.
     public convenience init(_ store: Store) throws(ReplayError) { try self.init(store, clock: .system) }
 
-    /// The queue of a store that has one: for whoever looks at it or tends it. Makes nothing.
+    /// Opens the existing queue of a store, to read or tend its jobs. Creates nothing.
     ///
-    /// - Throws: ``ReplayError``: `noStore` where there is none.
+    /// - Throws: ``ReplayError``: `noStore` if there is none.
     package convenience init(existing store: Store) throws(ReplayError) {
         guard try store.hasQueue() else {
             let place = store.replayDirectory.path
@@ -54,7 +54,7 @@ public final class ReplayQueue: Sendable {
 
     /// - Parameters:
     ///   - activity: is told what happens.
-    ///   - create: whether the file, and what stands beside it, may be made.
+    ///   - create: whether the file, and the files next to it, may be created.
     ///   - resolve: what an engine adds to a request.
     init(
         _ store: Store,
@@ -103,19 +103,20 @@ public final class ReplayQueue: Sendable {
         }
     }
 
-    /// Jobs that may be open (ready, waiting, running or held) at most; 100,000. One more is the error `queueFull`.
+    /// The maximum number of open jobs (ready, waiting, running or held). Default: 100,000. Adding one more throws the
+    /// error `queueFull`.
     public var maximumCount: Int {
         get { ownMaximumCount.withLock { $0 } }
         set { ownMaximumCount.withLock { $0 = newValue } }
     }
 
-    /// How long jobs are kept that have ended; replayers of this process keep to it.
+    /// The retention of ended jobs. The replayers of this process apply it.
     public var retention: ReplayRetention {
         get { ownRetention.withLock { $0 } }
         set { ownRetention.withLock { $0 = newValue } }
     }
 
-    /// Forgets what ended long ago, and sees to what was left half done, once in an hour.
+    /// Once an hour, forgets jobs that ended long ago, and completes work that was left unfinished.
     func tidySometimes() async throws(ReplayError) {
         let now = clock.uptime()
         let isTime = nextTidying.withLock { next in
@@ -141,7 +142,7 @@ public final class ReplayQueue: Sendable {
         }
     }
 
-    /// Keeps an engine to what is held beside jobs, here and by other processes.
+    /// Tells an engine the holds that cover more than jobs, set here and by other processes.
     ///
     /// - Parameter tell: called at once, and whenever that changes; be short.
     func watchHolds(_ tell: @escaping @Sendable (Set<ReplayHold>) -> Void) {
@@ -163,30 +164,30 @@ public final class ReplayQueue: Sendable {
         holdBell.ring()
     }
 
-    /// Now, by the time that jobs go by.
+    /// Returns the current moment by the queue's time.
     func moment() throws(ReplayError) -> QueueTime.Moment {
         do throws(SQLiteError) { return try time.now(of: database) } catch { throw ReplayError(error) }
     }
 
-    /// The same; the wall clock's time where the file cannot be read.
+    /// Returns the queue's time, in milliseconds since 1970. If the file cannot be read, returns the wall clock's time.
     func now() -> Int64 { (try? moment().time) ?? clock.now() }
 
-    /// A time of the wall clock, as the queue would have it.
+    /// Converts a time of the wall clock to the queue's time.
     func time(ofWall wall: Int64) -> Int64 { (try? moment().time(ofWall: wall)) ?? wall }
 
     func report(_ error: ReplayError) { activity?.report(.queueFailed(reason: error.message)) }
 
     // MARK: The end
 
-    /// Tells the others that the system may end this process at any time from now on, or no longer: what it does then is no
-    /// fault of the jobs that are being sent. For an app that goes into the background, and comes back.
+    /// Tells other processes whether the system may end this process at any time from now on. Such an end is not held
+    /// against the jobs being sent. For an app that goes into the background, and comes back.
     public func allowSuddenTermination(_ isAllowed: Bool) async throws(ReplayError) {
         try await owner.suspend(isAllowed)
     }
 
-    /// Ends the replayers of this queue in this process, and what they or durable requests have on the wire, and gives back
-    /// what they have claimed: others send it. What is added later is written still, durable requests too.
-    /// Afterwards `replay.sqlite` itself has all jobs, unless another process uses the queue.
+    /// Ends the replayers of this queue in this process, and gives back the claimed jobs, which other processes send.
+    /// Also ends the exchanges of replayers and durable requests. Requests added later are still written, durable
+    /// requests too. Afterwards `replay.sqlite` itself has all jobs, unless another process uses the queue.
     public func close() async {
         await owner.retire()
         // If another process holds the file for long, that process empties the log when it closes.
@@ -204,7 +205,7 @@ extension Store {
         return configuration
     }
 
-    /// Whether anything was ever queued. Refuses a directory that cannot be looked into: of that nobody knows.
+    /// Whether the store has a queue. Throws if the directory cannot be read.
     func hasQueue() throws(ReplayError) -> Bool {
         do throws(CacheError) {
             return try isThere(replayPath, in: replayDirectory)

@@ -1,14 +1,14 @@
 import DiamondSQLite
 import Foundation
 
-/// Writes to the queue's file, what comes at the same time in one transaction: a commit waits for the disk, and a hundred
-/// can wait together.
+/// The writer of the queue's file. It commits concurrent writes in one transaction: a commit waits for the disk, and a
+/// hundred writes can wait together.
 ///
-/// Where the disk is quick and they come one at a time, each writes on the task's own thread, never an actor's: to wake
-/// another one, and be woken by it, takes as long as the commit itself. Where the disk is slow, or another process writes, a
-/// thread of its own waits for it, and no task's; where many come, that gives the next time to join.
+/// If the disk is fast and writes come one at a time, each runs on the task's own thread, never an actor's: waking
+/// another thread and being woken by it takes as long as the commit itself. If the disk is slow, or another process
+/// writes, a thread of the writer waits instead of a task's. If many writes come, that wait lets the next ones join.
 final class ReplayWriter: Sendable {
-    /// What is done in a transaction. May be done twice, and must not do anything outside of it.
+    /// The body of a transaction. It may run twice, and must have no effect outside the transaction.
     typealias Body<Value> =
         @Sendable (
             borrowing SQLiteConnection, inout ReplayLedger
@@ -22,11 +22,11 @@ final class ReplayWriter: Sendable {
     private struct State {
         var waiting: [Item] = []
         var isScheduled = false
-        /// Those of one, while nobody came.
+        /// A record of quick single writes. It tells whether a task may write on its own thread.
         var singles = QuickWrites()
     }
 
-    /// Of one transaction.
+    /// The maximum number of writes in one transaction.
     private static let groupLimit = 512
 
     private let database: SQLiteDatabase
@@ -48,7 +48,7 @@ final class ReplayWriter: Sendable {
         self.committed = committed
     }
 
-    /// Returns when what was done is durable.
+    /// Runs a body in a transaction, and returns when its changes are durable.
     @concurrent
     func write<Value: Sendable>(_ body: @escaping Body<Value>) async throws(ReplayError) -> Value {
         let result = Guarded<Value?>(nil)
@@ -83,7 +83,7 @@ final class ReplayWriter: Sendable {
         }
     }
 
-    /// On a connection of its own, beside what is written.
+    /// Reads on a connection of its own, concurrently with writes.
     func read<Value>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Value
     ) throws(SQLiteError) -> Value { try database.read(body) }

@@ -1,6 +1,6 @@
 /// The lanes through which jobs go out.
 package protocol JobLanes: Sendable {
-    /// Those in which something may begin: only their jobs are claimed.
+    /// The lanes that are not paused. Only their jobs are claimed.
     var unpaused: ReplayTable.Lanes { get }
 
     /// An element whenever that may have changed. Each call brings a sequence of its own.

@@ -1,30 +1,32 @@
 import DiamondSQLite
 
-/// When what waits for the network is to be tried: as soon as it may be back, and no more often than is good for it.
+/// The schedule for jobs that wait for the network. They are tried as soon as it may be back, and at most once in 5
+/// seconds.
 final class NetworkReturn: Sendable {
     private struct State {
-        /// The beginning is the first.
+        /// The number of changes; the start counts as the first.
         var changes = 1
         var handled = 0
         var notBefore: Int64 = 0
     }
 
-    /// Milliseconds between two tries: where routes change all the time, a name that nobody knows is not asked for each time.
+    /// The minimum time between two tries, in milliseconds. Without it, routes that change all the time would cause a
+    /// lookup of an unknown name each time.
     private static let pause: Int64 = 5_000
 
     private let state = Guarded(State())
 
-    /// How often it may have come or gone.
+    /// The number of times the network may have come or gone.
     var changes: Int { state.withLock { $0.changes } }
 
     func noteChange() { state.withLock { $0.changes += 1 } }
 
-    /// Has those tried that wait, where something has changed and it is time.
+    /// Tries the waiting jobs, if something has changed and the minimum time has passed.
     ///
     /// - Parameters:
-    ///   - uptime: in milliseconds.
-    ///   - isReachable: asked where that matters.
-    ///   - attempt: whether there was anybody. Where it throws, the next one to ask tries again.
+    ///   - uptime: the time since the boot, in milliseconds.
+    ///   - isReachable: whether the network may be reached; evaluated only if needed.
+    ///   - attempt: tries the jobs, and returns whether there were any. If it throws, the next call tries again.
     func handle(
         at uptime: Int64,
         isReachable: @autoclosure () -> Bool,
@@ -41,7 +43,7 @@ final class NetworkReturn: Sendable {
         }
     }
 
-    /// How long until somebody is to be tried, in milliseconds; `nil` where nothing has changed.
+    /// Returns the time until the next try, in milliseconds; `nil` if nothing has changed.
     func delay(at uptime: Int64) -> Int64? {
         state.withLock { $0.changes > $0.handled ? max(0, $0.notBefore - uptime) : nil }
     }

@@ -1,10 +1,11 @@
-/// Knows whether the network is there: an attempt that fails while it is not costs a job nothing.
+/// A source of the network's reachability. An attempt that fails while the network is away does not count.
 public protocol Reachability: Sendable {
     /// Whether anything may be reached. Asked after a failure; answer at once.
     var isReachable: Bool { get }
 
-    /// An element whenever that may have changed: what waits for the network is then sent. Each call brings a sequence of its
-    /// own. By default an empty one: what waits is tried again after a minute.
+    /// A sequence with an element whenever reachability may have changed. The jobs that wait for the network are then
+    /// sent. Each call returns its own sequence. The default sequence is empty: waiting jobs are tried again after a
+    /// minute.
     var changes: AsyncStream<Void> { get }
 }
 

@@ -55,7 +55,7 @@ extension Replayer {
         return run.deadline.map { $0 <= queue.clock.uptime() } ?? false
     }
 
-    /// Until nothing of a run is on its way any more, or its time is over.
+    /// Waits until no job of a run is under way any more, or its time is over.
     func rest(_ run: ReplayRun, _ signal: Signal, until deadline: Int64) async {
         while run.left > 0, !Task.isCancelled {
             let time = deadline == .max ? .max : deadline - queue.clock.uptime()

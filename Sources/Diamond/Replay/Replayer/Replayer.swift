@@ -1,40 +1,41 @@
 import DiamondSQLite
 public import Foundation
 
-/// Sends the jobs of a queue: as many at a time as it is told, those of one ordering key one after the other.
+/// A sender of a queue's jobs. It sends up to ``width`` jobs at a time, and the jobs of one ordering key one after the
+/// other.
 ///
 /// ```swift
 /// let replayer = try engine.replayer()
 /// let task = Task { await replayer.run() }
 /// ```
 ///
-/// Any number of replayers may work on one queue, in one process and in many: a job is with one of them at a time. What
-/// dies with a job in its hands loses it at once to the others on the machine; what is away for longer than a minute, too,
-/// and then nobody listens to what it says of the job.
+/// Any number of replayers may work on one queue, in one process and in many: a job belongs to one of them at a time.
+/// If a process dies, its jobs go at once to the other replayers on the machine. If a process is away for longer than a
+/// minute, it also loses its jobs, and the queue ignores the outcomes it reports later.
 public final class Replayer: Sendable {
-    /// What a run has done.
+    /// The results of a run.
     public struct Summary: Hashable, Sendable {
-        /// Jobs that are done.
+        /// The number of jobs that are done.
         public var finished = 0
-        /// Jobs that wait again, or are held.
+        /// The number of jobs that wait again, or are held.
         public var postponed = 0
-        /// Jobs that are dead, those included whose time it found to be over.
+        /// The number of jobs that are dead, including the jobs that the run found expired.
         public var dead = 0
-        /// Jobs that a person has to look at, before they are sent as well.
+        /// The number of jobs that need review, including the jobs found so before they were sent.
         public var needsReview = 0
-        /// Why it ended before its time, or what keeps the outcome of a job from the disk; `nil` where nothing does.
+        /// The error that ended the run early, or that keeps the outcome of a job from the disk; `nil` for none.
         public var error: ReplayError?
     }
 
     /// Sends the request of a job, once.
     package typealias Send = @Sendable (JobAttempt) async -> JobResult
 
-    /// Between two looks where nobody tells of changes.
+    /// The time between two looks if changes are not reported.
     private static let tick = Duration.seconds(1)
-    /// And where somebody does: clocks are set, and what tells may fail.
+    /// The time between two looks if changes are reported. Clocks may be set, and a report may fail.
     static let longTick = Duration.seconds(15)
 
-    /// Jobs on their way at the same time, at most.
+    /// The maximum number of jobs being sent at the same time.
     public let width: Int
     let queue: ReplayQueue
     private let reachability: any Reachability
@@ -43,11 +44,11 @@ public final class Replayer: Sendable {
     let send: Send
     let pass: @Sendable (ReplayFaultPoint) -> Void
     let running = Guarded(0)
-    /// The attempts that go on.
+    /// The attempts under way.
     let attempts = Guarded<[ObjectIdentifier: JobAttempt]>([:])
     let course = Guarded(Course())
 
-    /// The loops that go on, each with its own signal.
+    /// The running loops, each with its own signals.
     struct Course {
         var stops = 0
         var next = 0
@@ -76,22 +77,22 @@ public final class Replayer: Sendable {
         self.send = send
     }
 
-    /// Sends what is to be sent until the task is canceled, or ``stop()`` is called. Where it is canceled, what is on its way
-    /// is canceled, too, and goes back to the queue.
+    /// Sends jobs until the task is canceled, or ``stop()`` is called. If the task is canceled, the attempts under way
+    /// are canceled too, and their jobs go back to the queue.
     ///
-    /// A disk that is full, a file that another process holds for long, or one that cannot be opened for now, is told to the
-    /// observers and tried again.
+    /// A full disk, a file that another process holds for long, and a file that cannot be opened for now are reported
+    /// to the observers and tried again.
     @discardableResult
     public func run() async -> Summary { await work(until: nil) }
 
-    /// Sends what can be sent now, and returns when nothing of it is left, or `deadline` has come: for a task in the
-    /// background, or a job of cron. What is on its way at the deadline is canceled. An outcome that cannot be written does
-    /// not delay the return: it is written later, in the background.
+    /// Sends the jobs that can be sent now, and returns when none of them is left, or at `deadline`. For a background
+    /// task, or a cron job. Attempts under way at the deadline are canceled. An outcome that cannot be written does not
+    /// delay the return: it is written later, in the background.
     @discardableResult
     public func replay(until deadline: Date = .distantFuture) async -> Summary { await work(until: deadline) }
 
-    /// Ends what goes on: what is on its way is let come to its end, and nothing more is claimed. An outcome that
-    /// cannot be written does not delay the end.
+    /// Ends the current runs. Attempts under way finish, and no more jobs are claimed. An outcome that cannot be
+    /// written does not delay the end.
     public func stop() {
         course.withLock { $0.stops += 1 }
         wake()
@@ -208,7 +209,7 @@ public final class Replayer: Sendable {
     private var isFull: Bool { running.withLock { $0 >= width } }
     private var isIdle: Bool { running.withLock { $0 == 0 } }
 
-    /// Until somebody wakes, or something's time comes.
+    /// Waits until the signal is woken, the time of a job comes, or the limit or the deadline is reached.
     private func wait(_ signal: Signal, _ limit: Duration, _ deadline: Int64?, _ network: NetworkReturn) async {
         var limit = limit
         if let delay = network.delay(at: queue.clock.uptime()) { limit = min(limit, .milliseconds(max(1, delay))) }

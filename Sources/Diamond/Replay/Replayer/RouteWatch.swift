@@ -1,7 +1,7 @@
 import Foundation
 
 #if canImport(Glibc)
-/// Is told by the kernel when links or routes change (rtnetlink(7)).
+/// A watch that the kernel tells when links or routes change (rtnetlink(7)).
 final class RouteWatch: Sendable {
     private let watch: DescriptorWatch?
 
@@ -16,7 +16,7 @@ final class RouteWatch: Sendable {
     /// RTMGRP_LINK, RTMGRP_IPV4_ROUTE and RTMGRP_IPV6_ROUTE.
     private static let groups: UInt32 = 0x1 | 0x40 | 0x400
 
-    /// - Parameter tell: called on a thread of the system's; be short. Never where the kernel tells nobody.
+    /// - Parameter tell: called on a thread of the system's; be short. It is never called if the kernel sends no notes.
     init(tell: @escaping @Sendable () -> Void) {
         let family = UInt16(AF_NETLINK)
         let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
@@ -42,7 +42,7 @@ final class RouteWatch: Sendable {
     }
 }
 #elseif !canImport(Network)
-/// Nobody tells of changes here.
+/// A watch that never reports a change, because the platform reports none.
 struct RouteWatch: Sendable {
     init(tell: @escaping @Sendable () -> Void) {}
 }

@@ -5,7 +5,8 @@ import Foundation
 import Network
 #endif
 
-/// What the system says: on Apple platforms the Network framework, on Linux whether there is a route to anywhere.
+/// The reachability that the system reports. On Apple platforms, the Network framework reports it. On Linux, a route
+/// out of the machine means reachable.
 public final class SystemReachability: Reachability {
     static let shared = SystemReachability()
 
@@ -15,7 +16,7 @@ public final class SystemReachability: Reachability {
         // The monitor itself says no until it has looked.
         var isReachable = true
         #else
-        /// While somebody listens.
+        /// The watch of routes; `nil` while there is no listener.
         var watch: RouteWatch?
         #endif
     }
@@ -25,7 +26,7 @@ public final class SystemReachability: Reachability {
     #if canImport(Network)
     private let monitor = NWPathMonitor()
 
-    /// Asks the system from now on.
+    /// Starts to monitor the network path.
     public init() {
         monitor.pathUpdateHandler = { [state] path in
             state.withLock { $0.isReachable = path.status != .unsatisfied }
@@ -38,7 +39,7 @@ public final class SystemReachability: Reachability {
 
     public var isReachable: Bool { state.withLock { $0.isReachable } }
     #else
-    /// Reads the kernel's tables when it is asked.
+    /// Creates an instance that reads the kernel's routing tables on demand.
     public init() {}
 
     // Of the kernel's tables: a line for each route, behind a title in that of version 4.
@@ -62,7 +63,7 @@ public final class SystemReachability: Reachability {
     }
     #endif
 
-    /// By `NWPathMonitor`, or by the kernel's notes of changed routes (rtnetlink).
+    /// The changes reported by `NWPathMonitor`, or by the kernel's notes of changed routes (rtnetlink).
     public var changes: AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let number = state.withLock { state in
@@ -76,7 +77,7 @@ public final class SystemReachability: Reachability {
         }
     }
 
-    /// Something may have changed.
+    /// Tells all listeners that reachability may have changed.
     func tell() { Self.tell(state) }
 
     private static func tell(_ state: Guarded<State>) {

@@ -2,7 +2,7 @@ import Crypto
 package import Foundation
 package import HTTPTypes
 
-/// The answer to a job, kept until somebody takes it.
+/// The answer to a job, kept until it is taken.
 package struct ReplayAnswer: Hashable, Sendable {
     package var status: HTTPResponse.Status
     /// The path of the `Location` field, which names a new object (RFC 9110 section 10.2.2): a query may hold a secret.

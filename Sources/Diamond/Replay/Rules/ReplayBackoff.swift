@@ -1,18 +1,18 @@
 import Foundation
 
-/// How long a job waits after an attempt that came to nothing: exponential, half of it drawn.
+/// The wait of a job after a failed attempt: exponential, half of it drawn.
 ///
-/// `U(0.5, 1) · min(1 h, 2 s · 2ⁿ⁻¹)` after the n-th attempt that counts: the cap is reached at the twelfth, and 20 attempts
-/// take some 9 hours. Half is fixed, unlike where a caller waits: nobody is in a hurry, and a server that is down wants
-/// silence.
+/// `U(0.5, 1) · min(1 h, 2 s · 2ⁿ⁻¹)` after the n-th attempt that counts: the cap is reached at the twelfth, and 20
+/// attempts take some 9 hours. Half is fixed, unlike in the backoff of a waiting caller: no caller waits, and a server
+/// that is down needs quiet.
 enum ReplayBackoff {
     static let base = Duration.seconds(2)
     static let cap = Duration.seconds(3600)
-    /// What a job waits where the network is away and nobody tells when it is back.
+    /// The wait of a job while the network is away, if its return is not reported.
     static let offline = Duration.seconds(60)
-    /// The longest that a server is obeyed.
+    /// The longest wait accepted from a server.
     static let longestPushBack = Duration.seconds(86_400)
-    /// The longest that a job waits of itself; milliseconds.
+    /// The longest wait that the rules set, in milliseconds.
     static let longestWait = delay(pushedBack: longestPushBack, draw: 1)
 
     /// Milliseconds.
@@ -26,7 +26,8 @@ enum ReplayBackoff {
         return Int64(whole * (0.5 + min(max(draw, 0), 1) / 2))
     }
 
-    /// What the server asks for, and up to a tenth more: those whom it has sent away together do not come back together.
+    /// Returns the wait the server asks for, and up to a tenth more, in milliseconds. So clients that were refused
+    /// together do not return together.
     static func delay(pushedBack pushBack: Duration, draw: Double) -> Int64 {
         let whole = Double(min(pushBack, longestPushBack).milliseconds)
         return Int64(whole * (1 + min(max(draw, 0), 1) / 10))

@@ -3,14 +3,14 @@ import HTTPTypes
 
 /// Making one job of two that have the same unique name.
 extension ReplayDraft {
-    /// What two become.
+    /// The result of merging two requests.
     enum Merger: Hashable, Sendable {
         case one(ReplayDraft)
-        /// Nothing has to be sent: what is created and deleted was never there.
+        /// Nothing has to be sent: the object would be created and deleted again.
         case none
     }
 
-    /// As ``ReplayPolicy/Uniqueness/merge`` says.
+    /// Returns the request merged into an earlier one, by the rules of ``ReplayPolicy/Uniqueness/merge``.
     ///
     /// - Parameter earlier: the request that waits.
     /// - Throws: ``ReplayError/Code-swift.struct/cannotMerge`` for all else.

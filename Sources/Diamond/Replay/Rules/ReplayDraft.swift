@@ -7,7 +7,7 @@ struct ReplayDraft: Hashable, Sendable {
     /// The request in its written form, without secrets.
     var request: Data
     var method: String
-    /// For people.
+    /// The URL for display.
     var url: String
     var host: String
     var identity: String?
@@ -16,17 +16,18 @@ struct ReplayDraft: Hashable, Sendable {
     var policy: ReplayPolicy
     var isIdempotent: Bool
     var idempotencyKey: String?
-    /// Why it is held by itself from the first; `nil` where it is not.
+    /// The reason for which the job itself is held from the start; `nil` if it is not.
     var heldReason: ReplayReason? { policy.awaitsID ? .awaitingID : isHeld ? .held : nil }
     /// The name of the typed call.
     var kind: String? { policy.kind }
-    /// Not before; milliseconds since 1970, `nil` for now.
+    /// The earliest time at which it is sent, in milliseconds since 1970; `nil` for now.
     var runAt: Int64?
-    /// When to give up, in milliseconds since 1970, where another queue has set that already; `nil` for the policy's time.
+    /// The time of expiry, in milliseconds since 1970, if another queue has set it already; `nil` for the policy's
+    /// time.
     var expiresAt: Int64?
-    /// Whether it is held by itself from the first.
+    /// Whether the job itself is held from the start.
     var isHeld = false
-    /// What was tried already.
+    /// The attempts so far.
     var history = History()
 
     /// Attempts that were made before the job was a job.
@@ -42,7 +43,7 @@ struct ReplayDraft: Hashable, Sendable {
         var outcome: ReplayOutcome?
         /// The first attempt that may have been processed unseen.
         var unknownAt: Int64?
-        /// From 0 up to 1: keeps those who have failed together from coming back together.
+        /// A random number from 0 up to 1. It keeps requests that failed together from being repeated together.
         var draw = 0.5
     }
 
@@ -67,7 +68,7 @@ struct ReplayDraft: Hashable, Sendable {
         }
     }
 
-    /// What only one job at a time is to be for; of one identity.
+    /// A hash of the identity and the unique name, which one job at a time is to have; `nil` without a unique name.
     var uniqueKey: Data? {
         guard let unique = policy.unique else { return nil }
         var hash = SHA256()
@@ -147,7 +148,8 @@ extension HTTPField.Name {
 }
 
 extension Request {
-    /// With an `Idempotency-Key`, where its method needs one to be sent again and the server honors it.
+    /// Returns the request with an `Idempotency-Key`, if its method needs one to be sent again and the server honors
+    /// it.
     func keyed(else freshKey: () -> String) -> Request {
         guard let name = HTTPField.Name.idempotencyKey, headers[name] == nil, !method.isIdempotent,
             replay.keyLifetime != nil

@@ -1,12 +1,13 @@
-/// What came of an attempt to send a job, as far as the queue has to know.
+/// The outcome of an attempt to send a job, as far as the queue has to know.
 package enum ReplayOutcome: Hashable, Sendable {
     /// A server has answered.
     ///
     /// - Parameters:
     ///   - isTransient: whether the same request may be answered otherwise later.
-    ///   - pushBack: how long the server asks to wait (RFC 9110 section 10.2.3); `nil` where it does not say.
-    ///   - isBehindRedirect: whether one before has redirected the request, and may have acted.
-    ///   - bodyFailure: why the body is not here; `nil` where it is. It changes nothing of what the status means.
+    ///   - pushBack: the wait the server asks for (RFC 9110 section 10.2.3); `nil` if it asks for none.
+    ///   - isBehindRedirect: whether an earlier answer has redirected the request, and its server may have acted.
+    ///   - bodyFailure: the error that ended the body; `nil` if the body is complete. It does not change the meaning of
+    ///     the status.
     case answered(
         status: Int, isTransient: Bool = false, pushBack: Duration? = nil, isBehindRedirect: Bool = false,
         bodyFailure: BodyFailure? = nil)
@@ -18,29 +19,30 @@ package enum ReplayOutcome: Hashable, Sendable {
         var message: String
     }
 
-    /// What a failure means for another attempt.
+    /// The meaning of a failure for the next attempt.
     package enum Fault: Hashable, Sendable, CaseIterable {
-        /// It surely was not processed.
+        /// The request was certainly not processed.
         case unsent
-        /// It may have been processed.
+        /// The request may have been processed.
         case unknown
         /// The network is away.
         case offline
-        /// It will never be sent as it is.
+        /// The request can never be sent as it is.
         case unsendable
-        /// A secret of it is not known now: its identity has to sign in.
+        /// A secret of the request is not known now: its identity has to sign in.
         case noCredential
-        /// What is on disk cannot be read. A newer version of the app may.
+        /// The stored request cannot be decoded. A newer version of the app may decode it.
         case undecodable
-        /// Whoever sent it wanted the end, before it left.
+        /// The sender wanted the end of the attempt, before the request left.
         case returned
-        /// The same, and it may have left.
+        /// The sender wanted the end of the attempt, and the request may have left.
         case interrupted
     }
 
-    /// What it means when it is known how many exchanges have begun for it.
+    /// Returns the outcome, adjusted to the number of exchanges that have begun.
     ///
-    /// - Parameter isWanted: whether nobody has asked for the end: what is ended then is a failure like any other.
+    /// - Parameter isWanted: whether no caller has asked for the end. If so, an attempt that ends is a failure like any
+    ///   other.
     func known(exchanges count: Int, isWanted: Bool) -> ReplayOutcome {
         guard case .failed(let fault, let code, let message) = self else { return self }
         switch (count, fault) {
@@ -53,13 +55,13 @@ package enum ReplayOutcome: Hashable, Sendable {
         }
     }
 
-    /// The same where it may have been processed.
+    /// The outcome as of a request that may have been processed.
     var unknown: ReplayOutcome {
         guard case .failed(let fault, let code, let message) = self else { return self }
         return .failed(fault == .returned ? .interrupted : .unknown, code: code, message: message)
     }
 
-    /// What the job's history keeps of it; `nil` where all went well.
+    /// The failure for the job's history; `nil` if the attempt succeeded.
     var failure: (code: String, message: String)? {
         switch self {
         case .answered(let status, _, _, _, let bodyFailure):

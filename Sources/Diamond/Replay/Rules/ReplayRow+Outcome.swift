@@ -1,4 +1,4 @@
-/// What an attempt's outcome makes of a job. Pure: the one place where it is decided.
+/// The effect of an attempt's outcome on a job. Pure: no other place decides it.
 extension ReplayRow {
     /// - Parameters:
     ///   - now: milliseconds since 1970.
@@ -17,12 +17,12 @@ extension ReplayRow {
         if !state.isEnd, let reason = reviewReason(at: now) { end(.needsReview, reason) }
     }
 
-    /// Ready where its time has come, waiting where not, held where it is by itself.
+    /// Sets the state: held if the job itself is held, waiting if its time has not come, else ready.
     mutating func rest(at now: Int64) {
         state = isHeld ? .held : runAt > now ? .waiting : .ready
     }
 
-    /// Its time is over.
+    /// Ends a job whose time is over.
     mutating func expire() {
         // What may have been processed is for a person to look at, not simply over.
         let isOpen = unknownAt != nil && !isIdempotent
@@ -30,13 +30,14 @@ extension ReplayRow {
         (owner, sentAt) = (nil, nil)
     }
 
-    /// What has left already, and may have been processed unseen, when whoever has the job goes on with it.
+    /// An earlier exchange that may have been processed unseen, when the owner of the job continues with it.
     struct CutOff: Hashable, Sendable {
-        /// When it left.
+        /// The time at which the exchange began.
         var sentAt: Int64
-        /// Whether the app answers for it that the request acts once, however often it arrives.
+        /// Whether the app guarantees that the request acts once, however often it arrives.
         var isHarmless: Bool
-        /// Whether a pause has cut it off, and not only another attempt of the same run, or a redirect, follows it.
+        /// Whether a pause has cut it off. It is `false` if only another attempt of the same run, or a redirect,
+        /// follows.
         var isPaused: Bool
 
         /// - Parameter reason: why it is for review if nobody goes on with it.
@@ -59,7 +60,7 @@ extension ReplayRow {
         return stop(reason)
     }
 
-    /// It was sent, and what was written of that is lost.
+    /// Ends a job that was sent before, though the record of that is lost. It is for review.
     mutating func hasLeftBefore(at now: Int64) {
         unknownAt = unknownAt ?? now
         _ = stop(.outcomeUnknown)
@@ -71,7 +72,7 @@ extension ReplayRow {
         return false
     }
 
-    /// What is on disk of it is not what was written.
+    /// Sets aside a job whose stored row is damaged. It is for review.
     mutating func setAside() {
         end(.needsReview, .damaged)
         (owner, sentAt, isHeld) = (nil, nil, false)
@@ -117,7 +118,7 @@ extension ReplayRow {
 
     private var isRepeatable: Bool { isIdempotent || keyLifetime != nil }
 
-    /// A server that fails says not whether it has processed the request before.
+    /// Repeats the request if that is harmless. A server that fails does not tell whether it has processed the request.
     private mutating func repeatIfHarmless(_ status: Int, _ now: Int64, _ draw: Double) {
         if [408, 425, 429].contains(status) || isRepeatable { return repeatLater(now, draw) }
         end(.needsReview, .outcomeUnknown)
@@ -143,18 +144,19 @@ extension ReplayRow {
         }
     }
 
-    /// Once more, for another version of the app; then nobody can (River's pull request 1324). Nothing was sent, and no attempt
-    /// counts.
+    /// Tries once more, for another version of the app. The second time, ends the job (River's pull request 1324). No
+    /// request was sent, and no attempt counts.
     private mutating func undecodable(_ now: Int64, _ draw: Double) {
         guard !wasUndecodable else { return end(.dead, .undecodable) }
         wait(until: now + ReplayBackoff.delay(after: attempts + 1, draw: draw), .backoff)
     }
 
-    /// Whoever sent it has died, or was away for longer than its lease.
+    /// Takes a job from an owner that has died, or was away for longer than its lease.
     ///
     /// - Parameters:
-    ///   - rescues: how often that happened in 72 hours, this time included.
-    ///   - isInnocent: whether it surely was not the job's fault, as where the system ends an app that it had suspended.
+    ///   - rescues: the number of times this happened in 72 hours, this time included.
+    ///   - isInnocent: whether the job certainly did not cause the death, for example if the system ended a suspended
+    ///     app.
     mutating func takeDeath(rescues: Int, isInnocent: Bool, at now: Int64) {
         renewToken()
         defer { (owner, sentAt) = (nil, nil) }

@@ -11,7 +11,7 @@ final class DurableRequest: Sendable {
         let draft: ReplayDraft
     }
 
-    /// Where the request stands before its first byte is sent.
+    /// The place of the request before its first byte is sent.
     enum Place: Sendable {
         /// In the queue: this process has claimed the job, and sends it.
         case claimed(ReplayTable.Claimed)
@@ -24,7 +24,7 @@ final class DurableRequest: Sendable {
     private struct State {
         var draft: Draft?
         var job: ReplayTable.Claimed?
-        /// The job that the request is kept as, whoever sends it.
+        /// The id of the job that keeps the request, whichever process sends it.
         var jobID: ReplayJob.ID?
         var isCanceled = false
         var placing: Task<Result<Place, ReplayError>, Never>?
@@ -118,9 +118,9 @@ final class DurableRequest: Sendable {
         }
     }
 
-    /// Notes that nobody waits for the request any more.
+    /// Notes that the caller does not wait for the request any more.
     ///
-    /// - Returns: the job that it is kept as; if there is none, there will be none.
+    /// - Returns: the id of the job that keeps the request; if there is none, there will be none.
     func cancel() -> ReplayJob.ID? {
         state.withLock { state in
             state.isCanceled = true
@@ -128,7 +128,7 @@ final class DurableRequest: Sendable {
         }
     }
 
-    /// The job that the request is kept as.
+    /// The id of the job that keeps the request.
     var jobID: ReplayJob.ID? { state.withLock { $0.jobID } }
 
     /// Writes the result of the job's last run.

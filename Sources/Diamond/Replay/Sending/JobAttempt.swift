@@ -3,7 +3,7 @@ import DiamondSQLite
 /// One run of a kept request, for a caller that waits for the response or for a replayer: the check before each exchange, and
 /// the count of those that began.
 package final class JobAttempt: Sendable {
-    /// What is sent.
+    /// The subject of an attempt.
     enum Subject {
         /// A job that this process has claimed.
         case job(ReplayTable.Claimed)
@@ -21,7 +21,7 @@ package final class JobAttempt: Sendable {
     private let subject: Subject
     private let queue: ReplayQueue
     private let isReplay: Bool
-    /// Those of all runs of the request.
+    /// The exchanges of all runs of the request.
     private let exchanges: Guarded<SentExchanges>
     /// The number of this run.
     private let run: Int
@@ -104,7 +104,7 @@ package final class JobAttempt: Sendable {
     /// Notes why no exchange may begin.
     func refuse(_ refusal: ReplayOutcome) { state.withLock { $0.refusal = refusal } }
 
-    /// Why no exchange may begin; `nil` if nothing speaks against one, or the row of the job says it.
+    /// The reason why no exchange may begin; `nil` for none, or if the row of the job has it.
     var refusal: ReplayOutcome? { state.withLock { $0.refusal } }
 
     /// Notes that the exchange that began last was certainly not processed. At once: the next run may begin before this one has
@@ -117,10 +117,10 @@ package final class JobAttempt: Sendable {
         Task { await giveUp() }
     }
 
-    /// Notes on disk that nothing of the job may have been processed, if that is so. Then whoever finds the job after the death
-    /// of this process need not assume that it was sent.
+    /// Notes on disk that no exchange of the job may have been processed, if that is so. Then the process that rescues
+    /// the job after the death of this one need not assume that it was sent.
     ///
-    /// - Parameter answer: what a server answered, if its body was not received whole.
+    /// - Parameter answer: the server's answer, if its body was not received whole.
     func giveUp(interrupting answer: ReplayOutcome? = nil) async {
         if let answer { exchanges.withLock { $0.note(interruptedAnswer: answer) } }
         // Most attempts are given up before their first exchange, and have written nothing.
@@ -128,9 +128,9 @@ package final class JobAttempt: Sendable {
         await queue.takeBack(job) { [exchanges] in exchanges.withLock { $0.unknownAt() == nil } }
     }
 
-    /// The result, considering all exchanges that have begun, also in other runs.
+    /// Returns the result, considering all exchanges that have begun, also in other runs.
     ///
-    /// - Parameter isWanted: whether nobody has asked for the end.
+    /// - Parameter isWanted: whether no caller has asked for the end.
     func known(_ result: JobResult, isWanted: Bool) -> JobResult {
         exchanges.withLock { exchanges in
             var known = result

@@ -4,7 +4,8 @@ package struct JobResult: Sendable {
     /// The number of exchanges that the outcome does not depend on: each was repeated by another, or failed and was certainly
     /// not processed.
     let settled: Int
-    /// When the first exchange began that may have been processed, its response unseen, by the queue's time; `nil` for none.
+    /// The start of the first exchange that may have been processed, its response unseen, by the queue's time; `nil`
+    /// for none.
     var unknownAt: Int64?
     /// The answer to store with the job; `nil` for none.
     let answer: ReplayAnswer?

@@ -5,17 +5,17 @@ struct SentExchanges: Hashable, Sendable {
     private struct Run: Hashable {
         /// All exchanges that began.
         var begun = 0
-        /// Those of them that may have been processed, as far as is known.
+        /// The exchanges of the run that may have been processed, as far as is known.
         var open = 0
-        /// When the first open exchange began, in milliseconds since 1970.
+        /// The start of the first open exchange, in milliseconds since 1970.
         var openSince: Int64?
     }
 
     private var lastRun = 0
     /// Runs in which an exchange has begun.
     private var runs: [Int: Run] = [:]
-    /// What a server answered to the last exchange, if its run was given up while the body arrived. It decides the job unless
-    /// another run follows.
+    /// The server's answer to the last exchange, if its run was given up while the body arrived. It decides the job
+    /// unless another run follows.
     private(set) var interruptedAnswer: ReplayOutcome?
 
     /// Begins a run, and returns its number.
@@ -56,14 +56,14 @@ struct SentExchanges: Hashable, Sendable {
         runs.reduce(0) { $0 + ($1.key == run ? $1.value.begun : $1.value.open) }
     }
 
-    /// When the first exchange began that may have been processed, its response unseen.
+    /// Returns the start of the first exchange that may have been processed, its response unseen; `nil` for none.
     ///
     /// - Parameter run: a run that is left out; `nil` for none.
     func unknownAt(besides run: Int? = nil) -> Int64? {
         runs.lazy.filter { $0.key != run }.compactMap(\.value.openSince).min()
     }
 
-    /// What may have been processed before the next exchange of a run; `nil` if nothing was.
+    /// Returns the exchange that may have been processed before the next exchange of a run; `nil` for none.
     ///
     /// - Parameter isHarmless: whether the app guarantees that the request acts once, however often it arrives.
     func cutOff(in run: Int, isHarmless: Bool) -> ReplayRow.CutOff? {
@@ -72,11 +72,11 @@ struct SentExchanges: Hashable, Sendable {
         }
     }
 
-    /// What the outcome of a run means, considering all exchanges that have begun.
+    /// Returns the outcome of a run, considering all exchanges that have begun.
     ///
     /// - Parameters:
-    ///   - settled: the number of exchanges of the run that it does not depend on (``JobResult/settled``).
-    ///   - isWanted: whether nobody has asked for the end.
+    ///   - settled: the number of exchanges of the run that the outcome does not depend on (``JobResult/settled``).
+    ///   - isWanted: whether no caller has asked for the end.
     func known(_ outcome: ReplayOutcome, atEndOf run: Int, settled: Int, isWanted: Bool) -> ReplayOutcome {
         // A failure before an attempt is sent says nothing of those before, which were certainly not processed.
         if unknownAt() == nil, case .failed(.unknown, let code, let message) = outcome {

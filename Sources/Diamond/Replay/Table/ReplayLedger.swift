@@ -1,12 +1,12 @@
 import Foundation
 
-/// What a transaction does to jobs: told when it is on disk, and counted in it.
+/// The transitions of jobs in one transaction. They are told when the transaction is on disk, and counted in it.
 struct ReplayLedger: Sendable {
-    /// By the queue's time; milliseconds since 1970.
+    /// The queue's time, in milliseconds since 1970.
     let now: Int64
-    /// By how much the wall clock is ahead of that.
+    /// The lead of the wall clock over the queue's time, in milliseconds.
     let lead: Int64
-    /// Milliseconds since the machine was started, by a clock that nobody sets.
+    /// The time since the machine was started, in milliseconds, by a clock that cannot be set.
     let uptime: Int64
     private(set) var transitions: [ReplayTransition] = []
 
@@ -27,14 +27,14 @@ struct ReplayLedger: Sendable {
         transitions.append(ReplayTransition(jobID: id, verb: verb, from: from, to: to, reason: reason, at: at))
     }
 
-    /// What has become of jobs, since there were `count` transitions, that nobody will send unasked.
+    /// Returns the states of the jobs that became dead or came to review after the first `count` transitions.
     func ends(since count: Int) -> [ReplayState] {
         transitions[count...].compactMap(\.to).filter { $0 == .dead || $0 == .needsReview }
     }
 
     var hour: Int64 { now / 3_600_000 }
 
-    /// How often each verb was used.
+    /// The number of uses of each verb.
     var counts: [ReplayTransition.Verb: Int64] {
         transitions.reduce(into: [:]) { counts, transition in counts[transition.verb, default: 0] += 1 }
     }

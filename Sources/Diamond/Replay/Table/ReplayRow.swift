@@ -1,6 +1,7 @@
 import Foundation
 
-/// What of a job changes, with what decides how: a value that rules compute and ``ReplayTable`` reads and writes.
+/// The changing part of a job, with the values that decide the changes. The rules compute it, and ``ReplayTable`` reads
+/// and writes it.
 struct ReplayRow: Hashable, Sendable {
     // What stays.
     let id: Int64
@@ -14,7 +15,7 @@ struct ReplayRow: Hashable, Sendable {
     var expiresAt: Int64?
     let attemptLimit: Int
     var uniqueKey: Data?
-    /// Of its request (``digest(of:)``).
+    /// The digest of the request (``digest(of:)``).
     var digest: Int64 = 0
 
     // What changes; times in milliseconds.
@@ -24,49 +25,52 @@ struct ReplayRow: Hashable, Sendable {
     var isHeld: Bool
     var runAt: Int64
     var attempts: Int
-    /// Counts claims and rescues.
+    /// The number of claims and rescues.
     var token: Int64
-    /// Who runs it.
+    /// The owner that runs the job; `nil` for none.
     var owner: Int64?
-    /// When what goes on began: of several attempts, the first that may have been processed.
+    /// The start of the current attempt. Of several attempts, it is the start of the first that may have been
+    /// processed.
     var sentAt: Int64?
-    /// The first attempt that may have been processed unseen.
+    /// The start of the first attempt that may have been processed unseen.
     var unknownAt: Int64?
     var status: Int?
-    /// Whether one before it was redriven may have been processed: whoever has redriven it answers for that, but what is changed
-    /// is still no request that nobody has seen.
+    /// Whether an attempt before the job was redriven may have been processed. The person who redrove it answers for
+    /// that, but a server may still know the request.
     var mayHaveActed = false
-    /// Whether a program could not read its request before. Looked up where it matters.
+    /// Whether a program could not decode the request before. Looked up only if it matters.
     var wasUndecodable = false
 
-    /// What numbers can be counted on with, whatever a damaged row says.
+    /// The range of numbers that can be added up, whatever a damaged row says.
     static let sensible: ClosedRange<Int64> = -(1 << 53)...1 << 53
 
-    /// Who has an older one has lost the job.
+    /// Gives the job a new token. An owner with an older token has lost the job.
     mutating func renewToken() { token = min(token + 1, Self.sensible.upperBound) }
 
-    /// Whether a server may know the request: then it is not changed, which would be taken for a repetition.
+    /// Whether a server may know the request. If so, the request is not changed: the server would take the change for a
+    /// repetition.
     var mayBeKnown: Bool { unknownAt != nil || mayHaveActed }
 
-    /// Whether a second time could do harm, and no key keeps it from that.
+    /// Whether a second request could do harm, and no idempotency key prevents it.
     var mustNotRepeat: Bool { !isIdempotent && keyLifetime == nil }
 
     /// Whether it was found to be damaged.
     var isSetAside: Bool { state == .needsReview && reason == .damaged }
 
-    /// Whether somebody has given it up.
+    /// Whether it was discarded.
     var isGivenUp: Bool { state == .done && reason == .discarded }
 
     /// Whether it stands in the line of its ordering key.
     var isInLine: Bool { orderingKey != nil && (!state.isEnd || (isStrict && state != .done)) }
 
-    /// Whether it must not be sent again because nobody knows whether it was processed, and a second time could do harm.
+    /// Returns the reason for a review: the request may have been processed, and a second one could do harm. `nil` if
+    /// it may be sent again.
     func reviewReason(at now: Int64) -> ReplayReason? {
         guard let unknownAt, !isIdempotent else { return nil }
         return Self.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)
     }
 
-    /// The same of a request that is not idempotent.
+    /// Returns the reason for a review of a request that is not idempotent; `nil` if it may be sent again.
     static func reviewReason(of unknownAt: Int64, keyLifetime: Int64?, at now: Int64) -> ReplayReason? {
         guard let keyLifetime else { return .outcomeUnknown }
         return now - unknownAt > keyLifetime ? .keyExpired : nil

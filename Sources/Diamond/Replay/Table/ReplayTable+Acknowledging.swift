@@ -1,8 +1,8 @@
 import DiamondSQLite
 
-/// What whoever sends a job says of it.
+/// The reports of the owner that sends a job.
 extension ReplayTable {
-    /// The job, while the one who asks has it still: its token is the last that was given, and it runs.
+    /// Returns the job if the caller still has it: its token is the newest, and it runs. Otherwise returns `nil`.
     static func held(
         _ id: Int64,
         token: Int64,
@@ -13,11 +13,11 @@ extension ReplayTable {
         return row?.token == token && row?.state == .running ? row : nil
     }
 
-    /// The last look before a job is sent.
+    /// Checks a job for the last time before it is sent.
     ///
     /// - Parameters:
     ///   - cutOff: what has left of it before, while the same owner had it.
-    ///   - isUnderWay: whether it goes on with what has left already, which no hold ends.
+    ///   - isUnderWay: whether the exchange continues one that was sent, so that no hold ends it.
     ///   - sent: knows what has left that must not be sent twice; `nil` where nobody does.
     /// - Returns: whether it may be: nobody has rescued it, it is this owner's, whose lease has not ended, nothing holds
     ///   it, its time is not over, and it need not be looked at by a person first.
@@ -143,7 +143,8 @@ extension ReplayTable {
         return written.row.token == token && written.row.state.isEnd ? written.row.state : nil
     }
 
-    /// What rests is held where its key, identity or lane is, and ready where its time has come.
+    /// Sets the state of a job that neither runs nor has ended. It is held if the job itself, its key, its identity or
+    /// its lane is held, and ready if its time has come.
     static func settle(
         _ row: inout ReplayRow,
         on connection: borrowing SQLiteConnection,

@@ -2,7 +2,7 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Keeping the answers to jobs until somebody takes them.
+/// Keeping the answers to jobs until they are taken.
 extension ReplayTable {
     /// The state of an answer on disk.
     enum KeptAnswer: Hashable, Sendable {

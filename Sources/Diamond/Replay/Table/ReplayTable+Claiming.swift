@@ -1,16 +1,16 @@
 import DiamondSQLite
 import Foundation
 
-/// Claiming what may be sent.
+/// Claiming jobs that may be sent.
 extension ReplayTable {
-    /// Of whom jobs may be claimed.
+    /// The identities whose jobs may be claimed.
     package enum Identities: Hashable, Sendable {
         case all
-        /// Those who are signed in here, and what is nobody's.
+        /// The jobs of the identities signed in here, and the jobs without an identity.
         case only(Set<String>)
     }
 
-    /// Where jobs may be claimed.
+    /// The lanes whose jobs may be claimed.
     package enum Lanes: Hashable, Sendable {
         case all
         case allBut(Set<Lane>)
@@ -44,9 +44,9 @@ extension ReplayTable {
         return try statement.step()
     }
 
-    /// Takes up to `limit` jobs that may be sent now.
+    /// Claims up to `limit` jobs that may be sent now.
     ///
-    /// - Returns: also whether there may be more though there are none: many were held, or are for a person to look at.
+    /// - Returns: the jobs, and whether there may be more though none was claimed: many were held, or need review.
     static func claim(
         _ limit: Int,
         of identities: Identities,

@@ -3,14 +3,14 @@ import Foundation
 
 /// Adding jobs.
 extension ReplayTable {
-    /// What has become of a draft.
+    /// The result of adding a draft.
     enum Addition: Hashable, Sendable {
         case added(Int64)
-        /// One of its unique name waited already, and stays.
+        /// A job with the same unique name waited already, and stays.
         case kept(Int64)
-        /// It has taken the place of one of its unique name.
+        /// The draft has replaced a job with the same unique name.
         case replaced(Int64)
-        /// It and one of its unique name need not be sent.
+        /// Neither the draft nor the job with the same unique name has to be sent.
         case merged
         case refused(ReplayError)
     }
@@ -40,7 +40,8 @@ extension ReplayTable {
         return .added(try insert(draft, owner: owner, on: connection, &ledger))
     }
 
-    /// Who has a unique name, and may be sent still: whose time is over ends here, where no claim has ended it yet.
+    /// Returns the job that has a unique name and may still be sent. A job whose time is over ends here, if no claim
+    /// has ended it yet.
     private static func waiting(
         _ key: Data,
         on connection: borrowing SQLiteConnection,
@@ -178,7 +179,7 @@ extension ReplayTable {
         return try statement.step()
     }
 
-    /// What was tried before the job was a job counts as if the job had.
+    /// Takes over the attempts made before the job was added. They count like the job's own.
     static func takeOver(
         _ history: ReplayDraft.History,
         of id: Int64,
@@ -208,7 +209,7 @@ extension ReplayDraft {
         isIdempotent ? nil : ReplayRow.reviewReason(of: unknownAt, keyLifetime: keyLifetime, at: now)
     }
 
-    /// Why a request that may have been processed before must not be sent again; `nil` if it may.
+    /// Returns the reason why a request that may have been processed must not be sent again; `nil` if it may.
     func refusal(behind cutOff: ReplayRow.CutOff, at now: Int64) -> ReplayOutcome? {
         cutOff.refusal(reviewReason(of: cutOff.sentAt, at: now)).map { reason in
             let message = "it may have been processed before, and a second time could do harm"

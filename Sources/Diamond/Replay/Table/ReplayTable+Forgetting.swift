@@ -1,13 +1,13 @@
 import DiamondSQLite
 
-/// Forgetting what ended long ago.
+/// Forgetting jobs that ended long ago.
 extension ReplayTable {
-    /// As many as 400 days have.
+    /// The number of hours kept: those of 400 days.
     private static let keptHours: Int64 = 400 * 24
 
-    /// Forgets what ended long ago: what is done, and what is dead.
+    /// Forgets jobs that ended long ago and are done or dead.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there may be more to forget.
     static func forget(
         _ retention: ReplayRetention,
         on connection: borrowing SQLiteConnection,
@@ -54,7 +54,7 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// Of those that may be forgotten: such as must not would take the room of the others.
+    /// Returns the number of dead jobs that may be forgotten. Jobs that must be kept do not count towards the limit.
     private static func deadCount(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         Int(
             try connection.integer(

@@ -3,7 +3,7 @@ import Foundation
 
 /// Holding jobs by what they have in common.
 extension ReplayTable {
-    /// From now on what is added is held, what comes back, and what is claimed.
+    /// Adds a hold, or updates its reason. From now on it applies to jobs that are added, come back or are claimed.
     static func add(
         _ hold: ReplayHold,
         reason: String,
@@ -23,7 +23,8 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// What waits for its identity to sign in waits no longer when that is released, and for nothing else then.
+    /// Removes a hold. Jobs that wait for their identity to sign in stop waiting for it when the hold on the identity
+    /// is removed.
     static func remove(
         _ hold: ReplayHold,
         on connection: borrowing SQLiteConnection,
@@ -45,7 +46,7 @@ extension ReplayTable {
         try statement.run()
     }
 
-    /// No transition: what waits for its identity is held still.
+    /// Writes whether the job itself is held. No transition: a job that waits for its identity stays held.
     private static func saveHeld(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let statement = try connection.statement(
             "UPDATE job SET is_held = ?2, reason = ?3, checksum = ?4 WHERE id = ?1")
@@ -150,7 +151,7 @@ extension ReplayTable {
         return try ids(in: statement)
     }
 
-    /// Jobs that nothing holds any more: whoever ended their hold died over it.
+    /// Returns the jobs that no hold holds any more. The process that ended their hold died before it released them.
     static func orphans(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [Int64] {
         let statement = try connection.statement(
             """

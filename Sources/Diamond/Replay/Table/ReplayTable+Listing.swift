@@ -88,7 +88,8 @@ extension ReplayTable {
         return lines
     }
 
-    /// What happened in each hour since then, in order. A row that nobody has written is cut to what can be added up.
+    /// Returns the count of each verb in each hour since an hour, in order. A count out of range, as in a damaged row,
+    /// is limited to a number that can be added up.
     static func hours(
         since hour: Int64,
         on connection: borrowing SQLiteConnection

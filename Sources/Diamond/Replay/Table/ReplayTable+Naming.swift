@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// What becomes of jobs that have the same unique name.
+/// Jobs that have the same unique name.
 extension ReplayTable {
-    /// Who has a unique name now; `nil` also where that one is damaged.
+    /// Returns the job that has a unique name now; `nil` if there is none, or it is damaged.
     static func open(
         _ key: Data,
         on connection: borrowing SQLiteConnection,

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// Who claims jobs, and what becomes of the jobs of those who die.
+/// The owners that claim jobs, and the rescue of the jobs of dead owners.
 extension ReplayTable {
     /// An owner's row.
     struct Owner: Hashable, Sendable {
@@ -47,7 +47,7 @@ extension ReplayTable {
         return connection.lastInsertedID
     }
 
-    /// - Returns: `false` where somebody has taken the owner for dead, or may.
+    /// - Returns: `false` if another process has taken the owner for dead, or may do so.
     static func renew(
         _ owner: Int64,
         lease: Int64,

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// What the queue knows of its time.
+/// The queue's record of its time.
 extension ReplayTable {
     static func reckoning(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> QueueReckoning? {
         let statement = try connection.statement("SELECT boot, zero, uptime, wall, doubt, since FROM clock")
@@ -58,7 +58,8 @@ extension ReplayTable {
             AND run_at > ?1 + CASE reason WHEN 'retryAfter' THEN \(ReplayBackoff.longestWait) ELSE \(ReplayBackoff.cap.milliseconds) END
         """
 
-    /// How many jobs have times that no rule makes: they wait too long, or were added or changed in the future.
+    /// Returns the number of jobs whose times no rule makes: they wait too long, or were added or changed in the
+    /// future.
     static func untimely(at now: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         let statement = try connection.statement(
             composed: "SELECT count(*) FROM job WHERE (\(isTooLate)) OR enqueued_at > ?1 + ?2 OR changed_at > ?1 + ?2")

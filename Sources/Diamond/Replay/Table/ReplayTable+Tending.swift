@@ -1,17 +1,17 @@
 import DiamondSQLite
 import Foundation
 
-/// What people do to jobs.
+/// Actions of people on jobs.
 extension ReplayTable {
     /// The result of an action.
     enum Effect: Hashable, Sendable {
         case done(ReplayState)
         case noJob
-        /// It cannot be done in this state.
+        /// The job's state does not allow the action.
         case wrongState(ReplayState)
-        /// Another one has its unique name by now.
+        /// Another job has the same unique name by now.
         case notUnique
-        /// What is on disk of it is not what was written.
+        /// The stored row is damaged.
         case damaged
     }
 
@@ -78,7 +78,7 @@ extension ReplayTable {
 }
 
 extension JobAction {
-    /// Those that it is for, for people.
+    /// A description of the states that allow the action, for display.
     var states: String {
         switch self {
         case .retry, .hold: "waiting or ready"
@@ -100,7 +100,7 @@ extension JobAction {
 }
 
 extension ReplayRow {
-    /// Whether it can be done in its state. What runs is let come to its end.
+    /// Whether the job's state allows an action. A running job is left to finish.
     func allows(_ action: JobAction) -> Bool {
         switch action {
         case .retry: state == .waiting || state == .ready

@@ -1,8 +1,8 @@
 import DiamondSQLite
 
-/// What time does to jobs by itself.
+/// Timed transitions of jobs.
 extension ReplayTable {
-    /// Makes ready whose time has come.
+    /// Makes the waiting jobs ready whose time has come.
     static func promote(
         on connection: borrowing SQLiteConnection,
         _ ledger: inout ReplayLedger
@@ -81,7 +81,7 @@ extension ReplayTable {
         return try ids(in: statement)
     }
 
-    /// When something happens by itself next; `nil` for never.
+    /// Returns the time of the next timed transition; `nil` for none.
     static func nextTime(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64? {
         let statement = try connection.statement(
             """

@@ -1,8 +1,8 @@
 import DiamondSQLite
 
-/// Reading jobs for those who go through many, or wait for what comes.
+/// Reading jobs for callers that go through many jobs, or wait for changes.
 extension ReplayTable {
-    /// The ids of those that are meant, in order.
+    /// Returns the ids of the jobs that match a filter, in order.
     static func ids(
         _ filter: ReplayFilter,
         after id: Int64,
@@ -17,7 +17,7 @@ extension ReplayTable {
         return try ids(in: statement)
     }
 
-    /// Those whose last transition was then or later, the oldest first.
+    /// Returns the jobs whose last transition was at a time or later, the oldest first.
     static func changed(
         since time: Int64,
         on connection: borrowing SQLiteConnection
@@ -31,7 +31,7 @@ extension ReplayTable {
         return try jobs(statement)
     }
 
-    /// Those that wait for their time, the nearest first.
+    /// Returns the jobs that wait for their time, the nearest first.
     static func waiting(
         limit: Int,
         of identities: Identities,
@@ -47,7 +47,7 @@ extension ReplayTable {
         return try jobs(statement)
     }
 
-    /// How many of them are ready, the first of their lines or not.
+    /// Returns the number of ready jobs of the identities, whether they are the heads of their lines or not.
     static func ready(
         of identities: Identities,
         on connection: borrowing SQLiteConnection
@@ -66,12 +66,12 @@ extension ReplayTable {
 }
 
 extension ReplayTable.Identities {
-    /// Of whom jobs are meant: the first value is ``names``.
+    /// The condition for the jobs of the identities. Its first value is ``names``.
     fileprivate static let condition = """
         (?1 IS NULL OR identity IS NULL OR identity IN (SELECT value FROM json_each(?1)))
         """
 
-    /// A JSON array; `nil` for all.
+    /// The names as a JSON array; `nil` for all.
     fileprivate var names: String? {
         guard case .only(let names) = self else { return nil }
         return ReplayTable.text(.array(names.sorted().map { .string($0) }))

@@ -3,10 +3,10 @@ import Foundation
 
 /// All the SQL of the queue's tables: here reading and writing single jobs, and their lines.
 package enum ReplayTable {
-    /// Rows of one transaction, where there may be many: others want to write, too.
+    /// The maximum number of rows of one transaction, if there may be many. Other processes need to write, too.
     static let slice: Int64 = 500
 
-    /// A row that is sound; `nil` where there is none, or it is damaged.
+    /// Returns a row; `nil` if there is none, or it is damaged.
     static func row(_ id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayRow? {
         guard let written = try written(id, on: connection), written.isSound else { return nil }
         return written.row
@@ -33,7 +33,7 @@ package enum ReplayTable {
         return WrittenRow(row: row, isSound: row.checksum == statement.int64(24), request: request)
     }
 
-    /// Writes what of a job has changed, counts the transition, and lets the next of its line be its head.
+    /// Writes the changes of a job, counts the transition, and updates the head of its line.
     static func save(
         _ row: ReplayRow,
         _ verb: ReplayTransition.Verb,
@@ -100,8 +100,7 @@ package enum ReplayTable {
 
     // MARK: Lines
 
-    /// Makes the head of a line who has to be it: the one that runs, else the first. A new head goes behind all that are
-    /// ready.
+    /// Sets the head of a line: the running job, else the first one. A new head goes behind all ready jobs.
     static func settleLine(_ key: String, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         let heads = try connection.statement("SELECT id FROM job WHERE ordering_key = ? AND is_head = 1")
         let head = try id(in: heads, key)
@@ -127,7 +126,7 @@ package enum ReplayTable {
         return try id(in: first, key)
     }
 
-    /// What a statement finds, in its first column.
+    /// Returns the values of a statement's first column.
     static func ids(in statement: borrowing SQLiteStatement) throws(SQLiteError) -> [Int64] {
         var ids: [Int64] = []
         while try statement.step() { ids.append(statement.int64(0)) }
@@ -158,7 +157,7 @@ package enum ReplayTable {
 
     // MARK: Holds
 
-    /// Whether key, identity or lane of a job are held.
+    /// Whether the key, the identity or the lane of a job is held.
     static func isHeld(_ row: ReplayRow, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         try isHeld(key: row.orderingKey, identity: row.identity, lane: row.lane, on: connection)
     }
@@ -200,7 +199,7 @@ package enum ReplayTable {
         }
     }
 
-    /// How many jobs are in each state.
+    /// Returns the number of jobs in each state.
     static func census(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [ReplayState: Int] {
         let statement = try connection.statement("SELECT state, count FROM census")
         var counts: [ReplayState: Int] = [:]
