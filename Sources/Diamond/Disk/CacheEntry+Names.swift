@@ -1,14 +1,14 @@
-/// What an entry is found by beside its key and its URL.
+/// The names that find an entry besides its key and its URL.
 extension CacheEntry {
-    /// Its tags, and, where others find it, too, a name for all URLs of its path.
+    /// Its tags. If other URLs find the entry, too, a name for all URLs of its path is among them.
     var names: Set<String> { isFoundByOthers ? tags.union([Self.name(ofAllLike: url)]) : tags }
 
-    /// Of the URLs that differ in their queries alone. Begins as no tag of an app does.
+    /// Returns the name of all URLs that differ from this one only in their queries. No tag of an app begins like it.
     static func name(ofAllLike url: String) -> String { "\u{1}\(url.withoutQuery)" }
 }
 
 extension String {
-    /// Of a URL, what stands before its query.
+    /// The part of a URL before its query.
     var withoutQuery: String {
         // Over its bytes in one piece: character by character it takes as long as all else of a store in memory.
         var whole = self

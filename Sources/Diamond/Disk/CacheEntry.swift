@@ -5,15 +5,16 @@ package struct CacheEntry: Sendable {
     package var key: RequestKey
     /// The canonical form.
     package var request: [UInt8]
-    /// In normal form, secrets masked, without parameters that the engine ignores.
+    /// The URL in normal form, with secrets masked, without the parameters that the engine ignores.
     package var url: String
-    /// Whether its key leaves out something of the URL: what changes another URL of the same path changes it, too.
+    /// Whether its key leaves out a part of the URL. A change of another URL of the same path then changes this entry,
+    /// too.
     package var isFoundByOthers: Bool
     package var method: String
-    /// On whose behalf it was asked for; `nil` where nobody's in particular.
+    /// The identity that it was requested for; `nil` if it was requested for none in particular.
     package var identity: String?
     package var stored: StoredResponse
-    /// The app's names for it, to invalidate it by.
+    /// The app's tags of the entry, to invalidate it by.
     package var tags: Set<String>
 
     package init(

@@ -1,26 +1,25 @@
 import DiamondSQLite
 public import Foundation
 
-/// Why a store cannot be used.
+/// An error that says why a store cannot be used.
 public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// The directory or the file cannot be made or opened.
+        /// The directory or the file cannot be created or opened.
         public static let cannotOpen = Code(description: "cannotOpen")
         /// There is nothing to open yet.
         public static let noStore = Code(description: "noStore")
         /// A newer version of Diamond wrote the store.
         public static let newerStore = Code(description: "newerStore")
-        /// The file in the store's place is another program's.
+        /// The file at the store's path belongs to another program.
         public static let foreignFile = Code(description: "foreignFile")
         /// The file or its directory cannot be written by this user.
         public static let readOnly = Code(description: "readOnly")
         /// There is no space left on the disk.
         public static let diskFull = Code(description: "diskFull")
-        /// Another process holds the file, for longer than is waited: 30 seconds where something is written, a second or
-        /// less where something is only looked at.
+        /// Another process holds the file for too long. A write waits 30 seconds, a read one second or less.
         public static let busy = Code(description: "busy")
         /// The process is a fork of the one that opened the cache: open one after the fork.
         public static let forked = Code(description: "forked")
@@ -32,18 +31,18 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         public static let entryGone = Code(description: "entryGone")
         /// A body takes more than a quarter of the store's bound.
         package static let bodyTooLarge = Code(description: "bodyTooLarge")
-        /// The file is damaged. Engines set it aside, and begin another.
+        /// The file is damaged. Engines set it aside and create another.
         public static let corrupt = Code(description: "corrupt")
-        /// Something else; the message says what.
+        /// Another failure; the message describes it.
         public static let other = Code(description: "other")
     }
 
-    /// Which kind of failure it is.
+    /// The kind of failure.
     public var code: Code
-    /// What happened and what to do, in one line, without secrets.
+    /// The message: what happened and what to do, in one line, without secrets.
     public var message: String
 
-    /// For tests, and stores' errors in an app's own terms.
+    /// Creates an error, for tests and for stores' errors in an app's own terms.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
@@ -58,8 +57,8 @@ public struct CacheError: LocalizedError, Hashable, Sendable, CustomStringConver
         message = error.summary
     }
 
-    /// Whether another change might be written where this failed. Where the file cannot be had at all, each would wait for as
-    /// long again.
+    /// Whether another change might be written although this one failed. If the file cannot be opened at all, each
+    /// further change would wait as long again.
     var mayBeOfOneChange: Bool {
         ![.cannotOpen, .noStore, .newerStore, .foreignFile, .readOnly, .busy, .forked].contains(code)
     }

@@ -1,11 +1,11 @@
 import DiamondSQLite
 
 extension CacheFile {
-    /// Erases what a selection names, in slices, each a transaction of its own: it needs little space, however much there is
-    /// to erase. Where it fails, what was erased by then stays erased.
+    /// Erases the entries of a selection, in slices. Each slice is a transaction of its own, so that it needs little
+    /// space, however much there is to erase. If a slice fails, the earlier ones stay erased.
     ///
-    /// - Parameter names: what is named in memories; `nil` for anything.
-    /// - Returns: how many entries there were.
+    /// - Parameter names: the names in memories; `nil` for anything.
+    /// - Returns: the number of erased entries.
     @discardableResult
     func erase(_ selection: CacheSelection, _ names: CacheNames?) throws(CacheError) -> Int {
         var (count, isLast) = (0, false)
@@ -20,8 +20,8 @@ extension CacheFile {
         return count
     }
 
-    /// Runs a transaction that erases something, also on a full disk: there without writing over what it erases, where all
-    /// else does not do. Whoever erases gives back the pages afterwards.
+    /// Runs a transaction that erases something, also on a full disk. If nothing else helps there, it does not
+    /// overwrite what it erases. The caller gives back the pages afterwards.
     func erasing<Result>(
         _ body: (borrowing SQLiteConnection) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
@@ -40,8 +40,8 @@ extension CacheFile {
         }
     }
 
-    /// Where the disk is full, brings the log into the file, and tries again; then gives up the ``Reserve``, and does so once
-    /// more.
+    /// Runs a body that may need space on a full disk. If the disk is full, it brings the log into the file and tries
+    /// again. If that fails, too, it gives up the ``Reserve`` and tries once more.
     func makingRoom<Result>(_ body: () throws(CacheError) -> Result) throws(CacheError) -> Result {
         do throws(CacheError) { return try body() } catch { guard error.code == .diskFull else { throw error } }
         database.emptyLog()

@@ -1,11 +1,11 @@
 import DiamondSQLite
 
 extension CacheFile {
-    /// Marks what some selections name stale, in slices, as ``erase(_:_:)`` erases. In one transaction at least, also
-    /// where nothing is to be marked: what they name may lie in others' memories.
+    /// Marks the entries of some selections stale, in slices, as ``erase(_:_:)`` erases. It runs at least one
+    /// transaction, also if no entry is to be marked: the named entries may be in the memories of other processes.
     ///
-    /// - Parameter names: what is named in memories; `nil` for anything.
-    /// - Returns: how many entries were not marked before.
+    /// - Parameter names: the names in memories; `nil` for anything.
+    /// - Returns: the number of entries that were not marked before.
     @discardableResult
     func mark(_ selections: [CacheSelection], _ names: CacheNames?) throws(CacheError) -> Int {
         let ids = try read { (connection) throws(SQLiteError) in
@@ -25,14 +25,14 @@ extension CacheFile {
         return count
     }
 
-    /// Marks stale all that is stored of some URLs, and what others of the same path find, too.
+    /// Marks all stored entries of some URLs stale, and those that other URLs of the same path find, too.
     func mark(urls: [String]) throws(CacheError) {
         var parts: [CacheSelection] = []
         for url in urls { parts += try self.parts(changedBy: url) }
         try mark(parts, CacheNames(urls: Set(urls.map(number))))
     }
 
-    /// Those of some URLs of which something is stored that is not marked stale.
+    /// Returns the URLs that have a stored entry that is not marked stale.
     func valid(urls: [String]) throws(CacheError) -> Set<String> {
         var parts: [(url: String, selection: CacheSelection)] = []
         for url in urls { parts += try self.parts(changedBy: url).map { (url, $0) } }

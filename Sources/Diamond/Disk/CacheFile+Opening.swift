@@ -3,11 +3,11 @@ import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// Opening a store's file, and setting it aside where it is damaged.
+/// Opening a store's file, and setting it aside if it is damaged.
 extension CacheFile {
     static func freshSecret() -> Data { SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) } }
 
-    /// A file as it was opened: with the secret that is in it, and its number.
+    /// A file as it was opened, with its secret and its number.
     typealias Opened = (database: SQLiteDatabase, secret: Data, number: FileNumber?)
 
     static func open(
@@ -81,7 +81,7 @@ extension CacheFile {
         return kept ?? secret
     }
 
-    /// Opens the file, also while other processes do. A missing file is made under an exclusive lock.
+    /// Opens the file, also while other processes open it. A missing file is created under an exclusive lock.
     static func database(of store: Store) throws(SQLiteError) -> (database: SQLiteDatabase, number: FileNumber?) {
         // Shared, so that a process that is stopped here does not keep others from the file.
         var lock = try openingLock(of: store, isShared: true)
@@ -120,10 +120,11 @@ extension CacheFile {
         }
     }
 
-    /// Gives a damaged file and what belongs to it another name, under a lock that every process of the store respects.
+    /// Renames a damaged file and the files that belong to it, under a lock that every process of the store respects.
     ///
-    /// - Parameter number: the damaged file's; where another stands in its place, somebody has been faster.
-    /// - Returns: its new path, or `nil`.
+    /// - Parameter number: the number of the damaged file. If another file is in its place, another process has already
+    ///   set it aside.
+    /// - Returns: its new path; `nil` if it was not renamed.
     static func setAside(
         _ store: Store,
         unlessOtherThan number: FileNumber?
@@ -142,7 +143,7 @@ extension CacheFile {
         return place
     }
 
-    /// Removes what was set aside: nobody can say what a damaged file holds.
+    /// Removes the files that were set aside: the contents of a damaged file are unknown.
     func removeSetAside() throws(CacheError) {
         guard !store.setAside.isEmpty else { return }
         let lock = try Self.lock(of: store)
@@ -156,7 +157,7 @@ extension CacheFile {
         do { return try FileLock(store.lockPath, patience: store.lockPatience) } catch { throw CacheError(error) }
     }
 
-    /// One damaged file is enough to look into.
+    /// Removes earlier damaged files: one is enough to look into.
     private static func removeOlder(in store: Store) {
         for file in store.setAside { try? FileManager.default.removeItem(at: file) }
     }

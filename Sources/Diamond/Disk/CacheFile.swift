@@ -1,38 +1,39 @@
 import DiamondSQLite
 import Foundation
 
-/// The file of a cache: opened when it is made, opened anew when somebody has replaced or removed it, set aside and made
-/// anew when it is damaged.
+/// The file of a cache. It is opened when it is created, and opened again when it was replaced or removed. A damaged
+/// file is set aside, and another one is created.
 final class CacheFile: Sendable {
     private struct State {
         var database: SQLiteDatabase
-        /// With the secret that is in the file: another process may have made it anew.
+        /// The sealing with the secret in the file: another process may have created the file again.
         var sealing: Sealing?
-        /// Tells the file from another one of its name.
+        /// The number that tells the file from another one of its name.
         var number: FileNumber?
-        /// Counts the files that were opened.
+        /// The number of files opened after the first.
         var generation = 0
-        /// Whether nobody asks it any more.
+        /// Whether ``abandon()`` was called.
         var isAbandoned = false
     }
 
-    /// What a lookup may wait for another process.
+    /// The longest time that a lookup waits for another process.
     static let moment: Duration = .milliseconds(100)
 
     let store: Store
-    /// Of its file.
+    /// The path of the store's cache file.
     private let path: String
-    /// Whether what is missing is made, and what is damaged made anew.
+    /// Whether a missing file is created, and a damaged one replaced.
     private let mends: Bool
     private let activity: Activity
     private let state: Guarded<State>
-    /// What makes this store's keys: kept over the file, so that what this process asks for is found again.
+    /// The secret that makes this store's keys. It stays when the file is replaced, so that this process finds again
+    /// what it asks for.
     let secret: Data
     let seal: (any CacheSeal)?
     /// Whether bodies of text are compressed.
     let compresses: Bool
 
-    /// - Parameter mends: `false` for those who only look.
+    /// - Parameter mends: `false` for callers that only read.
     init(
         _ store: Store,
         seal: (any CacheSeal)? = nil,
@@ -52,13 +53,13 @@ final class CacheFile: Sendable {
         state = Guarded(State(database: database, sealing: sealing, number: number))
     }
 
-    /// What seals the rows; `nil` for a store in clear.
+    /// The sealing of the rows; `nil` for a store in clear.
     var sealing: Sealing? { seal == nil ? nil : state.withLock { $0.sealing } }
 
     /// Whether bodies and headers are written as they came, neither compressed nor sealed.
     var isInClear: Bool { !compresses && seal == nil }
 
-    /// Counts up when the file is another one than before.
+    /// A number that increases when the file is another one than before.
     var generation: Int { state.withLock { $0.generation } }
 
     var database: SQLiteDatabase { state.withLock { $0.database } }
@@ -70,7 +71,7 @@ final class CacheFile: Sendable {
     }
 
     /// - Parameters:
-    ///   - patience: how long it waits for another process that writes; `nil` for as long as SQLite does.
+    ///   - patience: the longest wait for another process that writes; `nil` for as long as SQLite waits.
     ///   - overwrites: as in ``SQLiteDatabase/write(patience:overwrites:_:)``.
     func write<Result>(
         patience: Duration? = nil,
@@ -82,7 +83,7 @@ final class CacheFile: Sendable {
         }
     }
 
-    /// Whether a write would wait for no other process now.
+    /// Whether a write could begin now without waiting for another process.
     var mayWriteAtOnce: Bool { database.mayWriteAtOnce }
 
     /// Gives back some pages that hold nothing.
@@ -90,7 +91,7 @@ final class CacheFile: Sendable {
         try run { (database) throws(SQLiteError) in try database.vacuum(pages: pages) }
     }
 
-    /// Where the file is damaged, it is mended for the next time; this time fails.
+    /// Runs a body on the database. If the file is damaged, this call fails, and the file is mended for the next one.
     private func run<Result>(
         _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
     ) throws(CacheError) -> Result {
@@ -110,15 +111,17 @@ final class CacheFile: Sendable {
 
     // MARK: Another file
 
-    /// Nobody asks it any more; what was added before is written still, to a file that is there and sound.
+    /// Marks the file as no longer in use. Changes added before are still written if the file is there and sound.
     func abandon() { state.withLock { $0.isAbandoned = true } }
 
-    /// Opens the file anew where it is no longer the one that was opened: removed, or set aside by another process.
+    /// Opens the file again if it is no longer the one that was opened: it was removed, or another process set it
+    /// aside.
     ///
-    /// Once ``abandon()`` was called, what is removed stays away: whoever lets go of a cache and removes its directory does
-    /// not want what is written last to make it again.
+    /// After ``abandon()``, a removed file is not created again: a program that lets go of a cache and removes its
+    /// directory does not want the last write to create it.
     ///
-    /// - Parameter patience: how long it waits at most for another process that does so: the next time it is tried again.
+    /// - Parameter patience: the longest wait for another process that does the same. After that, the next call tries
+    ///   again.
     func reopenIfReplaced(patience: Duration = .seconds(1)) throws(CacheError) {
         let now = FileNumber(path)
         let (database, known, isAbandoned) = state.withLock { ($0.database, $0.number, $0.isAbandoned) }
@@ -143,7 +146,7 @@ final class CacheFile: Sendable {
         }
     }
 
-    /// - Parameter store: with the patience for this once.
+    /// - Parameter store: the store, with the patience for this call.
     private func reopen(_ old: SQLiteDatabase, _ store: Store) throws(CacheError) {
         try store.create()
         let (database, kept, number) = try Self.open(store, seal, secret: secret, mends: true, activity)

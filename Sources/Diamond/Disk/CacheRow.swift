@@ -2,7 +2,7 @@ import Foundation
 
 /// An entry as the tables hold it: in clear, or sealed.
 struct CacheRow: Sendable {
-    /// Texts and bytes in the form that is written; the body is beside it.
+    /// The entry, with texts and bytes in the form that is written. Its body is in ``body``.
     var entry: CacheEntry
     /// The name of the key that sealed it; `nil` in clear.
     let seal: String?
@@ -16,11 +16,11 @@ struct CacheRow: Sendable {
 }
 
 extension CacheEntry {
-    /// That of its row.
+    /// Returns the checksum of its row.
     ///
     /// - Parameters:
-    ///   - bodySize: of the body, as it is written.
-    ///   - digest: of the same.
+    ///   - bodySize: the bytes of the body, as it is written.
+    ///   - digest: the digest of the body, as it is written.
     func checksum(bodySize: Int64, digest: some ContiguousBytes) -> Int64 {
         Checksum.row(key: key, request: request, stored: stored, bodySize: bodySize, digest: digest)
     }

@@ -2,7 +2,7 @@ import Crypto
 import DiamondSQLite
 import Foundation
 
-/// The store's own facts: its secret, what has changed, and what happened in which hour.
+/// The store's own facts: its secret, its changes, and the counts of each hour.
 extension CacheTable {
     static func secret(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Data? {
         let statement = try connection.statement("SELECT value FROM fact WHERE name = 'secret'")
@@ -17,12 +17,13 @@ extension CacheTable {
 
     // MARK: Changes
 
-    /// The number of the newest change, 0 where there is none.
+    /// Returns the number of the newest change, 0 if there is none.
     static func newestChange(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int64 {
         try connection.integer("SELECT coalesce(max(id), 0) FROM change")
     }
 
-    /// What changed after a change, or `nil` where it may be anything.
+    /// Returns the names that changed after a change, and the number of the newest change. The names are `nil` if
+    /// anything may have changed.
     static func changes(
         after number: Int64,
         on connection: borrowing SQLiteConnection
@@ -47,7 +48,7 @@ extension CacheTable {
         return (number + count < newest ? nil : names, newest)
     }
 
-    /// What stands for a text in few bytes: the same in every process.
+    /// Returns a 64-bit number for a text, the same in every process.
     static func number(of text: String) -> Int64 {
         var hash = SHA256()
         var text = text
@@ -55,7 +56,7 @@ extension CacheTable {
         return hash.finalize().withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }
     }
 
-    /// Says what was removed or marked stale, whether or not the file had it.
+    /// Records what was removed or marked stale, whether or not the file had it.
     ///
     /// - Parameter names: `nil` for anything.
     static func addChanges(of names: CacheNames?, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
@@ -67,7 +68,7 @@ extension CacheTable {
         for url in names.urls { try addChange(of: nil, url: url, on: connection) }
     }
 
-    /// Says that an entry was removed, or, with `nil` for both, that anything may have changed.
+    /// Records that an entry was removed, or, with `nil` for both, that anything may have changed.
     static func addChange(
         of prefix: Int64?,
         url: Int64? = nil,
@@ -79,15 +80,15 @@ extension CacheTable {
         try statement.run()
     }
 
-    /// Whether the store is used both in clear and sealed, or with seals that know nothing of each other: a URL then has
-    /// another number to each.
+    /// Whether the store is used both in clear and sealed, or with seals that do not know each other. Each of them then
+    /// has another number for a URL.
     private static func hasSeveralSecrets(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         try connection.integer("SELECT count(*) FROM fact WHERE name >= 'secret' AND name < 'secret!'") > 1
     }
 
     // MARK: Hours
 
-    /// As many as 400 days have.
+    /// The most hours that are kept: 400 days.
     static let keptHours: Int64 = 400 * 24
     private static let lastHour = CacheCounts.hour(of: times.upperBound)
 
@@ -122,7 +123,7 @@ extension CacheTable {
         try statement.run()
     }
 
-    /// The hours from one on, the oldest first; without those that nobody has written.
+    /// Returns the counts from an hour on, the oldest first, without rows that Diamond never writes.
     static func hours(
         from hour: Int64,
         on connection: borrowing SQLiteConnection

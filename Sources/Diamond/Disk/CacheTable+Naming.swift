@@ -1,7 +1,7 @@
 import Crypto
 import DiamondSQLite
 
-/// What a row is found by, as it is written.
+/// The names that find a row, as they are written.
 extension CacheTable {
     /// The row of another request with the same prefix, or one that was sealed otherwise, takes the name of this one.
     static func rename(

@@ -1,13 +1,13 @@
 import DiamondSQLite
 
-/// Erasing entries, and marking them stale. Who does so tells other processes also where no row is found: what was evicted
-/// from the file may lie in their memory.
+/// Erasing entries, and marking them stale. The caller tells other processes also if no row is found: entries evicted
+/// from the file may be in their memory.
 extension CacheTable {
-    /// Rows of one transaction: it lasts some milliseconds, and others write in between.
+    /// The rows of one transaction. It lasts some milliseconds, and others write in between.
     static let sliceSize = 256
 
-    /// - Parameter everywhere: whether every process drops it from its memory, also where there is no row; `false` where
-    ///   this one keeps it there.
+    /// - Parameter everywhere: whether every process drops the entry from its memory, also if there is no row; `false`
+    ///   if this process keeps it there.
     static func delete(
         _ key: RequestKey,
         everywhere: Bool = false,
@@ -20,7 +20,7 @@ extension CacheTable {
         if everywhere || connection.changes > 0 { try addChange(of: key.prefix, on: connection) }
     }
 
-    /// Whether there is anything under a key.
+    /// Whether there is an entry under a key.
     static func has(_ key: RequestKey, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT 1 FROM entry WHERE key_prefix = ? AND key = ?")
         try statement.bind(key.prefix, at: 1)
@@ -55,7 +55,8 @@ extension CacheTable {
         return (ids, false)
     }
 
-    /// Of a tag as far as they are read: as a condition, all that have it would be looked up for each slice.
+    /// Returns the SQL for the rows of a selection. The rows of a tag are looked up as far as they are read: with a
+    /// condition, each slice would look up all rows of the tag.
     private static func rows(of selection: CacheSelection) -> (sql: String, values: [Value]) {
         guard case .tag(let name) = selection.content else {
             let (condition, values) = condition(selection)
@@ -81,8 +82,8 @@ extension CacheTable {
         return connection.changes < limit
     }
 
-    /// The rows of the entries that are not marked stale, all at once: looked for anew for each transaction, those that
-    /// are marked by then would be passed over each time, and that among a million for minutes.
+    /// Returns the rows of the entries that are not marked stale, all at once. If each transaction looked for them
+    /// again, it would pass over the rows marked by then, which takes minutes among a million.
     static func valid(
         _ selection: CacheSelection,
         on connection: borrowing SQLiteConnection
@@ -100,7 +101,7 @@ extension CacheTable {
     /// Marks rows stale against any lifetime; their validators stay. Where a row has become another's meanwhile, that one
     /// is asked for once more than it has to be.
     ///
-    /// - Returns: how many were not marked before.
+    /// - Returns: the number of rows that were not marked before.
     static func invalidate(
         _ ids: some Sequence<Int64>,
         on connection: borrowing SQLiteConnection
@@ -116,7 +117,7 @@ extension CacheTable {
         return count
     }
 
-    /// - Parameter onlyValid: whether those that are marked stale are left out.
+    /// - Parameter onlyValid: whether entries that are marked stale are left out.
     static func count(
         _ selection: CacheSelection,
         onlyValid: Bool = false,

@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// Writing what a request was answered.
+/// Writing the answers of requests.
 extension CacheTable {
-    /// In clear, as it came.
+    /// Stores an entry in clear, as it came.
     static func store(_ entry: CacheEntry, on connection: borrowing SQLiteConnection) throws(SQLiteError) {
         _ = try store(entry, BodyRows(entry.stored.body), on: connection)
     }
@@ -85,7 +85,7 @@ extension CacheTable {
         WHERE key_prefix = ?1 AND variant = 0 AND is_partial = ?18 AND key = ?2 AND url = ?4 AND identity IS ?6
         """
 
-    /// Binds all that an entry says.
+    /// Binds all values of an entry.
     private static func bind(
         _ entry: CacheEntry,
         _ body: BodyRows,
@@ -145,8 +145,8 @@ extension CacheTable {
         }
     }
 
-    /// Writes what a 304 changed; the body stays where it is. Only onto the row that was confirmed: another process may
-    /// have stored a newer one meanwhile, or marked it stale.
+    /// Writes the changes of a 304; the body stays where it is. It changes only the row that was confirmed: another
+    /// process may have stored a newer one in the meantime, or marked it stale.
     ///
     /// - Returns: whether there is such a row.
     static func confirm(
@@ -225,7 +225,8 @@ extension CacheTable {
         try addTags(tags, to: id, on: connection)
     }
 
-    /// Those of a request that was confirmed come to those of the one that brought the answer.
+    /// Returns the tags of an entry. The tags of a request that confirms an answer are added to the tags of the request
+    /// that brought it.
     static func tags(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Set<String> {
         let statement = try connection.statement("SELECT name FROM tag WHERE entry = ?")
         try statement.bind(id, at: 1)

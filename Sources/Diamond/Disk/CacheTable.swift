@@ -2,29 +2,29 @@ import Crypto
 import DiamondSQLite
 import Foundation
 
-/// All the SQL of the cache's tables: here what a lookup finds.
+/// The SQL of the cache's tables. This file has the lookup.
 enum CacheTable {
     /// Bytes of one row of `body`: from 128 KiB on, larger rows gain nothing and cost memory.
     static let chunkSize = 128 << 10
     /// An entry's rows of `body` have the ids from `entry << 20` on: 2^20 chunks, 128 GiB.
     static let chunkBits: Int64 = 20
 
-    /// Milliseconds that can be added to each other without a thought.
+    /// The range of valid times in milliseconds: they can be added without overflow.
     static let times: ClosedRange<Int64> = 0...(1 << 53)
 
     /// 2^20 chunks.
     static let largestBody = chunkSize << 20
-    /// Memory that is taken for a body before its chunks are read, at most.
+    /// The most memory that is reserved for a body before its chunks are read.
     private static let largestReserve = 16 << 20
 
-    /// What one lookup found.
+    /// The result of one lookup.
     enum Finding {
         case nothing
-        /// With whether it was used since eviction last came by.
+        /// An entry, and whether it was used since eviction last visited it.
         case entry(StoredResponse, isVisited: Bool)
         /// The row is there and cannot be trusted.
         case damaged(reason: String)
-        /// The row is there, and not for this process to read.
+        /// The row is there, but this process cannot read it.
         case locked(CacheLock)
     }
 
@@ -49,11 +49,12 @@ enum CacheTable {
         return try finding(of: statement, key, request).unpacked
     }
 
-    /// What the rows of an entry hold, the first of which has been read, in the form it is written in: the one place that
-    /// decides what is sound.
+    /// Returns the entry in its rows, in the form it is written in. The caller has read the first row. This is the one
+    /// place that decides whether an entry is sound.
     ///
     /// - Parameters:
-    ///   - isPartial: whether its row says that its body is a part: what the checksum covers has to say the same.
+    ///   - isPartial: whether its row says that its body is a part. The flag that the checksum covers has to say the
+    ///     same.
     ///   - keepsBody: `false` for the verdict alone; then one chunk at a time is in memory.
     static func finding(
         of statement: borrowing SQLiteStatement,
@@ -116,9 +117,9 @@ enum CacheTable {
         return .entry(stored, isVisited: isVisited)
     }
 
-    /// Appends the chunks behind the first one, or, without a size, only counts their bytes.
+    /// Appends the chunks after the first one, or, without a size, only counts their bytes.
     ///
-    /// - Returns: whether the checksums of all are right, and that of the whole.
+    /// - Returns: whether the checksums of all chunks and of the whole body are right.
     private static func takeChunks(
         of rows: borrowing SQLiteStatement,
         into body: inout Data,
@@ -148,7 +149,7 @@ enum CacheTable {
 }
 
 extension StoredResponse {
-    /// From columns 2 to 8 of a lookup, without the body; `nil` for values that nobody has written.
+    /// Creates a response without its body from columns 2 to 8 of a lookup; `nil` for values that Diamond never writes.
     init?(row: borrowing SQLiteStatement) {
         let isSensible = [4, 5, 6, 8].allSatisfy { CacheTable.times.contains(row.int64($0)) }
         guard (100...999).contains(row.int64(2)), isSensible else { return nil }

@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
 
-/// What guards a row and a body against everything that can happen to a file: SHA-256.
+/// The checksums of rows and bodies: SHA-256. They guard against everything that can happen to a file.
 enum Checksum {
-    /// 32 bytes, without memory of their own: every row has one.
+    /// A digest of 32 bytes, without heap memory: every row has one.
     typealias Digest = SHA256.Digest
 
     static func digest(of bytes: Data) -> Digest { bytes.withUnsafeBytes { digest(of: $0) } }
@@ -14,7 +14,8 @@ enum Checksum {
         return hash.finalize()
     }
 
-    /// Of a body in chunks, from those of the chunks; one alone stands for itself.
+    /// Returns the digest of a body in chunks, made from the digests of the chunks. The digest of a single chunk is
+    /// that of the body.
     static func digest(ofChunks digests: [Digest]) -> Digest {
         if digests.count == 1 { return digests[0] }
         var hash = SHA256()
@@ -22,11 +23,11 @@ enum Checksum {
         return hash.finalize()
     }
 
-    /// Those that the server's words make, and what tells how the body is to be read; the app sets the others in many rows
-    /// at once.
+    /// The flags that the checksum covers: those from the server's response, and those that tell how to read the body.
+    /// The app sets the other flags in many rows at once.
     static let guarded: StoredResponse.Flags = [.noCache, .hasValidator, .mustRevalidate, .compressed, .partial]
 
-    /// 64 bits over everything of an entry that a hit reads, the body's digest included.
+    /// Returns a checksum of 64 bits over everything of an entry that a hit reads, the body's digest included.
     static func row(
         key: RequestKey,
         request: [UInt8],

@@ -3,17 +3,17 @@ import Foundation
 
 /// A lock between processes, held until it is dropped or its process ends.
 final class FileLock {
-    /// Between two looks: the system knows no waiting that comes to an end.
+    /// The pause between two attempts: the system has no lock call with a timeout.
     private static let pause: Duration = .milliseconds(10)
 
     private let descriptor: Int32
 
-    /// Waits for whoever has it, but not forever: who has been stopped keeps it.
+    /// Takes the lock. It waits for other holders, but not forever: a stopped process keeps its lock.
     ///
     /// - Parameters:
     ///   - isShared: whether other shared holders may have it at the same time.
-    ///   - patience: how long at most, about; then that is the error `busy`.
-    ///   - sleep: lets some time go by.
+    ///   - patience: the longest wait, approximately; then it throws the error `busy`.
+    ///   - sleep: waits for a duration.
     init(
         _ path: String,
         isShared: Bool = false,
@@ -29,7 +29,7 @@ final class FileLock {
         }
     }
 
-    /// - Returns: whether nobody else has it in the way.
+    /// - Returns: whether the lock was taken.
     private static func take(_ descriptor: Int32, _ path: String, _ isShared: Bool) throws(SQLiteError) -> Bool {
         guard flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 else { return true }
         let reason = errno

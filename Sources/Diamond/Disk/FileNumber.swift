@@ -1,11 +1,11 @@
 import Foundation
 
-/// Device and number of a file on it.
+/// The device of a file, and its number there.
 struct FileNumber: Equatable, Sendable {
     private var device: UInt64
     private var number: UInt64
 
-    /// `nil` where there is no file.
+    /// Creates the number of the file at a path; `nil` if there is no file.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -12,9 +12,9 @@ struct Reserve {
 
     init(of store: Store) { path = store.reservePath }
 
-    /// Sets the space aside where that has not been done. Where the disk has no room by now, there is none.
+    /// Sets the space aside if that has not been done. If the disk has no room, there is no reserve.
     ///
-    /// - Parameter capacity: of the cache.
+    /// - Parameter capacity: the capacity of the cache.
     func make(for capacity: Int64) {
         let size = min(Self.size, capacity / Self.largestPart)
         var found = stat()
@@ -41,6 +41,6 @@ struct Reserve {
 
     /// Gives the space back to the disk.
     ///
-    /// - Returns: whether there was some.
+    /// - Returns: whether there was any.
     func release() -> Bool { unlink(path) == 0 }
 }

@@ -6,40 +6,42 @@ public import Foundation
 ///
 /// Several processes may use one store at the same time.
 public struct Store: Hashable, Sendable {
-    /// Where the cache is. Made where it is missing, for its owner only.
+    /// The directory of the cache. It is created, for its owner only, if it is missing.
     public var directory: URL
-    /// Where the queue is: ``directory``, but for a store of a name, because a system that wants room empties caches.
+    /// The directory of the queue. It is the same as ``directory``, except for a named store: a system that needs space
+    /// empties caches.
     public var replayDirectory: URL
     /// The SQLite VFS of its files, by name; `nil` is the default.
     package var vfs: String?
-    /// Why there is no directory; `nil` where there is one.
+    /// The reason why there is no directory; `nil` if there is one.
     var obstacle: String?
-    /// How long opening the cache waits for another process that opens, makes or sets aside its file: as long as SQLite
-    /// waits for one that writes.
+    /// The longest time that opening the cache waits for another process that opens, creates or sets aside its file: as
+    /// long as SQLite waits for a process that writes.
     package var lockPatience: Duration = .seconds(30)
 
-    /// One directory for cache and queue. Not one that the system empties, where requests are to be kept.
+    /// Creates a store with one directory for cache and queue. If requests are to be kept, the directory must not be
+    /// one that the system empties.
     public init(directory: URL) { (self.directory, replayDirectory) = (directory, directory) }
 
     /// The store of this program: ``init(named:)`` by the identifier of its bundle, such as `com.example.shop`.
     ///
-    /// A program without one, as on Linux, has the name of its executable and a digest of the path to that, symbolic links
-    /// followed, such as `shop-1f8d0c6b52e9`: two programs of one name share nothing. The tests of each package have a store
-    /// of their own.
+    /// A program without a bundle, as on Linux, has the name of its executable and a digest of the executable's path,
+    /// such as `shop-1f8d0c6b52e9`. Symbolic links are followed first. Two programs of one name share nothing. The
+    /// tests of each package have a store of their own.
     ///
-    /// A program that is moved, or built at another path, gets another store. So does each release of a deployment that has a
-    /// directory for each (`releases/7/shop`), although a link (`current`) leads to all of them in turn: requests that an
-    /// earlier release has kept stay in its store, and are not sent. Such a program names a store (``init(named:)``), or gives
-    /// a directory (``init(directory:)``).
+    /// A program that is moved, or built at another path, gets another store. So does each release of a deployment that
+    /// has a directory for each (`releases/7/shop`), although a link (`current`) leads to all of them in turn. Requests
+    /// that an earlier release has kept stay in its store, and are not sent. Such a program names a store
+    /// (``init(named:)``), or gives a directory (``init(directory:)``).
     public static var `default`: Store { Store(named: ProgramName.current.text) }
 
-    /// The store of a name, for programs of one user that share it: `Diamond/NAME` in the platform's directory for caches,
-    /// `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or `~/.cache` on Linux; the queue in
-    /// `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`. `~` is `$HOME`, else what the system's database
-    /// of users says; where neither names a directory, the store cannot be opened. tvOS has only the directory for caches, which it
-    /// empties as it likes: there nothing that is queued is safe.
+    /// Creates a store with a name, for programs of one user that share it. The cache is in `Diamond/NAME` in the
+    /// platform's directory for caches: `~/Library/Caches` on Apple platforms, `$XDG_CACHE_HOME` or `~/.cache` on
+    /// Linux. The queue is in `~/Library/Application Support`, `$XDG_DATA_HOME` or `~/.local/share`. `~` is `$HOME`, or
+    /// else the home directory in the system's database of users. If neither names a directory, the store cannot be
+    /// opened. tvOS has only the directory for caches, which it empties as it likes: there the queue is not safe.
     ///
-    /// - Parameter name: what has no place in a file's name is percent-encoded.
+    /// - Parameter name: the name; characters that a file's name cannot have are percent-encoded.
     public init(named name: String) {
         let (user, path) = (UserDirectories.current, "Diamond/\(Self.fileName(name))")
         directory = user.caches.appending(path: path, directoryHint: .isDirectory)
@@ -57,13 +59,13 @@ public struct Store: Hashable, Sendable {
 
     package var replayPath: String { Self.path("replay.sqlite", in: replayDirectory) }
 
-    /// The locks of those who claim jobs.
+    /// The directory of the locks of the owners that claim jobs.
     var ownersDirectory: URL { replayDirectory.appendingPathComponent("replay.owners") }
 
     /// Touched when there is something to do.
     var wakePath: String { Self.path("replay.wake", in: replayDirectory) }
 
-    /// Tells of requests that must not be sent twice that they have left.
+    /// The path of a file that tells which requests have left, among those that must not be sent twice.
     var sentPath: String { Self.path("replay.sent", in: replayDirectory) }
 
     /// Touched when engines may send something again, or no longer.
@@ -76,7 +78,7 @@ public struct Store: Hashable, Sendable {
         directory.appending(path: name, directoryHint: .notDirectory).path
     }
 
-    /// Damaged files that were set aside, and what belongs to them, by name.
+    /// The damaged files that were set aside, and the files that belong to them, by name.
     var setAside: [URL] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         return names.filter { $0.hasPrefix("cache.sqlite.corrupt-") }.sorted().map(directory.appendingPathComponent)
@@ -85,23 +87,23 @@ public struct Store: Hashable, Sendable {
     /// Locked while the file is opened, made or set aside.
     var lockPath: String { Self.path("cache.lock", in: directory) }
 
-    /// Space that is set aside.
+    /// The path of the space that is set aside (``Reserve``).
     var reservePath: String { Self.path("cache.reserve", in: directory) }
 
-    /// The same, with less patience.
+    /// Returns this store with a ``lockPatience`` of no more than `patience`.
     func waiting(atMost patience: Duration) -> Store {
         var store = self
         store.lockPatience = min(lockPatience, patience)
         return store
     }
 
-    /// Refuses a directory that holds no cache yet, and one that cannot be looked into.
+    /// Throws if the directory holds no cache yet, or cannot be looked into.
     func requireCache() throws(CacheError) {
         guard try !isThere(cachePath, in: directory) else { return }
         throw CacheError(.noStore, "there is no store in \(directory.path): send a request with it, or name another")
     }
 
-    /// Whether a directory has a file. Refuses one that cannot be looked into: of that nobody knows.
+    /// Whether a directory has a file. Throws if the directory cannot be looked into.
     func isThere(_ path: String, in directory: URL) throws(CacheError) -> Bool {
         if let obstacle { throw CacheError(.cannotOpen, obstacle) }
         guard FileNumber(path) == nil else { return true }
@@ -112,10 +114,10 @@ public struct Store: Hashable, Sendable {
             .cannotOpen, "cannot look into \(directory.path) (\(text)): do so as its owner, or name another store")
     }
 
-    /// Makes the directory, for its owner only, where it is missing.
+    /// Creates the directory, for its owner only, if it is missing.
     func create() throws(CacheError) { try create(directory) }
 
-    /// - Parameter directory: one of the store's.
+    /// - Parameter directory: one of the store's directories.
     func create(_ directory: URL) throws(CacheError) {
         if let obstacle { throw CacheError(.cannotOpen, obstacle) }
         do {
@@ -139,7 +141,7 @@ public struct Store: Hashable, Sendable {
 }
 
 extension Store: CustomStringConvertible {
-    /// The directory, and that of the queue where it is another one.
+    /// The directory, followed by the directory of the queue if that is another one.
     public var description: String {
         directory.path + (directory == replayDirectory ? "" : ", queue in \(replayDirectory.path)")
     }

@@ -6,7 +6,7 @@ struct UserDirectories {
     let caches: URL
     /// The directory for files that have to stay.
     let data: URL
-    /// Why there are none, and what to do; `nil` where there are.
+    /// The reason why there are none, and what to do; `nil` if there are directories.
     var obstacle: String?
 
     /// The directories of the user of this process.
@@ -18,9 +18,10 @@ struct UserDirectories {
         #endif
     }
 
-    /// By the environment, as the XDG Base Directory Specification says: a path that is not absolute is none.
+    /// Creates the directories from the environment, as the XDG Base Directory Specification says. A path that is not
+    /// absolute is ignored.
     ///
-    /// - Parameter home: of the user, where the environment names none.
+    /// - Parameter home: the home directory of the user, used if the environment names none.
     init(_ environment: [String: String], home: @autoclosure () -> String?) {
         func path(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
         let (ownCaches, ownData) = (path("XDG_CACHE_HOME"), path("XDG_DATA_HOME"))

@@ -3,7 +3,8 @@
 /// Repeats of a key within one second are counted in one access: no cache that turns over slower than that tells them
 /// apart, and a key that is asked for all the time costs one row a second.
 package struct AccessLog: Sendable {
-    /// Beyond, they are a write of their own: 4096 in the parts of an ``AccessRecorder``.
+    /// The most accesses that wait. Beyond that, they are a write of their own: 4096 in the parts of an
+    /// ``AccessRecorder``.
     static let mostWaiting = 512
 
     package var sampling: Sampling
@@ -13,7 +14,7 @@ package struct AccessLog: Sendable {
 
     package init(sampling: Sampling = Sampling()) { self.sampling = sampling }
 
-    /// - Returns: whether so many wait since now that they are to be written.
+    /// - Returns: whether enough accesses wait now that they have to be written.
     @discardableResult
     package mutating func add(_ access: CacheAccess) -> Bool {
         guard sampling.has(access.prefix) else {
@@ -41,7 +42,7 @@ package struct AccessLog: Sendable {
         passed = CacheAccess.Passed()
     }
 
-    /// Gives away what waits. What has passed by since goes with the next.
+    /// Removes and returns the accesses that wait. The accesses passed over since then are recorded with the next one.
     package mutating func take() -> [CacheAccess] {
         guard !waiting.isEmpty else { return [] }
         defer {
@@ -51,7 +52,8 @@ package struct AccessLog: Sendable {
         return waiting
     }
 
-    /// Takes back what could not be written, before what has come since. The oldest go where there are too many.
+    /// Takes back accesses that could not be written, and puts them before newer ones. If there are too many, the
+    /// oldest are dropped.
     mutating func putBack(_ accesses: [CacheAccess]) {
         waiting = Array((accesses + waiting).suffix(Self.mostWaiting - 1))
         places = Dictionary(zip(waiting.map(\.prefix), waiting.indices)) { $1 }

@@ -1,9 +1,9 @@
 import DiamondSQLite
 
-/// What was answered from the cache and what was stored, counted and recorded until it is written.
+/// A recorder that counts and keeps the accesses of the cache, hits and stores, until they are written.
 ///
-/// In eight parts with a lock each, so that threads that ask for different things seldom wait for each other. What is of
-/// one key is in one part, in its order.
+/// It has eight parts with a lock each, so that threads that ask for different things seldom wait for each other. All
+/// accesses of one key are in one part, in their order.
 final class AccessRecorder: Sendable {
     private struct Part {
         var counts: [CacheCounts] = []
@@ -16,12 +16,13 @@ final class AccessRecorder: Sendable {
 
     /// Records an access.
     ///
-    /// - Returns: whether so much waits since now that it is to be written.
+    /// - Returns: whether enough accesses wait now that they have to be written.
     func record(_ access: CacheAccess) -> Bool { part(of: access).withLock { $0.accesses.add(access) } }
 
     /// Records an access, and counts it in an hour.
     ///
-    /// - Returns: the same, or whether there are counts of another hour, which has ended.
+    /// - Returns: whether enough accesses wait now that they have to be written, or whether there are counts of another
+    ///   hour, which has ended.
     func count(
         _ access: CacheAccess,
         in hour: Int64,
@@ -33,7 +34,7 @@ final class AccessRecorder: Sendable {
         }
     }
 
-    /// Gives away what waits.
+    /// Removes and returns the counts and accesses that wait.
     func take() -> (counts: [CacheCounts], accesses: [CacheAccess]) {
         var (counts, accesses): ([CacheCounts], [CacheAccess]) = ([], [])
         for part in parts {
@@ -46,14 +47,14 @@ final class AccessRecorder: Sendable {
         return (counts, accesses)
     }
 
-    /// Takes back accesses that could not be written, before what has come since.
+    /// Takes back accesses that could not be written, and puts them before newer ones.
     func putBack(_ accesses: [CacheAccess]) {
         for (number, accesses) in Dictionary(grouping: accesses, by: Self.number) {
             parts[number].withLock { $0.accesses.putBack(accesses) }
         }
     }
 
-    /// What is recorded from now on.
+    /// Sets the sample of accesses that are recorded from now on.
     func sample(_ sampling: Sampling) {
         for part in parts { part.withLock { $0.accesses.sampling = sampling } }
     }

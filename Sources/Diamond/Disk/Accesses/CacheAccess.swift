@@ -1,27 +1,28 @@
-/// One use of the cache as it is recorded: of the request nothing but the first 64 bits of its key.
+/// One recorded use of the cache. Of the request it holds only the first 64 bits of its key.
 package struct CacheAccess: Hashable, Sendable {
     package enum Kind: Int64, Sendable {
         /// Answered from the cache, whether or not the server confirmed it.
         case hit = 0
         /// Nothing was there, and the answer was stored.
         case stored = 1
-        /// What was there was no longer right: the answer took its place, at any size of the cache.
+        /// A stored response was no longer valid, and the answer replaced it. This happens at any size of the cache.
         case replaced = 2
     }
 
-    /// What an entry takes beside body and headers: its rows, its part of the indexes, and the unused ends of pages.
+    /// The bytes an entry takes besides its body and headers: its rows, its part of the indexes, and the unused ends of
+    /// pages.
     package static let rowSize: Int64 = 768
 
     /// ``RequestKey/prefix``.
     package var prefix: Int64
     /// Bytes of the body as it goes over the network.
     package var bodySize: Int64
-    /// All that the entry takes; where it is written, what it takes on disk.
+    /// The bytes the entry takes; if it is written, the bytes it takes on disk.
     package var entrySize: Int64
-    /// Since 1970.
+    /// The time of the access, in seconds since 1970.
     package var second: Int64
     package var kind: Kind
-    /// This one, and those of the same key within the same second.
+    /// The number of accesses of the same key within the same second, this one included.
     package var uses: Int64 = 1
     package var sampling = Sampling()
     /// Accesses, and bytes of their bodies, that were not in the sample since the one recorded before.
@@ -52,18 +53,18 @@ package struct CacheAccess: Hashable, Sendable {
     }
 }
 
-/// Which keys are recorded: those whose first bits are 0. A key is a digest, so that this is a fair sample of all, and
-/// what is recorded of a key is recorded whole. (Waldspurger and others, "Efficient MRC Construction with SHARDS",
-/// FAST 2015.)
+/// The sample of keys that are recorded: those whose first bits are 0. A key is a digest, so this is a fair sample of
+/// all keys. Every access of a recorded key is recorded. (Waldspurger and others, "Efficient MRC Construction with
+/// SHARDS", FAST 2015.)
 package struct Sampling: Hashable, Sendable {
-    /// How many bits: one key in `1 << shift`.
+    /// The number of these bits: one key in `1 << shift` is recorded.
     package var shift: Int64
 
     package init(shift: Int64 = 0) { self.shift = min(max(0, shift), Self.largestShift) }
 
     static let largestShift: Int64 = 20
 
-    /// The part of all keys.
+    /// The recorded part of all keys.
     package var rate: Double { 1 / Double(Int64(1) << shift) }
 
     package func has(_ prefix: Int64) -> Bool { UInt64(bitPattern: prefix) <= UInt64.max >> UInt64(shift) }

@@ -1,30 +1,31 @@
 public import Foundation
 
-/// What the cache did in one hour, for plots.
+/// The counts of what the cache did in one hour, for plots.
 public struct CacheCounts: Hashable, Sendable {
     /// Whole hours since 1970.
     package var hour: Int64
     /// Answers that were fresh.
     public package(set) var hits: Int64 = 0
-    /// Answers past their lifetime, which the policy did not mind.
+    /// Answers past their lifetime that the policy accepted.
     public package(set) var staleHits: Int64 = 0
     /// Answers that the server confirmed.
     public package(set) var revalidations: Int64 = 0
     /// Requests for which nothing usable was stored.
     public package(set) var misses: Int64 = 0
-    /// Responses that were put on disk. ``ActivityEvent/stored`` is told before, of those that do not get there, too.
+    /// Responses that were written to disk. ``ActivityEvent/stored`` is reported before that, also for responses that
+    /// are then not written.
     public package(set) var stores: Int64 = 0
-    /// Entries that went so that the store keeps within its bound.
+    /// Entries that were removed to keep the store within its bound.
     public package(set) var evictions: Int64 = 0
-    /// Of bodies, from the cache.
+    /// The bytes of the bodies served from the cache.
     public package(set) var bytesServed: Int64 = 0
-    /// Of the exchanges in whose place a hit answered.
+    /// The duration of the exchanges that hits replaced, in milliseconds.
     package var millisecondsSaved: Int64 = 0
 
-    /// When the hour began.
+    /// The start of the hour.
     public var start: Date { Date(timeIntervalSince1970: Double(hour) * 3600) }
 
-    /// How long the exchanges took in whose place a hit answered.
+    /// The duration of the exchanges that hits replaced.
     public var timeSaved: Duration { .milliseconds(millisecondsSaved) }
 
     package init(hour: Int64) { self.hour = hour }
@@ -32,7 +33,7 @@ public struct CacheCounts: Hashable, Sendable {
     /// - Parameter time: milliseconds since 1970.
     static func hour(of time: Int64) -> Int64 { time / 3_600_000 }
 
-    /// In the order of the table.
+    /// Creates counts from columns in the order of the table.
     init(hour: Int64, columns: [Int64]) {
         self.init(hour: hour)
         guard columns.count == 8 else { return }
@@ -52,11 +53,11 @@ public struct CacheCounts: Hashable, Sendable {
     var isEmpty: Bool { columns.allSatisfy { $0 == 0 } }
 }
 
-/// Of several hours, the newest last.
+/// The counts of several hours, the newest last.
 extension [CacheCounts] {
     /// Counts something in an hour.
     ///
-    /// - Returns: whether this is a new one behind others, which have ended.
+    /// - Returns: whether the hour is new and follows others, which have ended.
     mutating func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) -> Bool {
         let isNew = last?.hour != hour
         if isNew { append(CacheCounts(hour: hour)) }
@@ -64,7 +65,7 @@ extension [CacheCounts] {
         return isNew && count > 1
     }
 
-    /// Adds what was counted elsewhere in an hour.
+    /// Adds counts of an hour that were made elsewhere.
     mutating func add(_ counts: CacheCounts) {
         let place = firstIndex { $0.hour == counts.hour }
         if let place { self[place].add(counts) } else { append(counts) }

@@ -4,7 +4,7 @@ import Foundation
 /// The record of accesses: a ring, and how much of them is in it.
 extension CacheTable {
     private static let mostAccesses: Int64 = 65_536
-    /// Of a cache's bound for each row: they take one part in a hundred at most.
+    /// The bytes of a cache's bound for each row: the rows take at most one hundredth of the bound.
     private static let boundOfOneAccess: Int64 = 4096
 
     /// Adds accesses; the oldest go where there are too many.
@@ -12,7 +12,7 @@ extension CacheTable {
     /// - Parameters:
     ///   - capacity: the bound of the cache that records, whose size the ring is measured by.
     ///   - asItCame: whether this process writes bodies and headers as they came, neither compressed nor sealed.
-    /// - Returns: what is to be recorded from now on, for every process of the store.
+    /// - Returns: the sample to record from now on, for every process of the store.
     static func record(
         _ accesses: [CacheAccess],
         capacity: Int64,
@@ -63,8 +63,8 @@ extension CacheTable {
         return capacity > 0 ? capacity : nil
     }
 
-    /// Forgets the accesses of entries that are about to be erased. Those that were evicted before are not known by
-    /// more than their prefixes, and stay, unless all are to go.
+    /// Removes the accesses of entries that are about to be erased. Of entries evicted before, only the prefixes are
+    /// known. Their accesses stay, unless all are to be removed.
     static func deleteAccesses(
         of selection: CacheSelection,
         on connection: borrowing SQLiteConnection
@@ -160,7 +160,7 @@ extension CacheAccess {
         try statement.bind(passed.bytes, at: 9)
     }
 
-    /// `nil` for a row that nobody has written.
+    /// Creates an access from a row; `nil` for values that Diamond never writes.
     fileprivate init?(row: borrowing SQLiteStatement) {
         let isSensible = (1...8).allSatisfy { CacheTable.times.contains(row.int64($0)) }
         // Headers are never as large as the largest body.

@@ -1,20 +1,20 @@
 import Foundation
 
-/// All of an entry but the bytes of its body: with the checksums of its chunks each of them can be held against what it
-/// was when the entry was looked up. What is in its place by then, under the same number, is never taken for it.
+/// An entry without the bytes of its body. The checksums of its chunks tell whether each chunk is the one of the
+/// lookup. A chunk that has taken its place by then, under the same number, is never accepted for it.
 struct BodyOutline: Sendable {
     let id: Int64
     let key: RequestKey
     let isPartial: Bool
-    /// As the table holds it.
+    /// The request as the table holds it.
     let request: Data
-    /// Without the body; headers opened, flags as a lookup gives them.
+    /// The response without the body, with headers opened, and flags as a lookup returns them.
     var stored: StoredResponse
     let seal: String?
     let isCompressed: Bool
-    /// Of the chunks, as they are written.
+    /// The checksums of the chunks, as they are written.
     let checksums: [Data]
-    /// Bytes of the chunks, as they are written.
+    /// The bytes of the chunks, as they are written.
     let sizes: [Int]
     let digest: Data
     let checksum: Int64

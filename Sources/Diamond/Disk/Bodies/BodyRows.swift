@@ -11,10 +11,10 @@ struct BodyRows: Sendable {
     }
 
     private let content: Content
-    /// Of the whole.
+    /// The digest of the whole body.
     let digest: Checksum.Digest
 
-    /// In clear, as it came.
+    /// Creates the rows of a body in clear, as it came.
     init(_ body: Data) {
         guard body.count <= CacheTable.chunkSize else {
             self.init(chunks: CacheTable.chunks(of: body))
@@ -43,7 +43,7 @@ struct BodyRows: Sendable {
         }
     }
 
-    /// Bytes of all.
+    /// The bytes of all rows.
     var size: Int64 {
         switch content {
         case .none: 0

@@ -10,7 +10,7 @@ extension CacheFile {
         return try sealed { try sealing.row(of: entry, chunks) }
     }
 
-    /// A chunk as it is written.
+    /// Returns a chunk as it is written.
     func stored(_ chunk: Data, of row: PartialRow) throws(CacheError) -> Data {
         let chunk = row.isCompressed ? BodyCompression.pack(chunk) : chunk
         let (key, number) = (row.entry.key, row.digest.count)
@@ -18,7 +18,7 @@ extension CacheFile {
         return try sealed { try sealing.sealed(chunk, key, number) }
     }
 
-    /// What a row says beside its body, as it is written; works out its checksum, too.
+    /// Returns the response of a row without its body, as it is written, and computes the row's checksum.
     func seal(_ row: inout PartialRow, isPartial: Bool) throws(CacheError) -> StoredResponse {
         var stored = row.entry.stored
         if row.isCompressed { stored.flags.insert(.compressed) }
@@ -42,7 +42,7 @@ extension CacheFile {
     /// Whether what was written under this name goes on under the same.
     func seals(with keyID: String?) -> Bool { sealing?.seal.keyID == keyID }
 
-    /// A chunk as it came; `nil` where it is not the one that was written.
+    /// Returns a chunk as it came; `nil` if it is not the one that was written.
     ///
     /// - Throws: `cannotSeal` where the seal cannot open it now: what it says of itself is no damage.
     func chunk(_ number: Int, of outline: BodyOutline) throws(CacheError) -> Data? {

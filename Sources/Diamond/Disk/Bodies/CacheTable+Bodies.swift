@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// Bodies in pieces: what is written of them, and what is read.
+/// The statements that write and read bodies in pieces.
 extension CacheTable {
     /// - Parameters:
-    ///   - isVisited: whether eviction takes others first.
-    ///   - checksum: what the row has to hold, so that it is still the writer's own.
-    /// - Returns: whether it was.
+    ///   - isVisited: whether eviction removes others first.
+    ///   - checksum: the checksum that the row has to hold if it is still the writer's own.
+    /// - Returns: whether the row was still the writer's own.
     static func update(
         _ row: PartialRow,
         _ stored: StoredResponse,
@@ -102,7 +102,7 @@ extension CacheTable {
         return try statement.step() ? statement.data(0) : nil
     }
 
-    /// What the row of an entry and those of its body say, all as of one moment. No chunk is read: SQLite knows their
+    /// Returns the row of an entry and the rows of its body, all as of one moment. No chunk is read: SQLite knows their
     /// lengths from the beginnings of their rows.
     static func outline(
         of key: RequestKey,
@@ -152,10 +152,11 @@ extension CacheTable {
     /// Milliseconds after which what no transfer could go on with is taken for left: no writer that lives is silent so
     /// long.
     static let silence: Int64 = 3_600_000
-    /// Milliseconds after which nobody will go on with what has a validator: a week.
+    /// The milliseconds after which a partial entry with a validator will not be continued: a week.
     static let patience: Int64 = 7 * 86_400_000
 
-    /// Partial entries that nobody has written for an hour, where they have a validator for a week, the longest first.
+    /// Returns the partial entries that were not written for an hour, or for a week if they have a validator, the
+    /// oldest first.
     ///
     /// - Parameter limit: negative for all.
     static func leftovers(

@@ -6,7 +6,7 @@ struct OutlineRow {
     private let id: Int64
     private let isPartial: Bool
     private let request: Data
-    /// `nil` where it makes no sense.
+    /// The response without its body; `nil` if the row makes no sense.
     private let stored: StoredResponse?
     private let bodySize: Int64
     private let digest: Data
@@ -30,7 +30,7 @@ struct OutlineRow {
         id = row.int64(16)
     }
 
-    /// - Returns: whether there may be another.
+    /// - Returns: whether there may be another chunk.
     mutating func takeChunk(_ row: borrowing SQLiteStatement) -> Bool {
         guard !row.isNull(17) else { return false }
         isInOrder = isInOrder && row.int64(17) == id << CacheTable.chunkBits + Int64(sizes.count)
@@ -41,13 +41,13 @@ struct OutlineRow {
 
     enum Finding {
         case outline(BodyOutline)
-        /// As a lookup tells it.
+        /// Another finding, as a lookup returns it.
         case other(CacheTable.Finding)
     }
 
-    /// What can be believed of it.
+    /// Returns the outline of the entry, as far as it can be believed.
     ///
-    /// - Parameter form: the canonical form that is asked for.
+    /// - Parameter form: the requested canonical form.
     func finding(_ key: RequestKey, _ form: [UInt8], _ sealing: Sealing?) -> Finding {
         guard let stored, stored.flags.contains(.partial) == isPartial, isInOrder,
             sizes.reduce(0, { $0 &+ $1 }) == Int(bodySize)

@@ -48,9 +48,9 @@ extension CacheFile {
         return try row(of: part, chunks)
     }
 
-    /// Returns chunks to be written behind those of a row.
+    /// Returns chunks prepared to be written after those of a row.
     ///
-    /// - Parameter isPartial: whether the entry is partial with them still.
+    /// - Parameter isPartial: whether the entry is still partial with them.
     func prepared(_ chunks: [Data], behind row: PartialRow, isPartial: Bool) throws(CacheError) -> PreparedChunks {
         var (row, prepared) = (row, [PreparedChunks.Chunk]())
         let before = row.checksum
@@ -83,7 +83,7 @@ extension CacheFile {
 
     /// Appends chunks to a partial entry.
     ///
-    /// - Parameter isInUse: whether more is to come: then eviction takes others first.
+    /// - Parameter isInUse: whether more chunks will come: eviction then removes others first.
     func append(
         _ next: PreparedChunks,
         isInUse: Bool,

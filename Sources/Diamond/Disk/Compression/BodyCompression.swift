@@ -5,10 +5,11 @@ import HTTPTypes
 import CDiamondZlib
 #endif
 
-/// Chunks of a body compressed with zlib (RFC 1950), each for itself, so that they stream and are read one by one.
+/// The compression of bodies with zlib (RFC 1950). Each chunk is compressed by itself, so that chunks can be streamed
+/// and read one by one.
 ///
-/// A chunk stands in a frame: four bytes with the length of the rest, four with the bytes that it decompresses to, 0 where
-/// compressing did not shorten it; little-endian. Compressed before it is sealed.
+/// A chunk is in a frame: four bytes with the length of the rest, and four with the length of the decompressed bytes, 0
+/// if compression did not shorten it. Both are little-endian. A chunk is compressed before it is sealed.
 enum BodyCompression {
     /// Whether this build has the trait `Compression`.
     static var isAvailable: Bool {
@@ -19,14 +20,14 @@ enum BodyCompression {
         #endif
     }
 
-    /// Bytes of a body from which on it is worth the time.
+    /// The least bytes of a body that is worth compressing.
     static let leastSize = 1024
 
-    /// Bytes of the two numbers before a chunk.
+    /// The bytes of the two numbers before a chunk.
     private static let headSize = 8
 
-    /// Whether an answer is text by its type, whose bodies shrink to about a quarter; what is compressed in itself
-    /// (images, video, archives) does not.
+    /// Whether an answer is text by its type. Bodies of text shrink to about a quarter. Images, video and archives do
+    /// not: they are compressed already.
     static func suits(_ stored: StoredResponse) -> Bool {
         guard let type = stored.headers.single(.contentType) else { return false }
         let name = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
@@ -40,7 +41,7 @@ enum BodyCompression {
         "application/graphql", "application/yaml", "application/toml", "application/x-www-form-urlencoded",
     ]
 
-    /// Compressed chunks; `nil` where they are not shorter by an eighth: then they stay as they are.
+    /// Returns compressed chunks; `nil` if they are not shorter by an eighth. The chunks then stay as they are.
     static func pack(_ chunks: [Data]) -> [Data]? {
         let size = chunks.reduce(0) { $0 + $1.count }
         guard size >= leastSize else { return nil }
@@ -55,7 +56,8 @@ enum BodyCompression {
         return numbers.withUnsafeBytes { Data($0) } + bytes
     }
 
-    /// What frames hold; `nil` where they are none. No chunk grows beyond ``CacheTable/chunkSize``, whatever it says.
+    /// Returns the contents of frames; `nil` if they are no frames. No chunk grows beyond ``CacheTable/chunkSize``,
+    /// whatever its frame says.
     static func unpack(_ frames: Data) -> Data? {
         var rest = frames[...]
         var body = Data()
@@ -85,7 +87,7 @@ extension BodyCompression {
     /// three times.
     private static let level: Int32 = 1
 
-    /// `nil` where that would be no shorter.
+    /// Returns compressed bytes; `nil` if they would be no shorter.
     private static func compressed(_ bytes: Data) -> Data? {
         guard !bytes.isEmpty else { return nil }
         var target = Data(count: bytes.count)

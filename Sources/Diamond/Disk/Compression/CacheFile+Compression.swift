@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// Bodies on their way between the form they come in and the compressed one.
+/// The conversion of bodies between the form they come in and the compressed one.
 extension CacheFile {
-    /// An entry with its chunks compressed, where that is asked for and pays.
+    /// Returns an entry with its chunks compressed, if compression is on and pays off.
     func packed(_ entry: CacheEntry, _ chunks: [Data]) -> (entry: CacheEntry, chunks: [Data]) {
         guard compresses, BodyCompression.suits(entry.stored), let packed = BodyCompression.pack(chunks) else {
             return (entry, chunks)
@@ -15,7 +15,7 @@ extension CacheFile {
 }
 
 extension CacheTable.Finding {
-    /// With the body as it came.
+    /// The finding with its body as it came.
     var unpacked: Self {
         guard case .entry(var stored, let isVisited) = self, stored.flags.contains(.compressed) else { return self }
         guard BodyCompression.isAvailable else { return .locked(.compressed) }

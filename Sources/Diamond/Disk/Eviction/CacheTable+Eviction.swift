@@ -1,22 +1,22 @@
 import DiamondSQLite
 import Foundation
 
-/// What eviction reads and removes, a slice at a time.
+/// The statements of eviction, which reads and removes one slice at a time.
 extension CacheTable {
-    /// How far one slice of eviction came.
+    /// The result of one slice of eviction.
     struct Eviction {
         var count = 0
-        /// Nothing is left that may go.
+        /// Whether there is nothing left that may be removed.
         var isExhausted = false
     }
 
     /// Rows looked at in one transaction, and bytes of bodies removed in it.
     private static let sliceRows: Int64 = 64
     static let sliceBytes: Int64 = 4 << 20
-    /// About what an entry takes beside its body, in its row and in the indexes.
+    /// The approximate bytes that an entry takes besides its body, in its row and in the indexes.
     private static let rowBytes: Int64 = 1 << 10
 
-    /// What an entry adds to a slice. A damaged row may say anything of its size.
+    /// Returns the bytes that an entry adds to a slice. The size in a damaged row may be anything.
     static func weight(ofBody size: Int64) -> Int64 { min(max(0, size), sliceBytes) + rowBytes }
 
     static func pages(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CachePages {
@@ -25,7 +25,7 @@ extension CacheTable {
         return CachePages(used: (try connection.integer("PRAGMA page_count") - free) * size, free: free * size)
     }
 
-    /// Removes what transfers have left that nobody can go on with.
+    /// Removes leftovers of transfers that cannot be continued.
     static func evictLeftovers(
         at now: Int64,
         on connection: borrowing SQLiteConnection
@@ -63,7 +63,8 @@ extension CacheTable {
         return Eviction(count: ids.count, isExhausted: ids.isEmpty)
     }
 
-    /// One slice of SIEVE: from the hand on, spares once what was used since it last came by, and removes the rest.
+    /// Runs one slice of SIEVE from the hand on. Entries used since the hand last visited them are spared once; the
+    /// others are removed.
     ///
     /// - Parameter excess: bytes that have to go; no more than one entry goes beyond.
     static func evictUnvisited(

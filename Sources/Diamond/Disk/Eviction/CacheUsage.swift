@@ -1,4 +1,4 @@
-/// What the file's pages take.
+/// The bytes of the file's pages.
 struct CachePages: Sendable {
     /// Bytes of those that hold something.
     var used: Int64
@@ -6,24 +6,24 @@ struct CachePages: Sendable {
     var free: Int64
 }
 
-/// How much of its bound a store uses.
+/// The part of its bound that a store uses.
 package struct CacheUsage: Hashable, Sendable {
     /// Bytes of the pages that hold something.
     package var used: Int64
-    /// Bytes of those that hold nothing, and are used again.
+    /// The bytes of the pages that hold nothing. They are used again.
     package var free: Int64
-    /// The most of them before eviction begins: the capacity without what the log beside the file may take.
+    /// The most used bytes before eviction begins: the capacity without the bytes that the log may take.
     package var bound: Int64
 
-    /// Eviction goes on to here, so that it need not begin again at once.
+    /// The used bytes at which eviction stops: 90 % of the bound, so that it does not begin again at once.
     package var goal: Int64 { bound / 10 * 9 }
 }
 
-/// What went when a store was brought within a bound.
+/// The result of bringing a store within its bound.
 package struct CacheEviction: Hashable, Sendable {
     package var count: Int
-    /// Of the pages that hold something, fewer than before.
+    /// The decrease in bytes of the pages that hold something.
     package var bytes: Int64
-    /// Afterwards.
+    /// The usage after the eviction.
     package var usage: CacheUsage
 }

@@ -1,11 +1,11 @@
 import DiamondSQLite
 
-/// Keeps the file within its bound: what transfers have left and what is expired first, then by SIEVE, down to 90 % of it, in slices of a few
-/// milliseconds. Used from the writer's queue alone.
+/// A worker that keeps the file within its bound. It removes the leftovers of transfers and expired entries first, then
+/// others by SIEVE, down to 90 % of the bound. It works in slices of a few milliseconds, on the writer's queue only.
 final class Eviction: Sendable {
     private struct State {
         var capacity: Int64
-        /// Whether it goes on below the bound.
+        /// Whether eviction is in progress and continues below the bound.
         var isUnderWay = false
         /// Whether pages were given back that the file still has, until its log is empty.
         var isShortening = false
@@ -13,7 +13,7 @@ final class Eviction: Sendable {
         var allowance: Int64 = 0
     }
 
-    /// What the log beside the file takes: it counts for the bound, too.
+    /// The bytes that the log next to the file takes. They count for the bound, too.
     static let logBytes: Int64 = 16 << 20
     /// Pages given back to the file system in one slice: about a millisecond.
     private static let vacuumPages = 64
@@ -44,12 +44,13 @@ final class Eviction: Sendable {
         }
     }
 
-    /// Whether there may be something to do. A look takes as long as half an entry, so that it is not taken at each.
+    /// Whether there may be something to evict. A check takes as long as half an entry, so it is not made for each
+    /// entry.
     var mustLook: Bool { state.withLock { $0.allowance <= 0 } }
 
-    /// Counts what is about to be written. What other processes write, they count themselves.
+    /// Counts the bytes that are about to be written. Other processes count their own.
     ///
-    /// - Returns: whether to look afterwards.
+    /// - Returns: whether to check the usage after the write.
     func spend(_ bytes: Int64) -> Bool {
         state.withLock { state in
             state.allowance -= bytes
@@ -60,20 +61,21 @@ final class Eviction: Sendable {
     /// Whole hours since 1970.
     var hour: Int64 { CacheCounts.hour(of: now()) }
 
-    /// Of pages in use.
+    /// The bound of the pages in use, in bytes.
     private var bound: Int64 { Self.bound(of: capacity) }
 
     static func bound(of capacity: Int64) -> Int64 { max(capacity - logBytes, capacity / 2) }
 
-    /// What entries take of a capacity: between the bound and the 90 % of it to which it is evicted.
+    /// Returns the bytes of a capacity that entries use: the middle between the bound and the 90 % of it at which
+    /// eviction stops.
     static func usable(of capacity: Int64) -> Int64 { bound(of: capacity) / 100 * 95 }
 
     /// Whether a body is so large that others would have to go for it in numbers.
     func isTooLarge(_ bodySize: Int) -> Bool { Int64(bodySize) > bound / Self.largestPart }
 
-    /// One transaction's worth of work, where there is some.
+    /// Evicts what fits in one transaction, if there is something to evict.
     ///
-    /// - Parameter pages: of the file, where they have just been read.
+    /// - Parameter pages: the pages of the file, if they have just been read.
     func slice(_ pages: CachePages? = nil) throws(CacheError) -> (count: Int, isMore: Bool) {
         let usage = if let pages { usage(pages) } else { try usage() }
         let isUnderWay = state.withLock { state in
@@ -150,7 +152,7 @@ final class Eviction: Sendable {
         return CacheEviction(count: count, bytes: max(0, before.used - after.used), usage: after)
     }
 
-    /// What is used now, of what.
+    /// Returns the used bytes and the bound.
     func usage() throws(CacheError) -> CacheUsage { usage(try file.read(CacheTable.pages)) }
 
     private func usage(_ pages: CachePages) -> CacheUsage {

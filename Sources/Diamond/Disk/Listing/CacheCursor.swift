@@ -1,12 +1,12 @@
 import Foundation
 
-/// A place in a list: behind an entry, by what the list is sorted by. The next page begins there, however many entries
-/// have come and gone meanwhile, and as fast as the first.
+/// A position in a list: after an entry, by the list's order. The next page begins there, however many entries were
+/// added or removed in the meantime, and is as fast as the first.
 package struct CacheCursor: Hashable, Sendable {
     package let order: CacheOrder
-    /// What the entry is sorted by, where it is a number.
+    /// The value that the entry is sorted by, if it is a number.
     let number: Int64
-    /// What it is sorted by in the order of URLs, otherwise empty.
+    /// The URL in the order of URLs, otherwise empty.
     let url: String
     /// The row: it decides among equals.
     let id: Int64
@@ -21,7 +21,7 @@ package struct CacheCursor: Hashable, Sendable {
         id = listing.id
     }
 
-    /// Whether an entry comes behind.
+    /// Whether an entry comes after the cursor.
     func isBefore(_ listing: CacheListing) -> Bool {
         switch order {
         case .newest: (listing.storedAt, listing.id) < (number, id)
@@ -39,7 +39,7 @@ extension CacheCursor: CustomStringConvertible {
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// `nil` for what is none.
+    /// Creates a cursor from its text; `nil` if the text is no cursor.
     package init?(_ text: String) {
         let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
         let base64 = text.replacing("-", with: "+").replacing("_", with: "/") + padding

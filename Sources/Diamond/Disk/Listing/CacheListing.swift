@@ -1,42 +1,41 @@
 import DiamondSQLite
 public import Foundation
 
-/// How a list is sorted; each goes through an index.
+/// The order of a list. Each order uses an index.
 package enum CacheOrder: String, Sendable, CaseIterable {
     case newest, largest, url
 }
 
-/// One entry as a list shows it, and as a predicate tells it: everything but headers and body.
+/// One entry as a list shows it and a predicate receives it: everything but headers and body.
 public struct CacheListing: Sendable {
-    /// What it is stored under.
+    /// The key that it is stored under.
     public package(set) var key: RequestKey
-    /// The request's.
+    /// The method of the request.
     public package(set) var method: String
-    /// In normal form, secrets masked; `•••` where it is sealed and cannot be opened.
+    /// The URL in normal form, with secrets masked; `•••` if it is sealed and cannot be opened.
     public package(set) var url: String
-    /// The response's.
+    /// The status of the response.
     public package(set) var status: Int
-    /// Bytes, as stored: a sealed chunk of 128 KiB takes 32 more.
+    /// The bytes of the body as stored. A sealed chunk of 128 KiB takes 32 more.
     public package(set) var bodySize: Int64
-    /// Whether it is the beginning of a body whose transfer is under way, or has broken off: no request is answered
-    /// with it.
+    /// Whether it is the beginning of a body whose transfer is in progress or was interrupted. It answers no request.
     public package(set) var isPartial: Bool
-    /// When it arrived, or was last confirmed; of a partial one, when the last of it was written.
+    /// The date when it arrived or was last confirmed. For a partial entry, the date of its last write.
     public var date: Date { Date(milliseconds: storedAt) }
 
     /// Milliseconds since 1970.
     package var storedAt: Int64
-    /// Milliseconds, as ``lifetime``.
+    /// The initial age in milliseconds, as ``lifetime``.
     package var initialAge: Int64
     package var lifetime: Int64?
     package var flags: StoredResponse.Flags
     /// The row.
     package var id: Int64
     package var isSealed = false
-    /// Whether it is sealed, and nobody here can open it.
+    /// Whether it is sealed and cannot be opened here.
     package var isLocked = false
 
-    /// `nil` for a row that nobody has written.
+    /// Creates a listing from a row; `nil` if the row has values that Diamond never writes.
     init?(row: borrowing SQLiteStatement) {
         let times = [row.int64(4), row.int64(5), row.int64(6), row.int64(8)]
         guard let key = RequestKey(stored: row.data(0)), times.allSatisfy(CacheTable.times.contains) else { return nil }
@@ -54,22 +53,23 @@ public struct CacheListing: Sendable {
         isPartial = row.int64(11) != 0
     }
 
-    /// Milliseconds of freshness left by the server's word, negative when past; `nil` where the server gave none.
+    /// Returns the milliseconds of freshness left according to the server, negative when past; `nil` if the server gave
+    /// no lifetime.
     package func freshness(at now: Int64) -> Int64? {
         guard flags.isDisjoint(with: [.noCache, .invalidated]) else { return 0 }
         return lifetime.map { $0 - initialAge - max(0, now - storedAt) }
     }
 }
 
-/// What a store holds (``Cache/totals()``).
+/// The totals of a store (``Cache/totals()``).
 public struct CacheTotals: Sendable {
-    /// Responses; what transfers have received that are not at their end is not among them.
+    /// The number of responses, without the partial ones of unfinished transfers.
     public package(set) var entries = 0
-    /// What transfers have received that are not at their end.
+    /// The number of partial entries: the received parts of unfinished transfers.
     package var partials = 0
-    /// Bytes of the bodies of both, as they are kept.
+    /// The bytes of the bodies of both, as stored.
     public package(set) var bodyBytes: Int64 = 0
-    /// Bytes of all the cache's files, the write-ahead log included.
+    /// The bytes of all the cache's files, including the write-ahead log.
     public package(set) var diskBytes: Int64 = 0
     package var oldest: Int64?
     package var newest: Int64?

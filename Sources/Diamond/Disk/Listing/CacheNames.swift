@@ -1,5 +1,5 @@
-/// What is named in memories: entries by the prefixes of their keys, and those of a URL by its number. Where either is
-/// another's, too, that one is read from disk again.
+/// The names of entries and URLs in memories: the prefixes of the entries' keys, and the numbers of the URLs. If
+/// another entry or URL has the same prefix or number, it is read from disk again, too.
 struct CacheNames: Hashable, Sendable {
     var keys: Set<Int64> = []
     /// ``CacheFile/number(of:)``.

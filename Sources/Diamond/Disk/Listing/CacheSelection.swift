@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Which entries to invalidate, purge or count.
+/// The entries to invalidate, purge or count.
 ///
 /// ```swift
 /// try await engine.cache?.invalidate(.tag("cities"))
@@ -10,14 +10,15 @@ public struct CacheSelection: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case all
         case key(RequestKey)
-        /// Of a key that has a partial entry beside the whole one, one of them, or, where nothing is said, both.
+        /// The entries of some keys. A key may have a partial entry and a whole one: `isPartial` names one of them,
+        /// `nil` both.
         case keys([RequestKey], isPartial: Bool?)
         case tag(String)
         case identity(String)
         case url(String)
         case urlPrefix(String)
         case host(String)
-        /// Sealed ones, by the digest of their host.
+        /// The sealed entries of a host, by the digest of the host.
         case sealedHost(String)
         case storedBefore(Int64)
         case expired(Int64)
@@ -25,7 +26,7 @@ public struct CacheSelection: Hashable, Sendable {
 
     let content: Content
 
-    /// Whether it names what is sealed at rest: in a sealed store it finds nothing without the key.
+    /// Whether it names a value that is sealed at rest. In a sealed store it then finds nothing without the key.
     package var needsKey: Bool {
         switch content {
         case .tag, .identity, .url, .urlPrefix, .host: true
@@ -33,7 +34,7 @@ public struct CacheSelection: Hashable, Sendable {
         }
     }
 
-    /// What it names in memories; `nil` where that cannot be told without the file.
+    /// Returns the names of its entries in memories; `nil` if the file is needed to tell them.
     ///
     /// - Parameter number: ``CacheFile/number(of:)``.
     func names(by number: (String) -> Int64) -> CacheNames? {
@@ -45,10 +46,10 @@ public struct CacheSelection: Hashable, Sendable {
         }
     }
 
-    /// Keys in one of the ``groups(of:isPartial:)``.
+    /// The number of keys in one of the ``groups(of:isPartial:)``.
     private static let groupSize = 250
 
-    /// Selections that together name what has some keys, each of no more than one statement takes.
+    /// Returns selections that together name the entries of some keys. Each has no more keys than one statement takes.
     static func groups(of keys: [RequestKey], isPartial: Bool? = nil) -> [CacheSelection] {
         stride(from: 0, to: keys.count, by: groupSize).map { start in
             let group = Array(keys[start..<min(start + groupSize, keys.count)])
@@ -62,39 +63,40 @@ public struct CacheSelection: Hashable, Sendable {
     /// The entry of a request: ``Engine/key(of:)`` tells its key.
     public static func key(_ key: RequestKey) -> CacheSelection { CacheSelection(content: .key(key)) }
 
-    /// Those whose requests had the tag.
+    /// Selects the entries whose requests had the tag.
     public static func tag(_ name: String) -> CacheSelection { CacheSelection(content: .tag(name)) }
 
-    /// Those that were asked for on behalf of an identity.
+    /// Selects the entries that were requested for an identity.
     public static func identity(_ identity: String) -> CacheSelection { CacheSelection(content: .identity(identity)) }
 
-    /// Those whose URLs, in normal form, begin with this, such as `https://api.example.com/v1/`.
+    /// Selects the entries whose URLs, in normal form, begin with a prefix, such as `https://api.example.com/v1/`.
     public static func url(prefix: String) -> CacheSelection {
         prefix.isEmpty ? .all : CacheSelection(content: .urlPrefix(prefix))
     }
 
-    /// Those of exactly this URL in normal form, whatever their method, headers and body. No entry's URL has parameters that
-    /// the engine's ``IdentityRules`` ignore, nor a fragment or user info.
+    /// Selects the entries of exactly this URL in normal form, with any method, headers and body. No entry's URL has a
+    /// fragment, user info, or parameters that the engine's ``IdentityRules`` ignore.
     public static func url(_ url: String) -> CacheSelection { CacheSelection(content: .url(url)) }
 
-    /// Those of a host, whatever scheme and port: `api.example.com`.
+    /// Selects the entries of a host, such as `api.example.com`, with any scheme and port.
     public static func host(_ host: String) -> CacheSelection {
         CacheSelection(content: .host(host.lowercased()))
     }
 
-    /// Those that arrived, or were last confirmed, before an instant: `.stored(before: .now - 7 * 86_400)`.
+    /// Selects the entries that arrived, or were last confirmed, before an instant:
+    /// `.stored(before: .now - 7 * 86_400)`.
     public static func stored(before date: Date) -> CacheSelection { .stored(before: date.milliseconds) }
 
-    /// The same.
+    /// Selects the entries that arrived, or were last confirmed, before an instant.
     ///
-    /// - Parameter milliseconds: since 1970.
+    /// - Parameter milliseconds: the instant, in milliseconds since 1970.
     package static func stored(before milliseconds: Int64) -> CacheSelection {
         CacheSelection(content: .storedBefore(milliseconds))
     }
 
-    /// Those that are past their lifetime and cannot be confirmed: what eviction takes first.
+    /// Selects the entries that are past their lifetime and cannot be confirmed. Eviction removes these first.
     ///
-    /// - Parameter milliseconds: now, since 1970.
+    /// - Parameter milliseconds: the current time, in milliseconds since 1970.
     package static func expired(at milliseconds: Int64) -> CacheSelection {
         CacheSelection(content: .expired(milliseconds))
     }

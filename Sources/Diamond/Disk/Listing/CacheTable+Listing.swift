@@ -1,16 +1,16 @@
 import DiamondSQLite
 import Foundation
 
-/// What people and statistics ask of the tables. Bodies are never read.
+/// The queries for lists and statistics. They never read bodies.
 extension CacheTable {
     private static let columns =
         "key, method, url, status, stored_at, initial_age, lifetime, flags, body_size, id, seal IS NOT NULL, is_partial"
 
-    /// A page: never by counting rows that are passed over, so that a deep one costs what the first does.
+    /// Returns a page of a list. It skips no rows by counting, so that a late page costs as much as the first.
     ///
     /// - Parameters:
-    ///   - selections: what an entry has to be in: of each group one at least.
-    ///   - cursor: where it begins, in the same order.
+    ///   - selections: groups of selections; an entry has to be in at least one of each group.
+    ///   - cursor: the position where the page begins, in the same order.
     static func list(
         _ selections: [[CacheSelection]],
         by order: CacheOrder,
@@ -27,7 +27,8 @@ extension CacheTable {
         return try page(limit, sql, values + start.values, on: connection)
     }
 
-    /// Rows that nobody has written do not count: a page that is not full is the last one.
+    /// Returns a page of valid rows. Rows with values that Diamond never writes do not count: a page that is not full
+    /// is the last one.
     ///
     /// - Parameter sql: ends with a limit, which is bound behind `values`.
     private static func page(
@@ -70,7 +71,7 @@ extension CacheTable {
         }
     }
 
-    /// The entries from this id on, in the order of insertion.
+    /// Returns the entries from an id on, in the order of insertion.
     static func list(
         _ selections: [[CacheSelection]] = [],
         from id: Int64,
@@ -82,8 +83,8 @@ extension CacheTable {
         return try page(limit, sql, values + [.integer(id)], on: connection)
     }
 
-    /// The entries whose keys begin with these hexadecimal digits, at most two: enough to tell whether it is one.
-    /// Of a key with a partial entry beside the whole one, the whole.
+    /// Returns the entries whose keys begin with some hexadecimal digits, two at most: enough to tell whether there is
+    /// only one. For a key with a partial entry and a whole one, it returns the whole one.
     static func list(
         beginning digits: String,
         on connection: borrowing SQLiteConnection
@@ -103,7 +104,8 @@ extension CacheTable {
         return try listings(of: statement).listings
     }
 
-    /// The least and the greatest prefix of keys that begin with these digits, one at least: that decides the sign.
+    /// Returns the least and the greatest prefix of keys that begin with some digits, one digit at least: the first
+    /// decides the sign.
     private static func prefixes(beginning digits: String) -> (Int64, Int64)? {
         let known = digits.prefix(16)
         let bounds = ["0", "f"].compactMap { digit in

@@ -2,7 +2,7 @@ import DiamondSQLite
 import Foundation
 
 extension SQLiteError.Code {
-    /// What was to be written cannot be sealed, or the secret not be opened.
+    /// The seal failed to seal a value, or to open the secret.
     static let cannotSeal = Self(rawValue: -16)
 }
 
@@ -13,16 +13,17 @@ extension SQLiteError {
 }
 
 extension CacheSealError {
-    /// Of another's error the type alone: who wrote it may have put anything into it.
+    /// Returns the reason of an error. For an error of another type, that is only the name of the type: its text may
+    /// contain anything.
     static func reason(of error: any Error) -> String {
         (error as? CacheSealError)?.message ?? String(describing: type(of: error))
     }
 }
 
-/// Rows as the file keeps them: sealed where it has a seal.
+/// Rows as the file keeps them: sealed if it has a seal.
 extension CacheFile {
-    /// Makes the change that confirms a row; `nil` where the row is not the one that was confirmed: another process may have
-    /// stored a newer one meanwhile, or marked it stale.
+    /// Returns the change that confirms a row; `nil` if the row is not the one that was confirmed. Another process may
+    /// have stored a newer one in the meantime, or marked it stale.
     func confirmation(
         of entry: CacheEntry,
         _ old: StoredResponse,
@@ -50,7 +51,7 @@ extension CacheFile {
         return SealedConfirmation(row: row, old: old, change: change)
     }
 
-    /// - Returns: whether the row is there still as it was read.
+    /// - Returns: whether the row is still there as it was read.
     func confirm(
         _ confirmation: SealedConfirmation,
         _ key: RequestKey,
@@ -72,8 +73,9 @@ extension CacheFile {
         return true
     }
 
-    /// What stands for a URL in memories and in the file's changes: the same in every process with the store's secret. Who
-    /// has a sealed file alone cannot try out whose it is. Those that differ in their queries alone have one, as in memory.
+    /// Returns the number of a URL in memories and in the file's changes. It is the same in every process with the
+    /// store's secret. A reader of a sealed file alone cannot try out which URL it belongs to. URLs that differ only in
+    /// their queries have the same number, as in memory.
     func number(of url: String) -> Int64 {
         let url = url.withoutQuery
         return CacheTable.number(of: sealing.map { $0.url(url) } ?? url)
@@ -83,18 +85,19 @@ extension CacheFile {
         do { return try body() } catch { throw CacheError(SQLiteError(cannotSeal: error, path: store.cachePath)) }
     }
 
-    /// Refuses what was sealed for another file than the one that has the store's name now: that has another secret.
+    /// Throws if a change was sealed for another file than the one that has the store's name now: that file has another
+    /// secret.
     func refuseSealed(of generation: Int) throws(SQLiteError) {
         guard seal != nil, generation != self.generation else { return }
         throw SQLiteError(.fileReplaced, "was replaced while a change of it was sealed", path: store.cachePath)
     }
 }
 
-/// What people ask of a sealed store. What names the beginning of a URL opens each that may be meant.
+/// The queries of a sealed store. A query by the beginning of a URL opens each entry that may match.
 extension CacheFile {
     private static let pageSize = 1000
 
-    /// `nil` where there is none, or it cannot be opened.
+    /// Returns the canonical form of a request; `nil` if there is none, or it cannot be opened.
     func canonicalForm(
         of key: RequestKey,
         on connection: borrowing SQLiteConnection
@@ -109,7 +112,7 @@ extension CacheFile {
         return try? sealing.open(request: kept.bytes, keyID: id, key)
     }
 
-    /// With the URLs of those that are sealed.
+    /// Returns listings with the URLs of the sealed entries opened.
     func opened(
         _ listings: [CacheListing],
         on connection: borrowing SQLiteConnection
@@ -126,16 +129,17 @@ extension CacheFile {
         return opened
     }
 
-    /// Selections that together name what one does. A sealed store knows tags, identities, URLs and hosts by their
-    /// digests, and what a URL begins with only after opening each; what it has in clear from before it was sealed is
-    /// named as ever.
+    /// Returns selections that together name the entries of one selection. A sealed store knows tags, identities, URLs
+    /// and hosts by their digests. It has to open each entry to know the beginning of its URL. Entries in clear, from
+    /// before it was sealed, are named as usual.
     func parts(of selection: CacheSelection) throws(CacheError) -> [CacheSelection] {
         guard sealing != nil else { return [selection] }
         guard let test = selection.urlTest else { return alternatives(to: selection) }
         return try [selection] + groups(among: candidates(of: selection), where: test)
     }
 
-    /// A selection that is not by the beginning of a URL, as rows in clear and sealed ones know it.
+    /// Returns the selections that name the entries of one that is not by the beginning of a URL: those for rows in
+    /// clear, and those for sealed rows.
     private func alternatives(to selection: CacheSelection) -> [CacheSelection] {
         switch (selection.content, sealing) {
         case (.tag(let name), let sealing?): [selection, .tag(sealing.tag(name))]
@@ -146,7 +150,8 @@ extension CacheFile {
         }
     }
 
-    /// What has to be opened to know whether its URL begins as asked for: where that names a host, its entries alone.
+    /// Returns the entries that have to be opened to know whether their URLs begin with a prefix. If the prefix names a
+    /// host, they are the entries of that host only.
     private func candidates(of selection: CacheSelection) -> [[CacheSelection]] {
         guard case .urlPrefix(let prefix) = selection.content, let host = URLHost.ofAll(beginningWith: prefix) else {
             return []
@@ -154,7 +159,7 @@ extension CacheFile {
         return [alternatives(to: .host(String(host)))]
     }
 
-    /// The sealed ones whose URLs are meant.
+    /// Returns selections of the sealed entries whose URLs match.
     private func groups(
         among selections: [[CacheSelection]],
         where isNamed: (CacheListing) -> Bool
@@ -167,7 +172,7 @@ extension CacheFile {
         return CacheSelection.groups(of: Array(keys))
     }
 
-    /// A page of the entries that are in every one of some selections.
+    /// Returns a page of the entries that are in each of some selections.
     func list(
         _ selections: [CacheSelection],
         by order: CacheOrder,
@@ -186,7 +191,7 @@ extension CacheFile {
         }
     }
 
-    /// Opens all that there is, and sorts it.
+    /// Opens all entries of some selections, and returns a sorted page of them.
     private func sorted(
         _ selections: [[CacheSelection]],
         _ tests: [(CacheListing) -> Bool],
@@ -230,7 +235,7 @@ extension CacheFile {
 }
 
 extension CacheSelection {
-    /// Whether an entry whose URL is known is meant; `nil` where a selection is not by how it begins.
+    /// A test of whether an entry with a known URL matches; `nil` if the selection is not by the beginning of a URL.
     fileprivate var urlTest: ((CacheListing) -> Bool)? {
         switch content {
         case .urlPrefix(let prefix): { !$0.isLocked && $0.url.utf8.starts(with: prefix.utf8) }

@@ -1,6 +1,6 @@
-/// Why a sound entry is not for this process to read: it stays, and counts as a miss.
+/// The reason why this process cannot read a sound entry. The entry stays, and counts as a miss.
 enum CacheLock: Hashable, Sendable {
-    /// It has no seal, and only sealed ones are believed.
+    /// The entry has no seal, and only sealed entries are believed.
     case inClear
     /// It is sealed, and no seal was given.
     case sealed(keyID: String)
@@ -10,7 +10,7 @@ enum CacheLock: Hashable, Sendable {
     /// The seal cannot open it now: the name of its error.
     case failure(String)
 
-    /// What happened and what to do, in one line.
+    /// The message: what happened and what to do, in one line.
     var reason: String {
         switch self {
         case .inClear: "the store has entries in clear, which a sealed cache does not read: purge them"

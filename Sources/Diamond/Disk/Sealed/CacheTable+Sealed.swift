@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// What is read and written of sealed rows.
+/// The statements for sealed rows.
 extension CacheTable {
-    /// What the rows of an entry hold, the first of which has been read, opened.
+    /// Returns the entry in its rows, opened. The caller has read the first row.
     ///
     /// - Parameters:
-    ///   - request: the canonical form that is asked for; `nil` for whatever it is.
+    ///   - request: the requested canonical form; `nil` for any.
     ///   - isPartial: as in clear.
     static func finding(
         of rows: borrowing SQLiteStatement,
@@ -29,7 +29,7 @@ extension CacheTable {
         }
     }
 
-    /// A row that is not the one asked for, to a process without a seal.
+    /// Returns the finding for a row that is not the one asked for, in a process without a seal.
     static func unreadable(_ rows: borrowing SQLiteStatement, _ key: RequestKey) -> Finding {
         guard !rows.isNull(15), isOf(key, rows) else { return .nothing }
         return .locked(.sealed(keyID: rows.text(15)))
@@ -41,7 +41,7 @@ extension CacheTable {
 
     // MARK: Rows without their bodies
 
-    /// A sealed row, its body aside.
+    /// A sealed row without its body.
     struct SealedRow {
         var id: Int64
         var row: Sealing.Row
@@ -53,11 +53,11 @@ extension CacheTable {
                 && stored.flags.intersection(.invalidated).isSubset(of: answer.flags)
         }
 
-        /// Whether nobody has written it since: the same headers are sealed differently each time.
+        /// Whether the row was not written since: the same headers are sealed differently each time.
         func isWritten(as other: Self) -> Bool { id == other.id && stored.headerBlock == other.stored.headerBlock }
     }
 
-    /// `nil` where there is none, or it is in clear.
+    /// Returns the sealed row of a key; `nil` if there is none, or it is in clear.
     static func sealedRow(
         _ key: RequestKey,
         on connection: borrowing SQLiteConnection
@@ -79,7 +79,7 @@ extension CacheTable {
         return SealedRow(id: statement.int64(11), row: row, stored: stored)
     }
 
-    /// What tells an entry's request.
+    /// The stored request of an entry.
     struct KeptRequest {
         /// `nil` in clear.
         var seal: String?

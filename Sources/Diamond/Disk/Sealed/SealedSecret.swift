@@ -1,8 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// The secret of a sealed store, which makes digests of credentials, tags and identities. Each key seals it under its own
-/// name, beside those of others; a new key takes over what an older one has sealed, so that digests stay what they were.
+/// The secret of a sealed store, which makes digests of credentials, tags and identities. Each key seals it under its
+/// own name, next to those of other keys. A new key takes over the secret that an older one has sealed, so that digests
+/// stay the same.
 struct SealedSecret {
     private static let context = Data("diamond 1 secret".utf8)
 
@@ -10,9 +11,9 @@ struct SealedSecret {
 
     init(_ seal: any CacheSeal) { self.seal = seal }
 
-    /// What is kept, or a fresh one.
+    /// Returns the kept secret, or a fresh one.
     ///
-    /// - Parameter keeps: whether it is kept where there is none; `false` for those who only look.
+    /// - Parameter keeps: whether the secret is kept if there is none; `false` for callers that only read.
     func find(in database: SQLiteDatabase, orKeep keeps: Bool, _ fresh: Data) throws(SQLiteError) -> Data {
         let kept = try database.read(CacheTable.sealedSecrets)
         if let own = kept[seal.keyID], let secret = try open(own, seal.keyID, database.path) { return secret }
@@ -21,7 +22,7 @@ struct SealedSecret {
         return keeps ? try keep(secret, in: database, replacing: kept[seal.keyID], older?.keyID) : secret
     }
 
-    /// Whether the key is the one that has sealed the secret under its name, as far as there is one.
+    /// Whether the key is the one that sealed the secret under its name. It is `true` if there is no such secret.
     func isRight(for database: SQLiteDatabase) throws(SQLiteError) -> Bool {
         guard let own = try database.read(CacheTable.sealedSecrets)[seal.keyID] else { return true }
         return try open(own, seal.keyID, database.path) != nil

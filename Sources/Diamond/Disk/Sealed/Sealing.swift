@@ -1,20 +1,20 @@
 import Crypto
 import Foundation
 
-/// What of an entry is sealed, and to what each value is bound.
+/// The sealing of entries: the values that are sealed, and the context that each is bound to.
 ///
-/// URL and canonical form are one sealed value, the headers another, each chunk of the body one more. Each is bound to
-/// its key, its column and its number; the headers also to the row's status, times, flags and sizes and to the digest of
-/// the sealed body, so that nothing of a row can be changed or put in another's place. What has to be found by its name,
-/// tags, identities, URLs and hosts, is a keyed digest: who has the file sees which entries share one, and cannot try out
-/// which it is.
+/// URL and canonical form are one sealed value, the headers another, and each chunk of the body is one more. Each is
+/// bound to its key, its column and its number. The headers are also bound to the row's status, times, flags and sizes
+/// and to the digest of the sealed body. So nothing of a row can be changed or put in another's place. The values that
+/// are found by name are keyed digests: tags, identities, URLs and hosts. A reader of the file sees which entries share
+/// one, but cannot try out which value it is.
 struct Sealing: Sendable {
     enum Column: String { case request, headers, body, tag, identity, url, host }
 
     let seal: any CacheSeal
     private let names: SymmetricKey
 
-    /// - Parameter secret: the store's.
+    /// - Parameter secret: the secret of the store.
     init(_ seal: any CacheSeal, secret: Data) {
         self.seal = seal
         names = HKDF<SHA256>.deriveKey(
@@ -27,8 +27,8 @@ struct Sealing: Sendable {
 
     func identity(_ identity: String) -> String { digest(of: identity, .identity) }
 
-    /// What stands in place of a URL: the digest of its host and its own, so that one index finds it by either. 128 bits
-    /// of each, which nobody can make collide without the secret.
+    /// Returns the text in place of a URL: the digest of its host and its own digest, so that one index finds it by
+    /// either. Each has 128 bits, which cannot be made to collide without the secret.
     func url(_ url: String) -> String {
         let host = URLHost.of(url) ?? ""
         return "\(self.host(String(host)))/\(digest(of: url, .url).prefix(32))"
@@ -42,7 +42,7 @@ struct Sealing: Sendable {
 
     // MARK: Sealing
 
-    /// - Parameter chunks: of the body.
+    /// - Parameter chunks: the chunks of the body.
     func row(of entry: CacheEntry, _ chunks: [Data]) throws -> CacheRow {
         let chunks = try chunks.enumerated().map { try self.sealed($1, entry.key, $0) }
         var sealed = entry
@@ -77,8 +77,8 @@ struct Sealing: Sendable {
         var digest: Data
     }
 
-    /// - Parameter request: the canonical form that is asked for; `nil` for whatever it is.
-    /// - Returns: `nil` for another request's.
+    /// - Parameter request: the requested canonical form; `nil` for any.
+    /// - Returns: `nil` if the row is of another request.
     func open(
         _ stored: StoredResponse,
         _ row: Row,
@@ -122,7 +122,7 @@ struct Sealing: Sendable {
         Data("diamond 1 \(column.rawValue) \(number)\n".utf8) + key.bytes + facts
     }
 
-    /// Behind their length in four bytes.
+    /// Returns bytes after their length in four bytes.
     func framed(_ bytes: Data) -> Data {
         withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { Data($0) } + bytes
     }
@@ -138,7 +138,7 @@ struct Sealing: Sendable {
 }
 
 extension StoredResponse {
-    /// What of a row is in clear and must not be changed.
+    /// Returns the values of a row that are in clear and must not be changed.
     fileprivate func facts(_ bodySize: Int64, _ digest: Data) -> Data {
         let numbers: [Int64] = [
             Int64(status), storedAt, initialAge, lifetime ?? -1, flags.intersection(Checksum.guarded).rawValue,

@@ -1,25 +1,25 @@
 /// One change of the disk tier.
 ///
-/// A class, because it waits in an array and a dictionary at once, and is moved in them; what it is looked at for there is
-/// beside what it does, because to take it out of an entry copies the entry.
+/// It is a class because it waits in an array and a dictionary at once, and is moved in them. The properties that are
+/// looked at there are stored next to the action: taking the action out of an entry copies the entry.
 final class CacheChange: Sendable {
     enum Action: Sendable {
         case store(CacheEntry)
         case confirm(CacheEntry, replacing: StoredResponse)
-        /// With whether it was erased for every process, or is only not kept in the file.
+        /// An erasure, with whether it is for every process or the entry is only not kept in the file.
         case delete(everywhere: Bool)
     }
 
     let key: RequestKey
     let action: Action
-    /// Bytes held until it is written.
+    /// The bytes held until it is written.
     let cost: Int
     /// About the most that the file grows by.
     let diskBytes: Int64
-    /// Whether it puts an answer on disk, and does not only replace one that waits for it.
+    /// Whether it puts an answer on disk that does not replace one still waiting to be written.
     let isNew: Bool
 
-    /// What one takes beside its bytes, about: many without a body are much, too.
+    /// The approximate bytes that one change takes besides its contents: many without a body are much, too.
     private static let overhead = 512
 
     private init(_ key: RequestKey, _ action: Action, cost: Int = 0, diskBytes: Int64 = 0, isNew: Bool = false) {
@@ -40,13 +40,13 @@ final class CacheChange: Sendable {
         return CacheChange(entry.key, .confirm(entry, replacing: old), cost: size + overhead)
     }
 
-    /// Costs nothing, because it is never refused: what it erases would come back.
+    /// Creates an erasure. It costs nothing, because it is never refused: the entry it erases would come back.
     static func delete(_ key: RequestKey, everywhere: Bool = false) -> CacheChange {
         CacheChange(key, .delete(everywhere: everywhere))
     }
 
     var isErasure: Bool { if case .delete = action { true } else { false } }
 
-    /// Whether other processes are to drop it, too.
+    /// Whether other processes have to drop the entry, too.
     var isForAll: Bool { if case .delete(everywhere: true) = action { true } else { false } }
 }

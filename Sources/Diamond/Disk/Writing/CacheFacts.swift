@@ -1,8 +1,8 @@
-/// What goes along with a group of changes.
+/// The facts that are written together with a group of changes.
 struct CacheFacts: Sendable {
     /// Entries that were used, by the prefixes of their keys.
     var visited: Set<Int64> = []
-    /// Of each hour that something happened in, the newest last.
+    /// The counts of each hour in which something happened, the newest last.
     var counts: [CacheCounts] = []
     var accesses: [CacheAccess] = []
 

@@ -1,9 +1,10 @@
 import DiamondSQLite
 
-/// What could not be written, and what has to be right on disk before anything else is.
+/// The handling of changes that could not be written, and of what has to be right on disk before anything else is
+/// written.
 extension CacheWriter {
-    /// What waits has no file: that which is open has another name now, or none. Whatever the next one has under the keys
-    /// may be older.
+    /// Gives up all waiting changes, because they have no file: the open file has another name now, or none. The
+    /// entries that the next file has under their keys may be older.
     func loseWaiting(_ error: CacheError) {
         activity.report(.cacheFailed(reason: error.message))
         while let group = nextGroup() {
@@ -30,7 +31,7 @@ extension CacheWriter {
         return nil
     }
 
-    /// Those of some keys that the disk has something under; where that cannot be read, all of them.
+    /// Returns the keys that the disk has an entry under. If that cannot be read, it returns all of them.
     private func outdated(_ keys: [RequestKey]) -> [RequestKey] {
         // There is nothing to remember then.
         guard !state.withLock({ $0.isAllOutdated }) else { return [] }
@@ -42,8 +43,8 @@ extension CacheWriter {
         return known ?? keys
     }
 
-    /// Erases what is older than what could not be written, and marks what is stale. Before anything is written: that may
-    /// be a newer answer in the place of one of them.
+    /// Erases the entries that are older than changes that could not be written, and marks stale entries. This comes
+    /// before any write, which may put a newer answer in the place of one of them.
     func settle() throws(CacheError) {
         guard state.withLock({ $0.canSettle }) else { return }
         // Erased in a file that has lost its name, they would be forgotten, and found in the one that has it.
@@ -64,14 +65,15 @@ extension CacheWriter {
         state.withLock { $0.forgetFailures() }
     }
 
-    /// Of what was made stale and is remembered no longer, that it may be anything.
+    /// Tells other processes that anything may have changed, for entries that were made stale and are no longer
+    /// remembered.
     private func tellOthers() throws(CacheError) {
         guard state.withLock({ $0.hasToTell }) else { return }
         try file.write { (connection) throws(SQLiteError) in try CacheTable.addChanges(of: nil, on: connection) }
         state.withLock { $0.finishTelling() }
     }
 
-    /// Marks what is stored of some of the URLs.
+    /// Marks the stored entries of some of the URLs.
     ///
     /// - Returns: whether there were any.
     private func markNext() throws(CacheError) -> Bool {
@@ -82,22 +84,23 @@ extension CacheWriter {
         return true
     }
 
-    /// What could not be marked is tried again with what comes next, as far as the disk has something of it: many unsafe
-    /// requests on a full disk must not make an end of what is stored of others.
+    /// Keeps the invalidations that could not be marked, if the disk has an entry of theirs, and tries them again with
+    /// the next changes. Many unsafe requests on a full disk must not erase the stored entries of other requests.
     private func failInvalidations() {
         let urls = state.withLock { $0.beginUntriedInvalidations() }
         let stored = stored(urls)
         state.withLock { $0.failInvalidations(urls.count, keeping: stored) }
     }
 
-    /// Those of some URLs of which the disk has something that is not marked; where that cannot be read, all of them.
+    /// Returns the URLs of which the disk has an entry that is not marked. If that cannot be read, it returns all of
+    /// them.
     private func stored(_ urls: [String]) -> Set<String> {
         // There is nothing to remember then.
         guard !state.withLock({ $0.isAllOutdated }) else { return [] }
         return (try? file.valid(urls: urls)) ?? Set(urls)
     }
 
-    /// The same for what was made stale behind the last change, and not tried yet.
+    /// Settles the invalidations that came after the last change and were not tried yet.
     func settleNew() {
         guard state.withLock({ $0.hasNewInvalidations }) else { return }
         do throws(CacheError) { try settle() } catch { activity.report(.cacheFailed(reason: error.message)) }

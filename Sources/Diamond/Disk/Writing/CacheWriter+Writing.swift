@@ -1,14 +1,14 @@
 import DiamondSQLite
 import Dispatch
 
-/// Writing what waits, group by group, with what goes along.
+/// Writing the waiting changes, group by group, with the facts that go with them.
 extension CacheWriter {
-    /// Writes what waits, and evicts. On the queue.
+    /// Writes the waiting changes, and evicts. It is called on the queue.
     func writeWaiting() { if drain() ?? evictSlice() { scheduleEviction() } }
 
-    /// Writes what waits, into the file that has the store's name now.
+    /// Writes the waiting changes into the file that has the store's name now.
     ///
-    /// - Returns: whether more has to be evicted; `nil` where nothing was written, and nobody has looked.
+    /// - Returns: whether more has to be evicted; `nil` if nothing was written, and the usage was not checked.
     func drain() -> Bool? {
         do throws(CacheError) { try file.reopenIfReplaced() } catch {
             loseWaiting(error)
@@ -33,8 +33,8 @@ extension CacheWriter {
 
     func evictIfNeeded() -> Bool { eviction.mustLook ? evictSlice() : false }
 
-    /// - Parameter pages: of the file, where a write has just told them.
-    /// - Returns: whether more has to go.
+    /// - Parameter pages: the pages of the file, if a write has just returned them.
+    /// - Returns: whether more has to be evicted.
     func evictSlice(_ pages: CachePages? = nil) -> Bool {
         do throws(CacheError) {
             let (count, isMore) = try eviction.slice(pages)
@@ -60,7 +60,7 @@ extension CacheWriter {
     }
 
     // One change that cannot be written (a body too large for the disk) must not take the others along.
-    /// - Returns: the pages of the file afterwards, where they are asked for and known.
+    /// - Returns: the pages of the file after the write, if they are asked for and known.
     private func write(_ group: [CacheChange], looks: Bool) -> CachePages? {
         // Where it fails, so would each.
         do throws(CacheError) { try settle() } catch { return giveUp(group, error) }
@@ -92,7 +92,7 @@ extension CacheWriter {
         state.withLock { $0.putBack(facts) }
     }
 
-    /// Writes facts alone. Waits only a moment for another process that writes: a hit must not wait for it.
+    /// Writes facts alone. It waits only a moment for another process that writes: a hit must not wait for it.
     func write(_ facts: CacheFacts) {
         guard !facts.isEmpty || state.withLock({ $0.hasToSettle }) else { return }
         do throws(CacheError) {
@@ -128,7 +128,8 @@ extension CacheWriter {
         return pages
     }
 
-    /// With what a group puts on disk: counted in its own transaction, and not where that fails.
+    /// Returns facts with the number of answers that a group puts on disk. They are counted in the group's own
+    /// transaction, and not if that fails.
     private func facts(_ facts: CacheFacts, with group: [CacheChange]) -> CacheFacts {
         let stores = group.count(where: \.isNew)
         guard stores > 0 else { return facts }
@@ -137,7 +138,7 @@ extension CacheWriter {
         return facts
     }
 
-    /// - Returns: what is to be recorded from now on; `nil` where that is not known.
+    /// - Returns: the sample to record from now on; `nil` if it is not known.
     private static func write(
         _ facts: CacheFacts,
         _ capacity: Int64,

@@ -3,14 +3,15 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Puts changes on disk behind the callers, up to 64 in one transaction, and evicts what is too much.
+/// A writer that puts changes on disk in the background, up to 64 in one transaction, and evicts entries beyond the
+/// bound.
 ///
-/// Changes keep their order. The death of the process loses at most those not yet written: stores wait a moment for
-/// others to come (``WriterAlarm``).
+/// Changes keep their order. If the process dies, at most the changes not yet written are lost: stores wait a moment
+/// for others to come (``WriterAlarm``).
 final class CacheWriter: Sendable {
-    /// Bytes that may wait. When the disk is slower than the network, what comes beyond is not stored.
+    /// The most bytes that may wait. If the disk is slower than the network, changes beyond that are not stored.
     private static let backlog = 64 << 20
-    /// Bytes that a task's own thread may write.
+    /// The most bytes that a task's own thread may write.
     private static let little = 64 << 10
 
     let file: CacheFile
@@ -20,12 +21,13 @@ final class CacheWriter: Sendable {
     let recorder = AccessRecorder()
     let queue = DispatchQueue(label: "diamond.cache.writer", qos: .utility)
     let alarm: WriterAlarm
-    /// A forked child has none of the queue's threads: what it waits for there never comes.
+    /// The process that opened the cache. A forked child has none of the queue's threads, and would wait forever for
+    /// them.
     private let process = getpid()
     private let hasToldOfFork = Atomic(false)
     private let quickFlushes = Guarded(QuickWrites())
 
-    /// Told of what was confirmed and is no longer there, or not as it was.
+    /// A closure called with the key of an entry that was confirmed and is no longer there, or has changed.
     let whenGone: @Sendable (RequestKey) -> Void
 
     init(
@@ -42,8 +44,8 @@ final class CacheWriter: Sendable {
         self.activity = activity
     }
 
-    /// - Returns: `false` when too much waits already, a confirmation is of what waits to be replaced, or this is a forked
-    ///   child.
+    /// - Returns: `false` if too much waits already, if the change confirms an answer that was replaced, erased or made
+    ///   stale since, or if this is a forked child.
     @discardableResult
     func add(_ change: CacheChange) -> Bool {
         guard !reportFork() else { return false }
@@ -62,8 +64,8 @@ final class CacheWriter: Sendable {
         return true
     }
 
-    /// All that is stored of a URL by now is stale: lookups take it so at once, and on disk it is marked behind the
-    /// changes so far.
+    /// Marks everything stale that is stored of a URL by now. Lookups treat it as stale at once. On disk it is marked
+    /// after the changes so far.
     func invalidate(_ url: String) {
         guard !reportFork() else { return }
         // At once, as what is erased: other processes are to ask again.
@@ -79,30 +81,31 @@ final class CacheWriter: Sendable {
         if mustSchedule { scheduleDrain() }
     }
 
-    /// Records an access; written with the next change, or where much waits.
+    /// Records an access. It is written with the next change, or when many accesses wait.
     func record(_ access: CacheAccess) { if recorder.record(access) { scheduleFacts() } }
 
-    /// Counts something in an hour; written with the next change.
+    /// Counts something in an hour. The count is written with the next change.
     func count(in hour: Int64, _ body: (inout CacheCounts) -> Void) {
         if state.withLock({ $0.counts.count(in: hour, body) }) { scheduleFacts() }
     }
 
-    /// The same, and records the access that it was. Every hit comes here.
+    /// Counts an access in an hour, and records it. Every hit calls this.
     func count(_ access: CacheAccess, in hour: Int64, _ body: (inout CacheCounts) -> Void) {
         if recorder.count(access, in: hour, body) { scheduleFacts() }
     }
 
-    /// What a lookup has to believe before the disk.
+    /// Returns the pending changes that a lookup has to believe before the disk.
     ///
-    /// - Parameter url: ``CacheEntry/url``; `nil` where it is not known.
+    /// - Parameter url: ``CacheEntry/url``; `nil` if it is not known.
     func pending(_ key: RequestKey, url: String?) -> PendingAnswer {
         state.withLock { $0.answer(under: key, url: url) }
     }
 
-    /// Returns when everything added before is on disk, or has failed, and what was too much is evicted.
+    /// Returns after everything added before is on disk or has failed, and entries beyond the bound are evicted.
     ///
-    /// Where little waits, the disk is quick and nobody else writes, it is written on the task's own thread, never an actor's:
-    /// to wake another one, and be woken by it, takes a quarter of the time of the write itself.
+    /// The task's own thread writes if little waits, the disk is quick and no other process writes. It is never the
+    /// thread of an actor. Waking another thread, and being woken by it, takes a quarter of the time of the write
+    /// itself.
     @concurrent
     func flush() async {
         guard !reportFork() else { return }
@@ -119,7 +122,8 @@ final class CacheWriter: Sendable {
         }
     }
 
-    /// - Returns: `false` where another process writes, or more than a little is to be evicted: that is for the queue's thread.
+    /// - Returns: `false` if another process writes, or more than a little has to be evicted. The queue's thread does
+    ///   that.
     private func flushHere() -> Bool {
         guard file.mayWriteAtOnce else { return false }
         return timed {
@@ -129,7 +133,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    /// Whether the task's thread may wait for the disk: for little, which was quick of late.
+    /// Whether the task's thread may wait for the disk: little waits, and the disk was quick recently.
     private var mayHoldThread: Bool {
         quickFlushes.withLock { $0.mayHoldThread } && state.withLock { $0.cost <= Self.little }
     }
@@ -140,8 +144,8 @@ final class CacheWriter: Sendable {
         return flush()
     }
 
-    /// Runs something beside no write of this process, on the file that has the store's name now; where that cannot be
-    /// opened, nothing is run.
+    /// Runs a body while no other write of this process runs, on the file that has the store's name now. If that file
+    /// cannot be opened, the body is not run.
     func alone<Result: Sendable>(_ body: @escaping @Sendable () throws(CacheError) -> Result) async throws(CacheError)
         -> Result
     {
@@ -160,7 +164,7 @@ final class CacheWriter: Sendable {
         return try result.get()
     }
 
-    /// Erases what a transfer has left under a key, soon.
+    /// Erases the leftovers of a transfer under a key, soon.
     func dropPart(of key: RequestKey) {
         queue.async { [self] in
             do throws(CacheError) {
@@ -172,7 +176,7 @@ final class CacheWriter: Sendable {
         }
     }
 
-    /// What the disk has under a key was written beside the changes, and is right.
+    /// Forgets the failure of a key: its entry on disk was written apart from the changes, and is right.
     func clearFailure(of key: RequestKey) { state.withLock { $0.forgetFailure(of: key) } }
 
     private func refuseFork() throws(CacheError) {
@@ -180,7 +184,7 @@ final class CacheWriter: Sendable {
         throw CacheError(SQLiteError(.forked, "opened before a fork", path: file.store.cachePath))
     }
 
-    /// - Returns: whether this is a forked child: then nothing is written, which is told once.
+    /// - Returns: whether this is a forked child. Nothing is written then, which is reported once.
     private func reportFork() -> Bool {
         do throws(CacheError) {
             try refuseFork()

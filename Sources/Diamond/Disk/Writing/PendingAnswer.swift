@@ -1,13 +1,14 @@
-/// What a lookup has to know of what is not on disk yet.
+/// The pending changes that a lookup has to take into account, because they are not on disk yet.
 struct PendingAnswer: Sendable {
     /// The last change of the key.
     let change: CacheChange?
-    /// Whether what was there before that change has been made stale.
+    /// Whether the entry before that change was made stale.
     let wasStale: Bool
-    /// Whether what it leaves, or, where there is none, what is on disk, has been made stale since.
+    /// Whether the entry that the change leaves was made stale since. If there is no change, the entry on disk is
+    /// meant.
     let isStale: Bool
 
-    /// What is on disk, as it is when everything is written.
+    /// Returns the response of a row as it will be when everything is written.
     func written(onto row: StoredResponse) -> StoredResponse {
         guard case .confirm(let entry, let old) = change?.action else { return marked(row) }
         let row = row.outdated(if: wasStale)
@@ -15,7 +16,7 @@ struct PendingAnswer: Sendable {
         return marked(row.isUnchanged(since: old) ? entry.stored.whole(by: row) : row)
     }
 
-    /// What the change leaves, as it is when everything is written.
+    /// Returns a response that the change leaves as it will be when everything is written.
     func marked(_ stored: StoredResponse) -> StoredResponse { stored.outdated(if: isStale) }
 }
 

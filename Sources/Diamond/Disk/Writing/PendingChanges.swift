@@ -1,60 +1,61 @@
-/// What waits to be written, and what of it is not on disk yet.
+/// The changes that wait to be written, and those of them that are not on disk yet.
 struct PendingChanges {
     private static let groupSize = 64
-    /// Bytes that one transaction writes, but for one larger body: the log grows by as much.
+    /// The most bytes that one transaction writes, except for one larger body: the log grows by as much.
     private static let groupCost = 4 << 20
-    /// URLs whose entries one transaction marks.
+    /// The most URLs whose entries one transaction marks.
     private static let markedURLs = 64
-    /// Marks of use that wait for a change to go with; beyond, they are a write of their own.
+    /// The most marks of use that wait for a change to be written with. Beyond that, they are a write of their own.
     private static let mostVisits = 4096
-    /// Keys that are remembered one by one when their changes could not be written, and URLs whose entries could not be
-    /// marked.
+    /// The most keys remembered one by one whose changes could not be written, and the most URLs whose entries could
+    /// not be marked.
     static let mostFailed = 4096
 
     var waiting: [CacheChange] = []
-    /// What is not on disk yet, by key: the number of the change, and the change.
+    /// The changes that are not on disk yet, by key, each with its number.
     var latest: [RequestKey: (number: Int, change: CacheChange)] = [:]
     var added = 0
     var written = 0
     var cost = 0
     var isScheduled = false
-    /// Entries that were used, by the prefixes of their keys: written with the next change.
+    /// The entries that were used, by the prefixes of their keys. They are written with the next change.
     var visited: Set<Int64> = []
-    /// Of what goes with changes, and what could not be written; hits are counted apart.
+    /// The counts of each hour that are written with changes, including those that could not be written before. Hits
+    /// are counted elsewhere.
     var counts: [CacheCounts] = []
-    /// What is stale, and not marked so on disk yet.
+    /// The URLs whose entries are stale and not marked so on disk yet.
     private(set) var invalidations = PendingInvalidations()
-    /// Whether other processes have yet to hear that something was made stale or erased of which the disk has nothing: it may
-    /// lie in their memories.
+    /// Whether other processes still have to be told that something was made stale or erased that is not on disk. It
+    /// may be in their memories.
     private(set) var hasToTell = false
     private var failures = Failures()
 }
 
-/// Keys whose last change could not be written, as far as the disk has something under them: that is older, hidden from
+/// The keys whose last change could not be written, if the disk has something under them. That is older, hidden from
 /// every lookup, and erased before anything else is written.
 private struct Failures {
     var keys: Set<RequestKey> = []
-    /// Whether there were too many to be remembered: then anything on disk may be older than what was answered, and all of
-    /// it has to go.
+    /// Whether there were too many to be remembered. Anything on disk may then be older than what was answered, and all
+    /// of it has to be erased.
     var areTooMany = false
 
     var areAny: Bool { areTooMany || !keys.isEmpty }
 }
 
 extension PendingChanges {
-    /// Whether what goes along with changes has become a write of its own.
+    /// Whether the marks of use are so many that they need a write of their own.
     var hasMuchToTell: Bool { visited.count >= Self.mostVisits }
 
-    /// When a change is to be written.
+    /// The time at which a change has to be written.
     enum Due {
         case now, soon
-        /// Somebody has been asked to write, and takes it along.
+        /// A write is already scheduled, and includes the change.
         case already
     }
 
-    /// What a lookup has to believe before the disk.
+    /// Returns the pending changes that a lookup has to believe before the disk.
     ///
-    /// - Parameter url: ``CacheEntry/url``; where it is not known, whatever was made stale may be meant.
+    /// - Parameter url: ``CacheEntry/url``; if it is not known, any URL that was made stale may be meant.
     func answer(under key: RequestKey, url: String?) -> PendingAnswer {
         guard let (number, change) = latest[key] else {
             let erased = isOutdated(key) ? CacheChange.delete(key) : nil
@@ -65,10 +66,10 @@ extension PendingChanges {
             isStale: invalidations.include(url, behind: number))
     }
 
-    /// What is to be written of a change: a confirmation of what waits itself is stored with it.
+    /// Returns the change to write for a change. A confirmation of an answer that still waits becomes a store of both.
     ///
-    /// - Returns: `nil` where it confirms what the last change of its key has replaced or erased, or what was made stale
-    ///   since.
+    /// - Returns: `nil` if the change confirms an answer that the last change of its key has replaced or erased, or
+    ///   that was made stale since.
     func effective(_ change: CacheChange) -> CacheChange? {
         guard case .confirm(let entry, let old) = change.action else { return change }
         let last = answer(under: change.key, url: entry.url)
@@ -98,13 +99,13 @@ extension PendingChanges {
         return isUrgent ? .now : .soon
     }
 
-    /// What goes along with the next transaction.
+    /// Removes and returns the facts that are written with the next transaction.
     mutating func takeFacts() -> CacheFacts {
         defer { (visited, counts) = ([], []) }
         return CacheFacts(visited: visited, counts: counts)
     }
 
-    /// Takes back what was not written, for the next transaction.
+    /// Takes back facts that were not written, for the next transaction.
     mutating func putBack(_ facts: CacheFacts) {
         visited.formUnion(facts.visited)
         let newer = counts
@@ -112,13 +113,14 @@ extension PendingChanges {
         for newer in newer { counts.add(newer) }
     }
 
-    /// - Returns: whether nobody has been asked to write yet.
+    /// - Returns: whether no write was scheduled before.
     mutating func schedule() -> Bool {
         defer { isScheduled = true }
         return !isScheduled
     }
 
-    /// Takes out what is written next, in one transaction; nothing that comes behind an invalidation that waits for it.
+    /// Removes and returns the changes of the next transaction. It takes none that follows an invalidation that waits
+    /// for it.
     mutating func nextGroup() -> [CacheChange] {
         var cost = 0
         let size = min(Self.groupSize, invalidations.room(behind: written))
@@ -135,7 +137,7 @@ extension PendingChanges {
         return group
     }
 
-    /// The oldest changes are on disk, or have failed.
+    /// Removes the oldest changes, which are on disk or have failed.
     mutating func finish(_ group: [CacheChange]) {
         written += group.count
         for change in group {
@@ -150,42 +152,42 @@ extension PendingChanges {
 // MARK: What is stale
 
 extension PendingChanges {
-    /// All that is stored of a URL by the changes so far is stale.
+    /// Marks everything stale that is stored of a URL, up to the last change added.
     ///
-    /// - Returns: whether nobody has been asked to write yet.
+    /// - Returns: whether no write was scheduled before.
     mutating func invalidate(_ url: String) -> Bool {
         invalidations.add(url, behind: added)
         return schedule()
     }
 
-    /// URLs whose entries can be marked next, the changes before being written.
+    /// The URLs whose entries can be marked next, because the changes before are written.
     var dueInvalidations: [String] { invalidations.due(behind: written, atMost: Self.markedURLs) }
 
-    /// All of them that were not tried yet.
+    /// The URLs whose entries can be marked next and that were not tried yet.
     var untriedInvalidations: [String] { invalidations.untried(behind: written) }
 
-    /// Whether some of them were not tried yet.
+    /// Whether some URLs whose entries can be marked were not tried yet.
     var hasNewInvalidations: Bool { invalidations.haveNew(behind: written) }
 
-    /// Takes up those that can be marked next.
+    /// Begins the invalidations that can be marked next, and returns their URLs.
     mutating func beginDueInvalidations() -> [String] {
         invalidations.begin(dueInvalidations)
         return dueInvalidations
     }
 
-    /// Takes up those that were not tried yet, to give them up.
+    /// Begins the invalidations that were not tried yet, to give them up, and returns their URLs.
     mutating func beginUntriedInvalidations() -> [String] {
         invalidations.begin(untriedInvalidations)
         return untriedInvalidations
     }
 
-    /// The entries of the first of them are marked.
+    /// Removes the first invalidations, whose entries are marked.
     mutating func finishInvalidations(_ count: Int) { invalidations.finish(count) }
 
-    /// The entries of the first that were not tried yet could not be marked. Lookups go on to take them for stale, as far
-    /// as there are any.
+    /// Notes that the entries of the first untried invalidations could not be marked. Lookups still treat these entries
+    /// as stale, if there are any.
     ///
-    /// - Parameter stored: the URLs that the disk has something of, or may have.
+    /// - Parameter stored: the URLs of which the disk has something, or may have.
     mutating func failInvalidations(_ count: Int, keeping stored: Set<String>) {
         if !untriedInvalidations.prefix(count).allSatisfy(stored.contains) { hasToTell = true }
         let failed = invalidations.fail(count, keeping: stored)
@@ -194,10 +196,10 @@ extension PendingChanges {
         invalidations.finish(failed)
     }
 
-    /// Something was erased for every process, and that could not be written.
+    /// Notes that something was erased for every process, and that this could not be written.
     mutating func tellLater() { hasToTell = true }
 
-    /// Other processes have heard that anything may have changed.
+    /// Notes that other processes were told that anything may have changed.
     mutating func finishTelling() { hasToTell = false }
 }
 
@@ -207,30 +209,31 @@ extension PendingChanges {
     /// Whether something on disk has to be erased or marked before anything is written.
     var hasToSettle: Bool { failures.areAny || hasToTell || !invalidations.isEmpty }
 
-    /// Whether some of that waits for no change.
+    /// Whether some of that can be erased or marked now, without waiting for a change.
     var canSettle: Bool { failures.areAny || hasToTell || !dueInvalidations.isEmpty }
 
-    /// Whether what the disk has under a key may be older than a change that could not be written.
+    /// Whether the entry on disk under a key may be older than a change that could not be written.
     func isOutdated(_ key: RequestKey) -> Bool { failures.areTooMany || failures.keys.contains(key) }
 
-    /// Whether nothing on disk is to be believed.
+    /// Whether no entry on disk can be believed.
     var isAllOutdated: Bool { failures.areTooMany }
 
-    /// What has to be erased before anything is written.
+    /// The entries that have to be erased before anything is written.
     var outdated: [CacheSelection] {
         failures.areTooMany ? [.all] : CacheSelection.groups(of: Array(failures.keys))
     }
 
-    /// The last changes of some keys could not be written, and the disk has something older under them.
+    /// Notes that the last changes of some keys could not be written, and that the disk has something older under them.
     mutating func fail(_ keys: [RequestKey]) {
         guard !failures.areTooMany else { return }
         failures.keys.formUnion(keys)
         if failures.keys.count > Self.mostFailed { failures = Failures(areTooMany: true) }
     }
 
-    /// What was outdated is erased. It stays hidden until then: a lookup beside the erasing must not find it.
+    /// Forgets the outdated entries, which are erased. They stay hidden until then: a lookup during the erasing must
+    /// not find them.
     mutating func forgetFailures() { failures = Failures() }
 
-    /// What the disk has under a key is right.
+    /// Forgets the failure of a key: the entry on disk under it is right.
     mutating func forgetFailure(of key: RequestKey) { failures.keys.remove(key) }
 }

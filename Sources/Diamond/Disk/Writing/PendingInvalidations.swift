@@ -1,22 +1,24 @@
-/// URLs of which all that is stored is stale, and has yet to be marked so on disk: lookups take it for stale
-/// meanwhile.
+/// The URLs whose stored entries are stale and not marked so on disk yet. Lookups treat these entries as stale in the
+/// meantime.
 struct PendingInvalidations {
     private struct Invalidation {
         let url: String
-        /// Of the last change that was added before.
+        /// The number of the last change that was added before.
         let number: Int
     }
 
-    /// In the order in which they came; no URL twice behind the same change, but for those under way.
+    /// The invalidations in the order in which they came. No URL is there twice after the same change, except for those
+    /// in progress.
     // Slices, because what is taken off their front moves nothing.
     private var waiting: ArraySlice<Invalidation> = []
-    /// The numbers of those of a URL, in the same order.
+    /// The numbers of a URL's invalidations, in the same order.
     private var numbers: [String: ArraySlice<Int>] = [:]
-    /// How many of the first could not be written: they are tried again with what comes next, not by themselves.
+    /// The number of invalidations at the front that could not be written. They are tried again together with the next
+    /// ones, not by themselves.
     private var tried = 0
-    /// Whether one of them came once more since.
+    /// Whether one of them was added again since.
     private var isRepeated = false
-    /// What is being marked, or looked for: what came by now may have been passed over.
+    /// The URLs whose entries are being marked, or looked for. An entry that comes in the meantime may be missed.
     private var underWay: Set<String> = []
 
     var isEmpty: Bool { waiting.isEmpty }
@@ -28,10 +30,10 @@ struct PendingInvalidations {
         numbers[url, default: []].append(number)
     }
 
-    /// Whether one of a URL, or, where that is not known, any, came behind a change.
+    /// Whether an invalidation of a URL, or any if the URL is not known, came after a change.
     func include(_ url: String?, behind number: Int) -> Bool { range(of: url).map { $0.upperBound >= number } ?? false }
 
-    /// Whether one came before a change.
+    /// Whether an invalidation of a URL, or any if the URL is not known, came before a change.
     func include(_ url: String?, before number: Int) -> Bool { range(of: url).map { $0.lowerBound < number } ?? false }
 
     private func range(of url: String?) -> ClosedRange<Int>? {
@@ -41,15 +43,16 @@ struct PendingInvalidations {
         return first...last
     }
 
-    /// How many changes come before the first that has to wait for one.
+    /// Returns the number of changes before the first invalidation that has to wait for a change.
     ///
-    /// - Parameter written: how many changes are on disk, or have failed.
+    /// - Parameter written: the number of changes that are on disk, or have failed.
     func room(behind written: Int) -> Int {
         let next = firstWaiting(behind: written)
         return next == waiting.endIndex ? .max : waiting[next].number - written
     }
 
-    /// The place of the first that has to wait for a change. Halves: there may be many.
+    /// Returns the index of the first invalidation that has to wait for a change. This is a binary search: there may be
+    /// many.
     private func firstWaiting(behind written: Int) -> Int {
         var (low, high) = (waiting.startIndex, waiting.endIndex)
         while low < high {
@@ -59,25 +62,25 @@ struct PendingInvalidations {
         return low
     }
 
-    /// Those that wait for no change, the ones that were tried before among them.
+    /// Returns the URLs whose invalidations wait for no change, including those tried before.
     func due(behind written: Int, atMost limit: Int) -> [String] {
         waiting[..<firstWaiting(behind: written)].prefix(limit).map(\.url)
     }
 
-    /// Those that wait for no change, and were not tried yet.
+    /// Returns the URLs whose invalidations wait for no change and were not tried yet.
     func untried(behind written: Int) -> [String] {
         waiting[..<firstWaiting(behind: written)].dropFirst(tried).map(\.url)
     }
 
-    /// Whether one that waits for no change was not tried yet, or came once more.
+    /// Whether an invalidation that waits for no change was not tried yet, or was added again.
     func haveNew(behind written: Int) -> Bool {
         isRepeated || (waiting.dropFirst(tried).first.map { $0.number <= written } ?? false)
     }
 
-    /// Some of the first are taken up, until they are on disk or have failed.
+    /// Begins some of the first invalidations. They are in progress until they are on disk or have failed.
     mutating func begin(_ urls: [String]) { underWay = Set(urls) }
 
-    /// The first are on disk.
+    /// Removes the first invalidations, which are on disk.
     mutating func finish(_ count: Int) {
         underWay = []
         for url in waiting.prefix(count).map(\.url) {
@@ -90,10 +93,10 @@ struct PendingInvalidations {
         isRepeated = false
     }
 
-    /// The first that were not tried yet could not be written.
+    /// Notes that the first untried invalidations could not be written.
     ///
-    /// - Parameter kept: URLs that are tried again, each once; the others are forgotten.
-    /// - Returns: how many wait to be tried again.
+    /// - Parameter kept: the URLs that are tried again, each once; the others are forgotten.
+    /// - Returns: the number of invalidations that wait to be tried again.
     mutating func fail(_ count: Int, keeping kept: Set<String>) -> Int {
         (isRepeated, underWay) = (false, [])
         guard count > 0 else { return tried }

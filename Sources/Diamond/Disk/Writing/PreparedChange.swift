@@ -52,7 +52,7 @@ extension CacheFile {
         }
     }
 
-    /// - Returns: whether what was to be confirmed is gone.
+    /// - Returns: whether the entry to be confirmed is gone.
     func write(_ change: PreparedChange, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         switch change.action {
         case .storeAsItCame(let entry): try CacheTable.store(entry, on: connection)

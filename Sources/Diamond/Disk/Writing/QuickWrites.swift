@@ -1,14 +1,14 @@
 import Dispatch
 import Foundation
 
-/// Whether a task may write on its own thread: the disk was quick of late.
+/// A record of recent writes, which tells whether a task may write on its own thread because the disk was quick.
 struct QuickWrites: Sendable {
-    /// How many one behind the other were quick.
+    /// The number of consecutive quick writes.
     private var count = 0
 
-    /// A write for which no thread need be woken, in nanoseconds.
+    /// The longest quick write, in nanoseconds: no other thread need be woken for it.
     private static let quick: UInt64 = 1_000_000
-    /// After so many, the next is believed to be.
+    /// The number of quick writes after which the next one is expected to be quick.
     private static let enough = 4
     private static let hasSeveralProcessors = ProcessInfo.processInfo.activeProcessorCount > 1
 
@@ -16,13 +16,13 @@ struct QuickWrites: Sendable {
     var mayHoldThread: Bool { count >= Self.enough && Self.hasSeveralProcessors && Task.currentPriority >= .medium }
 
     /// - Parameters:
-    ///   - start: when the write began, in nanoseconds of uptime.
+    ///   - start: the start of the write, in nanoseconds of uptime.
     ///   - isAlone: whether what was written says something of the next.
     mutating func note(since start: UInt64, isAlone: Bool = true) {
         let isQuick = DispatchTime.now().uptimeNanoseconds - start < Self.quick
         count = isQuick && isAlone ? count + 1 : 0
     }
 
-    /// It could not be written on the task's thread.
+    /// Starts the count again: a write on the task's thread was not possible.
     mutating func reset() { count = 0 }
 }
