@@ -1,17 +1,17 @@
 #if Metrics || Tracing
 import HTTPTypes
 
-/// What OpenTelemetry's conventions for HTTP clients ask of attributes.
+/// The attributes that OpenTelemetry's conventions for HTTP clients ask for.
 /// <https://opentelemetry.io/docs/specs/semconv/http/>
 extension ActivityInterval {
-    /// `_OTHER` for methods that are not known, of which there could be any number.
+    /// The method, or `_OTHER` for one that is not known: there could be any number of those.
     var knownMethod: String { Self.methods.contains(method) ? method.rawValue : "_OTHER" }
 
     private static let methods: Set<HTTPRequest.Method> = [
         .connect, .delete, .get, .head, .options, .patch, .post, .put, .trace, .query,
     ]
 
-    /// The host, and the port where it is not the scheme's own.
+    /// The host, and the port if it is not the scheme's own.
     var server: (address: String, port: Int?) {
         let authority = origin.split(separator: "/", omittingEmptySubsequences: true).last.map { $0 } ?? ""
         guard let colon = authority.lastIndex(of: ":"), let port = Int(authority[authority.index(after: colon)...])
@@ -21,7 +21,7 @@ extension ActivityInterval {
 }
 
 extension ActivityOutcome {
-    /// The status where that is an error, or the code of the error.
+    /// The code of the error, or the status if it is 400 or above.
     var errorType: String? { error ?? status.flatMap { $0.code >= 400 ? String($0.code) : nil } }
 }
 #endif

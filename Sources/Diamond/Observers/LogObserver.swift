@@ -2,14 +2,15 @@
 import HTTPTypes
 public import Logging
 
-/// Writes what an engine does into a `Logger` of swift-log. Only with the package's trait `Logging`.
+/// An observer that writes an engine's events to a `Logger` of swift-log. It needs the package's trait `Logging`.
 ///
-/// What is wrong with the store, or with a redirect, is a warning. How requests and attempts end is told at `debug`, errors too: they are the
-/// caller's. The rest is `trace`.
+/// A problem with the store, the queue or a redirect is a warning. The end of a request, an attempt or a refresh is
+/// `debug`, even with an error, because errors are the caller's. A job's transition and a content coding that was kept
+/// are `debug`, too. The rest is `trace`.
 public struct LogObserver: ActivityObserver {
     private let logger: Logger
 
-    /// By default one with the label `diamond`.
+    /// Creates an observer. The default logger has the label `diamond`.
     public init(_ logger: Logger = Logger(label: "diamond")) { self.logger = logger }
 
     public func notice(_ event: ActivityEvent) {

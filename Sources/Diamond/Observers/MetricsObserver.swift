@@ -3,7 +3,7 @@ import DiamondSQLite
 import HTTPTypes
 public import Metrics
 
-/// Counts and times what an engine does, for swift-metrics. Only with the package's trait `Metrics`.
+/// An observer that counts and times an engine's events for swift-metrics. It needs the package's trait `Metrics`.
 ///
 /// | metric | kind | dimensions |
 /// |---|---|---|
@@ -17,7 +17,8 @@ public import Metrics
 /// | `diamond.queue.transitions` | counter of what was done to jobs | verb |
 /// | `diamond.queue.failures`, `diamond.redirects.odd` | counters | |
 ///
-/// No label has a URL in it. Of servers and lanes, the first 100 have labels of their own, the others are `other`.
+/// No label contains a URL. The first 100 servers and the first 100 lanes have labels of their own. The others are
+/// `other`.
 public final class MetricsObserver: ActivityObserver {
     private struct State {
         var begins: [ActivityInterval.ID: ContinuousClock.Instant] = [:]
@@ -28,7 +29,9 @@ public final class MetricsObserver: ActivityObserver {
     private let state = Guarded(State())
     private let factory: any MetricsFactory
 
-    /// - Parameter factory: `nil` for the one that the process has been set up with.
+    /// Creates an observer.
+    ///
+    /// - Parameter factory: the factory; `nil` for the one that the process has been set up with.
     public init(factory: (any MetricsFactory)? = nil) { self.factory = factory ?? MetricsSystem.factory }
 
     public func notice(_ event: ActivityEvent) {
@@ -48,7 +51,7 @@ public final class MetricsObserver: ActivityObserver {
     }
 
     private func begin(_ interval: ActivityInterval) {
-        // Not the waits before them: what is sent again at once has none.
+        // Attempts are counted, not the waits before them: an attempt that begins at once has no wait.
         if interval.kind == .attempt, interval.attempt ?? 1 > 1 { count("diamond.retries", place(of: interval)) }
         guard Self.timers[interval.kind] != nil else { return }
         let now = ContinuousClock.now
@@ -86,7 +89,7 @@ public final class MetricsObserver: ActivityObserver {
     }
 }
 
-/// Labels whose number is bounded: every one of them costs memory in whatever keeps the metrics.
+/// Labels of a bounded number: each of them costs memory in the backend that keeps the metrics.
 struct BoundedLabels {
     private var known: Set<String> = []
 
@@ -99,8 +102,8 @@ struct BoundedLabels {
 }
 
 extension ActivityOutcome {
-    /// `2xx`, not `204`. Both, whatever the outcome: some backends end the process where a metric has other names of
-    /// dimensions than before.
+    /// The status class, such as `2xx` for 204, and the error. Both are present whatever the outcome: some backends end
+    /// the process if a metric has other names of dimensions than before.
     fileprivate var dimensions: [(String, String)] {
         [
             ("http.response.status_class", status.map { "\($0.code / 100)xx" } ?? ""), ("error.type", error ?? ""),

@@ -3,11 +3,13 @@ import Foundation
 import HTTPTypes
 import os
 
-/// Draws what an engine does as intervals in Instruments. Apple platforms only.
+/// An observer that draws an engine's activity as intervals in Instruments. Apple platforms only.
 public struct SignpostObserver: ActivityObserver {
     private let log: OSLog
 
-    /// - Parameter subsystem: under which Instruments shows it, in the category `Activity`.
+    /// Creates an observer.
+    ///
+    /// - Parameter subsystem: the subsystem under which Instruments shows the intervals, in the category `Activity`.
     public init(subsystem: String = "Diamond") { log = OSLog(subsystem: subsystem, category: "Activity") }
 
     public func notice(_ event: ActivityEvent) {

@@ -3,18 +3,21 @@ import DiamondSQLite
 import HTTPTypes
 public import Tracing
 
-/// Makes spans of what an engine does, for swift-distributed-tracing. Only with the package's trait `Tracing`.
+/// An observer that makes spans of an engine's activity for swift-distributed-tracing. It needs the package's trait
+/// `Tracing`.
 ///
-/// A connection, or a call that asks a server, is a span, and each of its attempts one below it, with the names of
-/// OpenTelemetry's conventions for HTTP clients; what it waited for stands in its events. The span of a request belongs
-/// to that of the task which enqueues or sends it. An attempt that several requests share is below the first of them.
+/// A connection, or a call that asks a server, is a span. Each of its attempts is a span below it. Names follow
+/// OpenTelemetry's conventions for HTTP clients. Waits are events of the span. The span of a request is below the span
+/// of the task that enqueues or sends it. An attempt that several requests share is below the first of them.
 ///
-/// The context is not sent along.
+/// The context is not sent to the server.
 public final class TracingObserver: ActivityObserver {
     private let tracer: any Tracer
     private let spans = Guarded<[ActivityInterval.ID: any Span]>([:])
 
-    /// - Parameter tracer: `nil` for the one that the process has been set up with.
+    /// Creates an observer.
+    ///
+    /// - Parameter tracer: the tracer; `nil` for the one that the process has been set up with.
     public init(tracer: (any Tracer)? = nil) { self.tracer = tracer ?? InstrumentationSystem.tracer }
 
     public func notice(_ event: ActivityEvent) {

@@ -1,4 +1,5 @@
-/// The app's own word over the rules of HTTP: whether a request reads the cache, asks the network, and stores.
+/// The app's choice whether a request reads the cache, asks the network, and stores the answer. It overrides the rules
+/// of HTTP as the table says.
 ///
 /// | policy | reads | asks the network | stores |
 /// |---|---|---|---|
@@ -11,22 +12,22 @@
 /// | `reload` | never | always, without validators | what HTTP allows |
 /// | `noStore` | never | always | never |
 ///
-/// Where HTTP does not allow to store a new answer (200, 203 or 204) to a GET or QUERY, what was stored goes: it is no longer
-/// what the server says. What is stored stays under `noStore` alone.
+/// If HTTP does not allow storing a new answer (200, 203 or 204) to a GET or QUERY, the entry stored before is removed:
+/// it is no longer what the server says. Only `noStore` keeps it.
 public struct CachePolicy: Hashable, Sendable {
     /// The policies without their `maxAge`, by the names that written requests and `cachectl --policy` use.
     public enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
         case automatic, cacheElseNetwork, networkElseCache, staleWhileRevalidate, revalidate, cacheOnly, reload, noStore
     }
 
-    /// Which policy it is; the table says what each does.
+    /// The policy; the table says what each does.
     public var mode: Mode
-    /// Freshness for good answers (status below 400) whose server gives none, from the moment they were stored. What the
-    /// server says (`max-age`, `no-store`, …) is never overridden by it. Counts in every mode that asks what is fresh.
-    /// Kept in whole milliseconds, a hundred years at most.
+    /// The freshness lifetime of answers with a status below 400 whose server gives none, from the moment they were
+    /// stored. It never overrides the server's own fields (`max-age`, `no-store`, …). It counts in every mode that asks
+    /// what is fresh. Kept in whole milliseconds, a hundred years at most.
     public var maxAge: Duration? { didSet { maxAge = maxAge?.bounded } }
 
-    /// A policy, and how long its answers are fresh where the server does not say.
+    /// Creates a policy. `maxAge` is the freshness lifetime of answers whose server gives none.
     public init(_ mode: Mode = .automatic, maxAge: Duration? = nil) {
         self.mode = mode
         self.maxAge = maxAge?.bounded
@@ -37,19 +38,20 @@ public struct CachePolicy: Hashable, Sendable {
 
     /// The rules of HTTP, the default of a request.
     public static let automatic = CachePolicy(.automatic)
-    /// What is stored, however old; the server where nothing is.
+    /// The stored answer, however old; the server's answer if nothing is stored.
     public static let cacheElseNetwork = CachePolicy(.cacheElseNetwork)
-    /// The server; what is stored where that or the network fails.
+    /// The server's answer; the stored one if the server or the network fails.
     public static let networkElseCache = CachePolicy(.networkElseCache)
-    /// What is stored, at once; a stale answer is brought up to date behind it (``Engine/settle()`` waits for that).
+    /// The stored answer, at once. A stale one is then revalidated in the background (``Engine/settle()`` waits for
+    /// that).
     public static let staleWhileRevalidate = CachePolicy(.staleWhileRevalidate)
-    /// What the server confirms or sends, each time.
+    /// The stored answer if the server confirms it, or the server's new one. Asks the server each time.
     public static let revalidate = CachePolicy(.revalidate)
-    /// What is stored, however old; else a response of status 504. Never asks the server.
+    /// The stored answer, however old, or a response of status 504. Never asks the server.
     public static let cacheOnly = CachePolicy(.cacheOnly)
-    /// A new answer of the server, which is stored.
+    /// A new answer from the server, which is stored.
     public static let reload = CachePolicy(.reload)
-    /// A new answer of the server, which is not stored; what is stored stays.
+    /// A new answer from the server, which is not stored. The answer stored before stays.
     public static let noStore = CachePolicy(.noStore)
 }
 

@@ -7,14 +7,14 @@ public import HTTPTypes
 /// request.identity = "user-42"
 /// ```
 ///
-/// A response to a request with a named secret is stored, and shared, only where the request has an identity: without
-/// one nobody knows for whom the secret, which is filled in later, will speak.
+/// A response to a request with a named secret is stored and shared only if the request has an identity. The secret is
+/// filled in later, so without an identity its user is not known.
 public struct Credential: Hashable, Sendable {
-    /// Where the secret stands.
+    /// The place of a secret.
     public enum Place: Hashable, Sendable {
-        /// In a header, behind `prefix`; it takes the place of a header of this name.
+        /// A header, in which the secret follows `prefix`. It replaces a header of this name.
         case header(HTTPField.Name, prefix: String)
-        /// In the query, behind the parameters.
+        /// A query item, which follows the parameters.
         case parameter(String)
 
         /// Names and prefixes compare by their bytes.
@@ -28,26 +28,26 @@ public struct Credential: Hashable, Sendable {
         }
     }
 
-    /// Where it stands.
+    /// The place of the secret.
     public var place: Place
-    /// What stands there.
+    /// The secret at that place.
     public var secret: Secret
 
-    /// A secret at any place.
+    /// Creates a credential from a secret and its place.
     public init(_ place: Place, _ secret: Secret) {
         self.place = place
         self.secret = secret
     }
 
-    /// `Authorization: Bearer …` (RFC 6750 section 2.1).
+    /// Returns the credential `Authorization: Bearer …` (RFC 6750 section 2.1).
     public static func bearer(_ secret: Secret) -> Credential { .header(.authorization, prefix: "Bearer ", secret) }
 
-    /// In a header, such as `X-API-Key`; with a prefix behind that, its space included.
+    /// Returns a credential in a header, such as `X-API-Key`. A prefix precedes the secret and includes its own space.
     public static func header(_ name: HTTPField.Name, prefix: String = "", _ secret: Secret) -> Credential {
         Credential(.header(name, prefix: prefix), secret)
     }
 
-    /// In the query, such as `api_key`.
+    /// Returns a credential in the query, such as `api_key`.
     public static func parameter(_ name: String, _ secret: Secret) -> Credential {
         Credential(.parameter(name), secret)
     }

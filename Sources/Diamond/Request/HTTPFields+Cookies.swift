@@ -1,8 +1,8 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// Puts all cookies in one field. `HTTPFields` divides them for HTTP/2; HTTP/1.1 knows one field only (RFC 6265
-    /// section 5.4, RFC 9113 section 8.2.3), and what joins repeated fields puts commas between them.
+    /// Joins all cookies in one field. `HTTPFields` divides them for HTTP/2, but HTTP/1.1 allows one field only (RFC
+    /// 6265 section 5.4, RFC 9113 section 8.2.3). Code that joins repeated fields would put commas between the cookies.
     mutating func joinCookies() {
         guard let first = firstIndex(where: { $0.name == .cookie }) else { return }
         let others = indices[(first + 1)...].filter { self[$0].name == .cookie }

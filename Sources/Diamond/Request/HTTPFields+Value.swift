@@ -32,16 +32,18 @@ extension HTTPField {
 }
 
 extension HTTPField.Name {
-    /// Whether it tells about the body: `Content-Type`, `Content-Encoding` and their like.
+    /// Whether the field describes the body: `Content-Type`, `Content-Encoding` and their like.
     var isOfBody: Bool { canonicalName.hasPrefix("content-") }
 
-    /// Whether it is what a server knows a repetition by (draft-ietf-httpapi-idempotency-key-header).
+    /// Whether it is `Idempotency-Key`, by which a server recognizes a repetition
+    /// (draft-ietf-httpapi-idempotency-key-header).
     var isIdempotencyKey: Bool { canonicalName == "idempotency-key" }
 }
 
 extension String {
-    /// The elements of a value that is a list, in lower case, without the blanks around them; also empty ones (RFC 9110
-    /// section 5.6.1). By bytes: to Swift a comma and an accent after it are one character, and no comma.
+    /// The elements of a list value, in lower case, without the blanks around them. Empty elements are included (RFC
+    /// 9110 section 5.6.1). The value is split by bytes: to Swift a comma and an accent after it are one character, and
+    /// no comma.
     var listElements: [String] {
         utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { element in
             let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }

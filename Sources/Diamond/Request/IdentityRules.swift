@@ -1,21 +1,25 @@
-/// What of requests does not count for their identity, and what of them is secret: on an engine for all its requests, on
-/// a request besides.
+/// The parts of requests that do not count for their identity, and the parts that are secret. An engine's rules apply
+/// to all its requests; a request can add its own.
 public struct IdentityRules: Hashable, Sendable {
-    /// Parameters that leave the identity, such as `_`, `utm_*` or a timestamp, in query, form, or at the top of a JSON
-    /// body. They are sent all the same. Those of an engine are no part of the URL that an entry is listed, selected and,
-    /// by an unsafe method, invalidated by; those of a request are, and an unsafe method invalidates what was stored without
-    /// them whatever its query. Whole names as they are before encoding, case counts; `*` stands for any characters.
+    /// Parameters that are left out of the identity, such as `_`, `utm_*` or a timestamp, in query, form, or at the top
+    /// of a JSON body. They are sent all the same. Each is a whole name before encoding. Case counts; `*` stands for
+    /// any characters.
     ///
-    /// Not for a credential, but where requests have an ``Request/identity``: answers of several users would be one.
+    /// An engine's ignored parameters are not part of the URL by which an entry is listed, selected and, by an unsafe
+    /// method, invalidated. A request's ignored parameters are part of it. An unsafe method invalidates entries stored
+    /// without them, whatever its query.
+    ///
+    /// Do not list a credential, unless the requests have an ``Request/identity``: the answers of several users would
+    /// be one.
     public var ignoring: [String]
-    /// Headers that do not select among answers, beside those the canonical form lists. A response that varies by one
-    /// of them is not stored. Case does not count. Not for a credential, as above.
+    /// Headers that do not select among answers, in addition to those that the canonical form lists. A response that
+    /// varies by one of them is not stored. Case does not count. Do not list a credential, as above.
     public var nonSelecting: [String]
-    /// Headers, parameters and members of JSON bodies whose values are credentials, beside those whose names say so.
-    /// Case does not count.
+    /// Headers, parameters and members of JSON bodies whose values are credentials, in addition to those whose names
+    /// say so. Case does not count.
     public var secrets: [String]
 
-    /// Nothing, unless it is said.
+    /// Creates rules; each list is empty by default.
     public init(ignoring: [String] = [], nonSelecting: [String] = [], secrets: [String] = []) {
         self.ignoring = ignoring
         self.nonSelecting = nonSelecting
@@ -30,7 +34,7 @@ public struct IdentityRules: Hashable, Sendable {
 
     var isEmpty: Bool { ignoring.isEmpty && nonSelecting.isEmpty && secrets.isEmpty }
 
-    /// Both rules at once.
+    /// Returns both rules as one.
     func union(_ other: IdentityRules) -> IdentityRules {
         IdentityRules(
             ignoring: ignoring + other.ignoring,
@@ -54,10 +58,10 @@ public struct IdentityRules: Hashable, Sendable {
 enum NamePattern {
     private static let star = UInt8(ascii: "*")
 
-    /// Whether the pattern is the whole name. O(pattern × name).
+    /// Whether the pattern matches the whole name. O(pattern × name).
     static func matches(_ pattern: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>) -> Bool {
         var (pattern, name) = (pattern, name)
-        // Where to go on when what follows the last star does not fit.
+        // The place to continue from if the bytes after the last star do not fit.
         var retry: (pattern: ArraySlice<UInt8>, name: ArraySlice<UInt8>)?
         while true {
             if pattern.first == star {

@@ -6,17 +6,17 @@
 /// }
 /// ```
 ///
-/// What an engine allows its lanes, its configuration says; one that it does not name has the engine's width.
+/// The engine's configuration sets the limits of its lanes. A lane that it does not name has the engine's width.
 public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// Two lanes of one name, to the byte, are one.
+    /// The name of the lane. Two lanes with the same name, to the byte, are one.
     public let name: String
 
-    /// Any name; an engine need not know it.
+    /// Creates a lane with any name; an engine need not know it.
     public init(_ name: String) { self.name = name }
 
     public init(stringLiteral name: String) { self.init(name) }
 
-    /// That of every request that names none.
+    /// The lane of every request that names none.
     public static let `default` = Lane("default")
 
     public var description: String { name }

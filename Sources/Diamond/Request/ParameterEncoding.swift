@@ -1,5 +1,5 @@
-/// How arrays and objects among the parameters stand in a query or a form. Text, numbers and booleans always stand as
-/// they are, `null` as a name without a value.
+/// The form of arrays and objects among the parameters in a query or a form. Text, numbers and booleans are always
+/// written as they are, and `null` as a name without a value.
 ///
 /// | value | `[1, 2]` | `{"b": 1}` |
 /// |---|---|---|
@@ -8,25 +8,25 @@
 /// | `comma` | `a=1,2` | |
 /// | `json` | `a=[1,2]` | `a={"b":1}` |
 ///
-/// Brackets, quotes and what else has to be is percent-encoded on the wire. An empty array or object sends nothing by
-/// `repeated` and `brackets`, an empty value by `comma`, and `[]` or `{}` by `json`.
+/// Brackets, quotes and other characters that need it are percent-encoded on the wire. An empty array or object sends
+/// nothing with `repeated` and `brackets`, an empty value with `comma`, and `[]` or `{}` with `json`.
 public struct ParameterEncoding: Hashable, Sendable {
-    /// How an array stands.
+    /// The forms of an array.
     public enum Arrays: String, Hashable, Sendable, CaseIterable {
         case repeated, brackets, comma, json
     }
 
-    /// How an object stands.
+    /// The forms of an object.
     public enum Objects: String, Hashable, Sendable, CaseIterable {
         case brackets, json
     }
 
-    /// `repeated` by default.
+    /// The form of arrays; `repeated` by default.
     public var arrays: Arrays
-    /// `brackets` by default.
+    /// The form of objects; `brackets` by default.
     public var objects: Objects
 
-    /// ``standard``, unless it is said.
+    /// Creates an encoding; ``standard`` by default.
     public init(arrays: Arrays = .repeated, objects: Objects = .brackets) {
         self.arrays = arrays
         self.objects = objects
@@ -37,7 +37,7 @@ public struct ParameterEncoding: Hashable, Sendable {
 }
 
 extension Parameters {
-    /// The parameters as items of a query or a form, in their order.
+    /// Returns the parameters as items of a query or a form, in their order.
     func items(_ encoding: ParameterEncoding) throws(RequestError) -> QueryItems {
         var items = QueryItems()
         try append(to: &items, encoding)
@@ -45,7 +45,7 @@ extension Parameters {
     }
 
     func append(to items: inout QueryItems, _ encoding: ParameterEncoding) throws(RequestError) {
-        // Each where it stands: a copy would be counted in and out.
+        // Each element is read in place: a copy would be retained and released.
         let elements = elements.span
         for index in elements.indices {
             try items.append(elements[index], encoding)
@@ -115,7 +115,7 @@ extension QueryItems {
         }
     }
 
-    /// Bare commas between the values, so that an encoded one inside a value divides nothing.
+    /// Appends the values with bare commas between them, so that an encoded comma inside a value divides nothing.
     private static func join(_ values: [JSONValue], _ name: String, into bytes: inout [UInt8]) throws(RequestError) {
         for (index, value) in values.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
@@ -130,7 +130,7 @@ extension QueryItems {
 }
 
 extension JSONValue {
-    /// Whether it can stand between commas.
+    /// Whether the value can stand between commas.
     fileprivate var isScalar: Bool {
         switch self {
         case .null, .array, .object: false
@@ -138,7 +138,7 @@ extension JSONValue {
         }
     }
 
-    /// Adds text, a number or a Boolean, percent-encoded.
+    /// Appends text, a number or a Boolean, percent-encoded.
     fileprivate func append(to bytes: inout [UInt8]) throws(RequestError) {
         switch self {
         case .string(let text): bytes += PercentEncoding.encode(text.utf8)

@@ -9,17 +9,18 @@
 ///
 /// Literals stand as they are; a variable is wrapped: `["country": JSONValue(country), "page": JSONValue(page)]`.
 ///
-/// Order and repetition belong to the value (`==` sees them); of the *identity* only the order of values under one name
-/// is a part. `nil` is absent, `.null` is a name without a value (`?flag`), `""` an empty value (`?q=`): three things.
+/// Order and repetition are part of the value: `==` compares them. Only the order of values under one name is part of
+/// the *identity*. `nil` is absent, `.null` is a name without a value (`?flag`), and `""` is an empty value (`?q=`):
+/// three different things.
 public struct Parameters: Hashable, Sendable {
     /// A name and its value.
     public struct Element: Hashable, Sendable {
-        /// As it is before it is encoded; case counts.
+        /// The name before it is encoded; case counts.
         public var name: String
-        /// What is sent under it.
+        /// The value sent under the name.
         public var value: JSONValue
 
-        /// A number without a fraction becomes an integer, which it equals.
+        /// Creates an element. A number without a fraction becomes an integer, which it equals.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value.normalized
@@ -33,14 +34,14 @@ public struct Parameters: Hashable, Sendable {
 
     private(set) var elements: [Element] = []
 
-    /// None.
+    /// Creates an empty list of parameters.
     public init() {}
 
-    /// All of them, in their order, repeated names included.
+    /// Creates parameters from all elements, in their order, repeated names included.
     public init(_ elements: some Sequence<Element>) { self.elements = Array(elements) }
 
-    /// The first value under `name`. Setting puts the value where the first stood (or at the end) and removes the
-    /// others; `nil` removes them all. O(n).
+    /// The first value under `name`. Setting a value puts it in the place of the first, or at the end, and removes the
+    /// others. Setting `nil` removes them all. O(n).
     public subscript(name: String) -> JSONValue? {
         get { elements.first { $0.name.isExactly(name) }?.value }
         set {
@@ -51,10 +52,10 @@ public struct Parameters: Hashable, Sendable {
         }
     }
 
-    /// Every value under `name`, in order.
+    /// Returns every value under `name`, in order.
     public func values(_ name: String) -> [JSONValue] { elements.filter { $0.name.isExactly(name) }.map(\.value) }
 
-    /// Adds a value, whatever has the name already.
+    /// Appends a value, and keeps the values that the name has already.
     public mutating func append(_ name: String, _ value: JSONValue) { elements.append(Element(name, value)) }
 }
 

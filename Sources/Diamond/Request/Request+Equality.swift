@@ -7,7 +7,7 @@ extension Request {
         one.isSentLike(other) && one.isIdentified(like: other) && one.isHandled(like: other)
     }
 
-    /// The same hash for equal requests. What rarely tells two apart is left out.
+    /// Hashes equal requests alike. Properties that rarely tell two requests apart are left out.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(method)
         hasher.combine(url)

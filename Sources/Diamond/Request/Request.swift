@@ -10,41 +10,46 @@ public import HTTPTypes
 /// let cities = try await engine.send(request).decode([City].self)  // whatever the API answers with
 /// ```
 ///
-/// Making and changing a request checks nothing; a malformed one is refused, with place and remedy, where it is sent.
+/// Creating or changing a request checks nothing. A malformed request is refused when it is sent, with the place of the
+/// mistake and the remedy.
 public struct Request: Hashable, Sendable {
-    /// Any token is a method. `GET`, `HEAD` and `QUERY` (RFC 10008) are answered from the cache.
+    /// The method; any token is one. `GET`, `HEAD` and `QUERY` (RFC 10008) are answered from the cache.
     public var method: HTTPRequest.Method { didSet { forget() } }
-    /// The `http` or `https` URL, absolute or relative to the engine's base URL; may hold a query, which is sent before
-    /// ``parameters``.
+    /// The `http` or `https` URL, absolute or relative to the engine's base URL. It may hold a query, which is sent
+    /// before ``parameters``.
     public var url: String { didSet { forget() } }
-    /// Typed values under names, which go where ``destination`` says; none by default.
+    /// Typed values under names; none by default. ``destination`` says where they are sent.
     public var parameters: Parameters { didSet { forget() } }
-    /// Where ``parameters`` go.
+    /// The place to which ``parameters`` are sent.
     public var destination: ParameterDestination { didSet { forget() } }
-    /// How arrays and objects among ``parameters``, and in a form, are written.
+    /// The form of arrays and objects among ``parameters``, and in a form body.
     public var encoding: ParameterEncoding { didSet { forget() } }
-    /// Its own; the engine's come on top where these do not name them. A credential is better named: ``credentials``.
+    /// The request's own headers. The engine's headers are added where these do not name them. A credential is better
+    /// named in ``credentials``.
     public var headers: HTTPFields { didSet { forget() } }
-    /// `nil` sends no body; empty bytes send an empty one.
+    /// The body. `nil` sends none; empty bytes send an empty one.
     public var body: RequestBody? { didSet { forget() } }
-    /// Whether it reads the cache, asks the server, and stores; `automatic`. No part of the identity.
+    /// The policy that says whether the request reads the cache, asks the server, and stores the answer; `automatic` by
+    /// default. Not part of the identity.
     public var cache: CachePolicy { didSet { forget() } }
-    /// Secrets to be filled in, with their places.
+    /// The secrets to fill in, with their places.
     public var credentials: [Credential] = [] { didSet { forget() } }
-    /// On whose behalf it is sent, such as `"user-42"`: takes the place of the credentials in what identifies the
-    /// request, so that users stay apart and a rotated token finds what an older one has stored. `nil` asks the
-    /// engine's ``CredentialProvider``.
+    /// The user on whose behalf the request is sent, such as `"user-42"`. It takes the place of the credentials in the
+    /// request's identity: users stay apart, and a rotated token finds the entries that an older one has stored. `nil`
+    /// asks the engine's ``CredentialProvider``.
     public var identity: String? { didSet { forget() } }
-    /// Takes the place of method, URL, parameters, headers and body in what identifies the request; credentials and
-    /// identity still separate. Requests that are answered otherwise want other keys: where an answer varies by a header
-    /// (`Vary`), the key has to tell what that says. An unsafe request that has it erases what a GET with the same finds.
+    /// A key that takes the place of method, URL, parameters, headers and body in the request's identity. Credentials
+    /// and identity still separate. Requests with different answers need different keys: if an answer varies by a
+    /// header (`Vary`), the key has to tell the value of that header. An unsafe request with a key erases the entry
+    /// that a GET with the same key finds.
     public var cacheKey: String? { didSet { forget() } }
-    /// The app's names for what it brings, such as `cities`, to invalidate stored responses by. No part of the
-    /// identity.
+    /// The app's names for the content of the answer, such as `cities`, by which stored responses are invalidated. Not
+    /// part of the identity.
     public var tags: Set<String> = [] { didSet { forget() } }
-    /// Which limit of exchanges at the same time counts for it. No part of the identity.
+    /// The lane whose limit of simultaneous exchanges counts for the request. Not part of the identity.
     public var lane = Lane.default { didSet { forget() } }
-    /// How often it is sent again when it fails; `nil`, the default, is as the engine does. No part of the identity.
+    /// The policy for sending the request again when it fails; `nil`, the default, uses the engine's. Not part of the
+    /// identity.
     public var retry: RetryPolicy? {
         get { ownRetry.value }
         set {
@@ -52,9 +57,9 @@ public struct Request: Hashable, Sendable {
             forget()
         }
     }
-    /// Bytes of a server's answer at most, as they are without content coding; more is the error `bodyTooLarge`, as soon
-    /// as they have come, or are announced. What is stored is handed out whatever its size. `nil`, the default, is as the
-    /// engine does. No part of the identity. From 0 to 2^53.
+    /// The largest number of bytes of a server's answer, without content coding. A longer body is the error
+    /// `bodyTooLarge`, as soon as that many bytes have come, or are announced. A stored answer is handed out whatever
+    /// its size. `nil`, the default, uses the engine's limit. Not part of the identity. From 0 to 2^53.
     public var bodyLimit: Int? {
         didSet {
             bodyLimit = bodyLimit?.clamped(to: Self.bodyLimits)
@@ -62,13 +67,13 @@ public struct Request: Hashable, Sendable {
         }
     }
 
-    /// As many as the written form can tell.
+    /// The limits that the written form can tell.
     static let bodyLimits = 0...Int(clamping: Int64(1) << 53)
 
-    /// Beside the engine's.
+    /// The request's identity rules, in addition to the engine's.
     public var rules = IdentityRules() { didSet { forget() } }
     /// The longest time without progress on the wire; 60 seconds by default, `nil` waits forever. Kept in whole
-    /// milliseconds, a hundred years at most. There is no limit on the whole.
+    /// milliseconds, a hundred years at most. It does not limit the whole exchange.
     public var timeout: Duration? {
         didSet {
             timeout = timeout?.bounded
@@ -76,7 +81,8 @@ public struct Request: Hashable, Sendable {
         }
     }
 
-    /// Whether it is kept on disk and sent later where it cannot be sent now; `.never`. No part of the identity.
+    /// The policy that says whether the request is kept on disk and sent later if it cannot be sent now; `.never` by
+    /// default. Not part of the identity.
     public var replay: ReplayPolicy {
         get { ownReplay.value ?? .never }
         set {
@@ -85,7 +91,7 @@ public struct Request: Hashable, Sendable {
         }
     }
 
-    /// Whether it is kept at all; costs nothing where it is not.
+    /// Whether the request is kept at all. Costs nothing for a request that is not.
     var isKept: Bool {
         if case .some(let policy) = ownReplay { policy.mode != .never } else { false }
     }
@@ -93,16 +99,16 @@ public struct Request: Hashable, Sendable {
     private var ownRetry = Boxed<RetryPolicy>.none
     private var ownReplay = Boxed<ReplayPolicy>.none
 
-    /// What engines have worked out about it.
+    /// The results that engines have worked out about the request.
     private(set) var memory = RequestMemory()
 
     private mutating func forget() { memory = RequestMemory() }
 
-    /// The time that ``timeout`` has when nothing is said.
+    /// The default of ``timeout``.
     public static let defaultTimeout = Duration.seconds(60)
 
-    /// A request; what is not said is as its property says. Its URL is absolute, or relative to the engine's
-    /// ``Engine/Configuration/baseURL``, which it does not leave.
+    /// Creates a request. Each property without an argument has its default. The URL is absolute, or relative to the
+    /// engine's ``Engine/Configuration/baseURL``, which it does not leave.
     public init(
         _ url: String,
         method: HTTPRequest.Method = .get,
@@ -123,7 +129,7 @@ public struct Request: Hashable, Sendable {
         encoding = .standard
     }
 
-    /// The same of a `URL`, with the default ``timeout``.
+    /// Creates a request to a `URL`, with the default ``timeout``.
     public init(
         _ url: URL,
         method: HTTPRequest.Method = .get,
@@ -137,9 +143,9 @@ public struct Request: Hashable, Sendable {
     }
 }
 
-/// Where the parameters of a request go.
+/// The place to which the parameters of a request are sent.
 public enum ParameterDestination: String, Hashable, Sendable, CaseIterable {
-    /// The query for GET, HEAD, DELETE and QUERY, and wherever there is a body already; otherwise a form.
+    /// The query for GET, HEAD, DELETE and QUERY, and for every request that has a body already; otherwise a form.
     case automatic
     /// The query, behind the URL's own items.
     case query
@@ -150,7 +156,7 @@ public enum ParameterDestination: String, Hashable, Sendable, CaseIterable {
 }
 
 extension Request: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Method and URL without what may be secret: no user info, query, parameter, header or body.
+    /// The method and the URL without the parts that may be secret: no user info, query, parameter, header or body.
     public var description: String { method.line(url) }
     public var debugDescription: String { description }
 }
@@ -167,6 +173,6 @@ extension Request: CustomReflectable {
 }
 
 extension HTTPRequest.Method {
-    /// The method before a URL without what may be secret.
+    /// Returns the method, followed by the URL without the parts that may be secret.
     func line(_ url: String) -> String { "\(rawValue) \(RequestURL.masked(Array(url.utf8)).dropFirst().dropLast())" }
 }

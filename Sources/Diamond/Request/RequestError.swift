@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What is wrong with a request, where, and what to do about it.
+/// A mistake in a request, with its place and the remedy.
 public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of mistake; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -18,7 +18,7 @@ public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConv
         /// a number that no double holds.
         public static let ambiguousJSON = Code(description: "ambiguousJSON")
         /// The JSON is not a request: a key is missing, unknown, or of the wrong type. Or the request has a body of its
-        /// own beside that of an upload, or one that was read and can be only once.
+        /// own in addition to that of an upload. Or its body can be read only once, and was.
         public static let malformedRequest = Code(description: "malformedRequest")
         /// A file of the body cannot be read, or has changed since it was looked at.
         public static let unreadableFile = Code(description: "unreadableFile")
@@ -30,12 +30,12 @@ public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConv
         public static let malformedCurl = Code(description: "malformedCurl")
     }
 
-    /// Which kind of mistake it is.
+    /// The kind of mistake.
     public var code: Code
-    /// What is wrong and what to do, in one line, without secrets.
+    /// The mistake and the remedy, in one line, without secrets.
     public var message: String
 
-    /// For tests, and mistakes of an app's own.
+    /// Creates an error, for tests and for mistakes of an app's own.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message.printable
@@ -54,21 +54,21 @@ public struct RequestError: LocalizedError, Hashable, Sendable, CustomStringConv
 }
 
 extension JSONValue {
-    /// The value of a JSON text.
+    /// Returns the value of a JSON text.
     static func read(
         _ text: some Sequence<UInt8>, deepest: Int = JSONReader.deepest
     ) throws(RequestError) -> JSONValue {
         do { return try JSONReader.value(of: Array(text), deepest: deepest) } catch { throw RequestError(error) }
     }
 
-    /// The JSON text of the value, in the form of RFC 8785.
+    /// Returns the JSON text of the value, in the form of RFC 8785.
     func written() throws(RequestError) -> [UInt8] {
         do { return try JSONWriter.text(of: self) } catch { throw RequestError(error) }
     }
 }
 
 extension RequestURL {
-    /// The URL that a request is sent to.
+    /// Creates the URL that a request is sent to.
     init(_ text: String) throws(RequestError) {
         do { try self.init(parsing: text) } catch { throw RequestError(error) }
     }

@@ -1,8 +1,8 @@
 import DiamondSQLite
 
-/// What was worked out about a request, shared by its copies and forgotten with the first change of one.
+/// The results worked out about a request. Copies of the request share them. A copy that is changed starts without any.
 ///
-/// Two requests are as equal with it as without.
+/// It does not affect whether requests are equal.
 struct RequestMemory: Hashable, Sendable {
     private struct Note {
         var author: Int
@@ -11,7 +11,7 @@ struct RequestMemory: Hashable, Sendable {
 
     private let note = Guarded<Note?>(nil)
 
-    /// What this author has noted last.
+    /// Returns the value noted last, if this author has noted it.
     func value<Value: AnyObject & Sendable>(by author: Int, as type: Value.Type) -> Value? {
         note.withLock { $0?.author == author ? $0?.value as? Value : nil }
     }

@@ -1,7 +1,7 @@
 /// A credential that is never shown: known by a name and filled in where the request is sent, or held by value.
 ///
-/// Of a named one only the name is encoded, printed or stored. One without a name lives in memory only: a request that
-/// holds it has no written form.
+/// Only the name of a named secret is encoded, printed or stored. A secret without a name lives in memory only: a
+/// request that holds it has no written form.
 public struct Secret: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case named(String)
@@ -17,13 +17,13 @@ public struct Secret: Hashable, Sendable {
 
     let content: Content
 
-    /// The secret that the engine's ``CredentialProvider`` knows by this name.
+    /// Returns the secret that the engine's ``CredentialProvider`` knows by this name.
     public static func secret(_ name: String) -> Secret { Secret(content: .named(name)) }
 
-    /// A secret by its value, for requests that are never written down.
+    /// Returns a secret by its value, for requests that are never written down.
     public static func unnamed(_ value: String) -> Secret { Secret(content: .value(value)) }
 
-    /// `nil` for one without a name.
+    /// The name of the secret; `nil` if it has none.
     public var name: String? {
         if case .named(let name) = content { name } else { nil }
     }

@@ -1,10 +1,10 @@
 import Foundation
 import HTTPTypes
 
-/// A request with everything in its place: what is keyed, and what goes on the wire.
+/// A request with everything in its place: the parts that are keyed, and the parts that go on the wire.
 ///
-/// The one reading of a ``Request``: canonical form and transport both start here, so that what is sent and what
-/// identifies it cannot drift apart.
+/// It is the only reading of a ``Request``. The canonical form and the transport both start from it, so that the
+/// request sent and its identity cannot drift apart.
 struct WireRequest {
     var method: HTTPRequest.Method
     var url: RequestURL
@@ -20,7 +20,8 @@ struct WireRequest {
 extension WireRequest {
     init(_ request: borrowing Request) throws(RequestError) { self = try Self.read(request) }
 
-    /// Apart from the initializer, which would copy itself where it ends: this is done for every key.
+    /// Returns the wire form of a request. It is separate from the initializer, which would copy itself at its end:
+    /// this is done for every key.
     static func read(_ request: borrowing Request) throws(RequestError) -> WireRequest {
         let url = try RequestURL(request.url)
         var (items, body) = (url.queryItems(reserving: 32 * request.parameters.count), request.body)
@@ -67,15 +68,15 @@ extension WireRequest {
     /// The parameters that go to the query, behind the URL's own.
     var parameterItems: QueryItems { items.dropping(url.queryItems()) }
 
-    /// The request's own, beside the engine's.
+    /// The request's own rules, in addition to the engine's.
     var rules: IdentityRules { extras?.fields.rules ?? IdentityRules() }
 
-    /// What stands for the rest of it in its identity.
+    /// The key that takes the place of the rest of the request in its identity.
     var cacheKey: String? { extras?.fields.cacheKey }
 
     var credentials: [Credential] { extras?.fields.credentials ?? [] }
 
-    /// Credentials by name, to be filled in where the request is sent.
+    /// The credentials with named secrets, which are filled in when the request is sent.
     var namedCredentials: [Credential] { credentials.filter { $0.secret.name != nil } }
 
     /// Puts a secret's value in its place, and remembers that it is one, whatever it is called there.
@@ -94,18 +95,19 @@ extension WireRequest {
     /// Whether it brings rules of its own.
     var hasRules: Bool { extras != nil && !(rules.isEmpty && filledHeaders.isEmpty) }
 
-    /// Those that no redirect takes along.
+    /// The credentials in parameters, which no redirect takes along.
     var parameterCredentials: [Credential] {
         credentials.filter { if case .parameter = $0.place { true } else { false } }
     }
 
-    /// Those that a redirect within the origin takes along: a server that wants a parameter again says so.
+    /// The credentials in headers, which a redirect within the origin takes along. A server that wants a parameter
+    /// again says so.
     var headerCredentials: [Credential] {
         credentials.filter { if case .header = $0.place { true } else { false } }
     }
 }
 
-/// What few requests have.
+/// The properties that few requests have.
 // Indirect, because all are copied and taken apart for their keys.
 private indirect enum Extras {
     struct Fields {
@@ -123,7 +125,7 @@ private indirect enum Extras {
         }
     }
 
-    /// `nil` for a request that has none.
+    /// Returns the extras of a request; `nil` if it has none.
     @inline(__always)
     static func of(_ request: borrowing Request, placing headers: inout HTTPFields) throws(RequestError) -> Extras? {
         guard !request.rules.isEmpty || request.cacheKey != nil || !request.credentials.isEmpty else { return nil }
@@ -138,7 +140,7 @@ private indirect enum Extras {
     }
 }
 
-/// Where secrets have been filled in.
+/// The places where secrets have been filled in.
 private struct FilledSecrets {
     private(set) var headers: Set<String> = []
     private(set) var items = QueryItems()
@@ -178,7 +180,7 @@ extension Request {
 }
 
 extension Parameters {
-    /// One JSON object; a repeated name becomes an array of its values, in order.
+    /// Returns one JSON object. A repeated name becomes an array of its values, in order.
     ///
     /// - Throws: where two names are one to Unicode and two to a server, which a Swift dictionary cannot hold.
     func object() throws(RequestError) -> JSONValue {

@@ -1,34 +1,34 @@
 import Crypto
 public import Foundation
 
-/// Seals a store with AES in Galois/Counter Mode (NIST SP 800-38D), with 96 random bits as each value's nonce.
+/// A seal with AES in Galois/Counter Mode (NIST SP 800-38D), with 96 random bits as each value's nonce.
 ///
 /// ```swift
 /// var configuration = Engine.Configuration()
 /// configuration.seal = try AESGCMSeal(key: key)
 /// ```
 ///
-/// Random nonces allow 2^32 values for one key (section 8.3), and an entry takes two, and one more for each 128 KiB of its
-/// body: change the key before a store has written a billion entries.
+/// Random nonces allow 2^32 values for one key (section 8.3). An entry takes two values, and one more for each 128 KiB
+/// of its body. Change the key before a store has written a billion entries.
 ///
-/// A key is never shown: neither by `print` and `dump`, nor in an error.
+/// A key is never shown: not by `print` and `dump`, and not in an error.
 public struct AESGCMSeal: CacheSeal {
     /// The name of the key that it seals with.
     public let keyID: String
     private let key: SymmetricKey
     private let olderKeys: [String: SymmetricKey]
 
-    /// Seals with a key, and opens what it, or one of the older ones, has sealed.
+    /// Creates a seal that seals with a key, and opens values sealed with that key or with an older one.
     ///
-    /// To change the key, give the new one, and the one before under its name among the older ones. Entries are sealed
-    /// with the new key as they are stored or confirmed again. Where several processes share the store, each has to know
-    /// the new key, as an older one, before the first seals with it.
+    /// To change the key, give the new one as the key, and the previous one under its name among the older ones.
+    /// Entries are sealed with the new key as they are stored or confirmed again. If several processes share the store,
+    /// each has to know the new key, as an older one, before the first seals with it.
     ///
     /// - Parameters:
     ///   - key: 16, 24 or 32 random bytes.
-    ///   - id: the key's name, which is no secret; ``id(of:)`` when nothing is said.
-    ///   - olderKeys: by their names.
-    /// - Throws: ``CacheSealError`` where a key has another length.
+    ///   - id: the key's name, which is no secret; ``id(of:)`` by default.
+    ///   - olderKeys: the older keys by their names.
+    /// - Throws: ``CacheSealError`` if a key has another length.
     public init(key: Data, id: String? = nil, olderKeys: [String: Data] = [:]) throws(CacheSealError) {
         self.key = try Self.symmetricKey(key)
         keyID = id ?? Self.id(of: key)
@@ -37,7 +37,8 @@ public struct AESGCMSeal: CacheSeal {
         self.olderKeys = older
     }
 
-    /// The name of a key that is given none: 16 hexadecimal digits of a keyed digest, which tell nothing of the key.
+    /// Returns the name of a key that is given none: 16 hexadecimal digits of a keyed digest, which tell nothing of the
+    /// key.
     public static func id(of key: Data) -> String {
         let digest = HMAC<SHA256>.authenticationCode(for: Data("diamond key id".utf8), using: SymmetricKey(data: key))
         return Hex.text(of: digest.prefix(8))

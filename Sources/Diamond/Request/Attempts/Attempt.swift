@@ -1,32 +1,33 @@
 public import Foundation
 public import HTTPTypes
 
-/// One exchange of those that a request took, and what came of it.
+/// One exchange of a request, and its outcome.
 public struct Attempt: Hashable, Sendable {
-    /// What came of an exchange.
+    /// The outcome of an exchange.
     public enum Outcome: Hashable, Sendable {
-        /// A response came, of whatever status.
+        /// A response came, with any status.
         case answered(HTTPResponse.Status)
         /// The code and the message of the error, without secrets.
         case failed(code: String, message: String)
     }
 
-    /// From 1 on. Every exchange has a number, also one that does not count for ``RetryPolicy/attempts``: one that surely
-    /// was not processed, one that went beside another, one behind a credential that was made anew. A redirect that is
-    /// followed begins at 1 again.
+    /// The number of the exchange, from 1. An exchange that does not count for ``RetryPolicy/attempts`` has a number,
+    /// too: one that surely was not processed, one in parallel with another, or one after a renewed credential. A
+    /// redirect that is followed begins at 1 again.
     public var number: Int
-    /// When it began, by the wall clock.
+    /// The start of the exchange, by the wall clock.
     public var startedAt: Date
-    /// What came of it.
+    /// The outcome of the exchange.
     public var outcome: Outcome
-    /// Before the next; `nil` of the last.
+    /// The delay before the next attempt; `nil` for the last.
     public var delay: Duration?
-    /// Why another followed, or none did; `nil` where the answer is what was asked for.
+    /// The reason why another attempt followed, or why none did; `nil` if the answer is the one asked for.
     public var reason: RetryReason?
-    /// Whether it may have been processed without anybody knowing. Not written, and so nothing by which two differ.
+    /// Whether the request may have been processed although no answer says so. It is not written, so `==` does not
+    /// compare it.
     var mayHaveArrived: Bool
 
-    /// For previews and tests; an engine makes its own.
+    /// Creates an attempt, for previews and tests; an engine makes its own.
     public init(number: Int, startedAt: Date, outcome: Outcome, delay: Duration? = nil, reason: RetryReason? = nil) {
         self.number = number
         self.startedAt = startedAt
@@ -49,17 +50,18 @@ public struct Attempt: Hashable, Sendable {
 }
 
 extension Attempt {
-    /// Neither of a server that fails, nor of a gateway before it, is it known whether it has acted, but for one that asks for
-    /// another attempt itself; nor of one that is still at work on the same.
+    /// Whether a request may have been processed although it was answered with this status. A status of 500 or above
+    /// says nothing about it: a server that fails, or a gateway before it, may have acted. A 503 that asks for another
+    /// attempt is an exception. A 409 counts, because the server may still be at work on the same request.
     ///
-    /// - Parameter isAsking: whether it says when (RFC 9110 section 10.2.3).
+    /// - Parameter isAsking: whether the answer says when to try again (RFC 9110 section 10.2.3).
     static func mayHaveArrived(answered status: Int, isAsking: Bool) -> Bool {
         (status >= 500 && !(status == 503 && isAsking)) || status == 409
     }
 }
 
 extension Attempt.Outcome {
-    /// As far as it says itself.
+    /// Whether the request may have been processed, as far as the outcome itself says.
     fileprivate var mayHaveArrived: Bool {
         switch self {
         case .answered(let status): Attempt.mayHaveArrived(answered: status.code, isAsking: false)

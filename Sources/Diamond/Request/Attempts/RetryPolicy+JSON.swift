@@ -1,19 +1,19 @@
-/// The written form, as it stands under `retry` of a request's:
+/// The written form of a retry policy, under `retry` in that of a request:
 ///
 /// ```json
 /// {"attempts": 5, "baseDelay": 0.05, "throttledDelay": 1, "maxDelay": 20, "retryAfterLimit": 5, "attemptTimeout": 10,
 ///  "deadline": 30, "window": 30, "hedgeDelay": 0.2, "statuses": [429, 503], "unsafeMethods": true}
 /// ```
 ///
-/// Times are seconds; `null` for `attemptTimeout`, `deadline` and `window` is no limit, for `hedgeDelay` no hedging. What is left out stands at its
-/// default. An unknown key is an error.
+/// Times are seconds. `null` for `attemptTimeout`, `deadline` and `window` is no limit, and for `hedgeDelay` no
+/// hedging. A missing key stands for its default. An unknown key is an error.
 extension RetryPolicy: Codable {
     /// Reads the written form with any decoder.
     public init(from decoder: any Decoder) throws {
         try self.init(written: try JSONValue(from: decoder))
     }
 
-    /// Writes the written form with any encoder, what stands at its default left out.
+    /// Writes the written form with any encoder, without the keys that have their defaults.
     public func encode(to encoder: any Encoder) throws {
         try written.encode(to: encoder)
     }

@@ -1,7 +1,7 @@
-/// How often a request is sent again that failed, when, and for how long.
+/// The rules for sending a failed request again: how often, when, and for how long.
 ///
-/// What is repeated at all is no matter of taste: what surely was not processed, and what does no harm a second time.
-/// See <doc:Retrying> for the table.
+/// Whatever the policy, only two kinds of request are repeated: one that surely was not processed, and one that does no
+/// harm a second time. See <doc:Retrying> for the table.
 ///
 /// ```swift
 /// request.retry = .never
@@ -11,49 +11,50 @@
 ///
 /// Durations are kept in whole milliseconds, from none to a hundred years.
 public struct RetryPolicy: Hashable, Sendable {
-    /// Exchanges in all, the first included; 3 by default (*Site Reliability Engineering*, chapter 21). 1 repeats
-    /// nothing. Up to 3 exchanges whose request surely was not processed do not count. From 1 to 1,000.
+    /// The number of exchanges in all, the first included; 3 by default (*Site Reliability Engineering*, chapter 21). 1
+    /// repeats nothing. Up to 3 exchanges whose request surely was not processed do not count. From 1 to 1,000.
     public var attempts: Int { didSet { attempts = attempts.clamped } }
-    /// The longest delay before the first repetition; 50 ms. It doubles from one to the next, and the delay is drawn
-    /// between nothing and it: full jitter, which keeps clients from coming back together.
+    /// The longest delay before the first repetition; 50 ms. It doubles with each repetition. The delay is drawn
+    /// between zero and it: full jitter, which keeps clients from coming back together.
     public var baseDelay: Duration { didSet { baseDelay = baseDelay.bounded } }
-    /// Takes the place of ``baseDelay`` after a 429; a second.
+    /// The value that takes the place of ``baseDelay`` after a 429; a second.
     public var throttledDelay: Duration { didSet { throttledDelay = throttledDelay.bounded } }
-    /// What no delay exceeds of its own; 20 seconds.
+    /// The longest delay that the policy draws; 20 seconds.
     public var maxDelay: Duration { didSet { maxDelay = maxDelay.bounded } }
-    /// How much longer than the drawn delay a `Retry-After` may make the wait; 5 seconds. A server that wants more gets
-    /// no repetition: its answer is the answer.
+    /// The longest time by which a `Retry-After` may exceed the drawn delay; 5 seconds. If the server asks for more,
+    /// the request is not repeated, and the server's answer is the answer.
     public var retryAfterLimit: Duration { didSet { retryAfterLimit = retryAfterLimit.bounded } }
-    /// The longest time of one attempt, from its begin, ``Interceptor/adapt(_:attempt:)`` included, to the end of its
-    /// body, or of its head where it is streamed or downloaded; `nil`, the default, sets none. What stands still on the
-    /// wire, ``Request/timeout`` ends in any case. One that takes longer may be repeated, but where it is being adapted
-    /// still the request ends with `timedOut`.
+    /// The longest time of one attempt; `nil`, the default, sets none. It begins with the attempt,
+    /// ``Interceptor/adapt(_:attempt:)`` included. It ends with the body, or with the head if the body is streamed or
+    /// downloaded. ``Request/timeout`` ends an exchange without progress on the wire in any case. An attempt that takes
+    /// longer may be repeated. If it is still being adapted, the request ends with `timedOut` instead.
     public var attemptTimeout: Duration? { didSet { attemptTimeout = attemptTimeout?.bounded } }
-    /// The longest time of all attempts, each as above, and of what is between them, a wait for a place on the wire
-    /// included, over all hops where redirects are followed; `nil`, the default, sets none. No attempt begins whose delay
-    /// ends after it. It begins with the first attempt: what waits for its place before that, in a lane that is paused for
-    /// instance, may wait as long as it takes. Code of the app that the request waits for before it is sent is not waited
-    /// for any longer either, also where it does not obey its cancellation.
+    /// The longest time of all attempts, each as above, and of the waits between them; `nil`, the default, sets none.
+    /// It includes waits for a place on the wire, and all hops if redirects are followed. No attempt begins whose delay
+    /// ends after it. It begins with the first attempt: a wait for a place before that, such as in a paused lane, may
+    /// take as long as it takes. The request does not wait longer for code of the app that runs before it is sent, even
+    /// if that code ignores its cancellation.
     public var deadline: Duration? { didSet { deadline = deadline?.bounded } }
-    /// How long after the begin of the first attempt another may begin; 30 seconds. Unlike ``deadline`` it begins anew where
-    /// a redirect leads, and cuts nothing short: it keeps a caller who has waited long for the first attempt from waiting as
-    /// long again. `nil` sets none.
+    /// The longest time after the start of the first attempt at which another may begin; 30 seconds. `nil` sets none.
+    /// Unlike ``deadline`` it starts again at each redirect, and cuts nothing short. A caller who has waited long for
+    /// the first attempt does not wait as long again.
     public var window: Duration? { didSet { window = window?.bounded } }
-    /// How long an attempt may take before another begins beside it: the first that brings an answer counts, and the
-    /// other is canceled (Dean and Barroso, *The Tail at Scale*, 2013). `nil`, the default, for none.
+    /// The time after which a second attempt begins in parallel with one that is still under way; `nil`, the default,
+    /// for none. The first that brings an answer counts, and the other is canceled (Dean and Barroso, *The Tail at
+    /// Scale*, 2013).
     ///
-    /// Once for an exchange, for a safe method (RFC 9110 section 9.2.1) without a body, where a place on the wire is free
-    /// at once and the budget for repetitions pays for it. At the 95th percentile of the times that answers take, a
-    /// twentieth more is sent.
+    /// It happens once for an exchange, for a safe method (RFC 9110 section 9.2.1) without a body. A place on the wire
+    /// has to be free at once, and the budget for repetitions has to pay for it. At the 95th percentile of the times
+    /// that answers take, a twentieth more is sent.
     public var hedgeDelay: Duration? { didSet { hedgeDelay = hedgeDelay?.bounded } }
-    /// The statuses after which a request is sent again: 408, 425, 429, 500, 502, 503 and 504. Others than 400 to 599
-    /// are left out, and 400, 401, 421 and 422 have rules of their own.
+    /// The statuses after which a request is sent again: 408, 425, 429, 500, 502, 503 and 504 by default. Statuses
+    /// outside of 400 to 599 are left out. 400, 401, 421 and 422 have rules of their own.
     public var statuses: Set<Int> { didSet { statuses = statuses.filter(Self.allowedStatuses.contains) } }
-    /// Whether the app answers for it that a POST or PATCH acts once however often it arrives; `false`. A request with
-    /// an `Idempotency-Key` need not say so.
+    /// Whether the app guarantees that a POST or PATCH acts once, however often it arrives; `false`. A request with an
+    /// `Idempotency-Key` need not say so.
     public var retriesUnsafeMethods: Bool
 
-    /// Each as its property says.
+    /// Creates a policy. Each argument has the default of its property.
     public init(
         attempts: Int = 3,
         baseDelay: Duration = .milliseconds(50),
@@ -84,17 +85,17 @@ public struct RetryPolicy: Hashable, Sendable {
     public static let `default` = RetryPolicy()
     /// One attempt.
     public static let never = RetryPolicy(attempts: 1)
-    /// For what somebody waits for: 10 seconds an attempt, 30 in all.
+    /// The policy for a request that a person waits for: 10 seconds for an attempt, 30 in all.
     public static let interactive = RetryPolicy(attemptTimeout: .seconds(10), deadline: .seconds(30))
 
-    /// Those of ``statuses`` when nothing is said.
+    /// The default of ``statuses``.
     public static let defaultStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
-    /// The longest time that is left to an attempt; `nil` where nothing limits it.
+    /// Returns the longest time that is left to an attempt; `nil` if nothing limits it.
     ///
     /// - Parameters:
-    ///   - elapsed: since the first attempt began.
-    ///   - spent: what it has taken of its time already.
+    ///   - elapsed: the time since the first attempt began.
+    ///   - spent: the part of its time that the attempt has taken already.
     func attemptLimit(elapsed: @autoclosure () -> Duration, after spent: Duration = .zero) -> Duration? {
         let own = attemptTimeout.map { max(.zero, $0 - spent) }
         guard let deadline else { return own }
@@ -102,7 +103,7 @@ public struct RetryPolicy: Hashable, Sendable {
         return min(own ?? rest, rest)
     }
 
-    /// Since the first attempt began: from then on no other begins; `nil` where nothing says so.
+    /// The time after the start of the first attempt from which no other begins; `nil` for no limit.
     var lastBegin: Duration? { [deadline, window].compactMap(\.self).min() }
 
     static let allowedStatuses = 400..<600

@@ -1,4 +1,4 @@
-/// Why a request was sent again, or was not.
+/// The reason why a request was sent again, or was not.
 public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
     /// The kinds of reasons; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -23,14 +23,14 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         public static let retryAfter = Code(description: "retryAfter")
         /// 409 to a request with an `Idempotency-Key`: the first one is still at work.
         public static let stillRunning = Code(description: "stillRunning")
-        /// 401: the credential is made anew.
+        /// 401: the credential is renewed.
         public static let credential = Code(description: "credential")
-        /// The rest of a broken transfer could not be had, so that the whole is asked for.
+        /// The rest of a broken transfer could not be had, so the whole is requested.
         public static let restarted = Code(description: "restarted")
 
-        // Beside another:
+        // In parallel with another:
 
-        /// The attempt took long, and another one beside it was faster, or was begun and was not.
+        /// The attempt took long, and another was begun in parallel, whether that was faster or not.
         public static let hedged = Code(description: "hedged")
 
         // Not sent again:
@@ -39,7 +39,7 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         public static let final = Code(description: "final")
         /// The error would be the same, or the caller wanted the end.
         public static let permanent = Code(description: "permanent")
-        /// 401, and the credential is new, or cannot be made anew.
+        /// 401, and the credential is new, or cannot be renewed.
         public static let unauthorized = Code(description: "unauthorized")
         /// It may have been processed, and could act twice.
         public static let notIdempotent = Code(description: "notIdempotent")
@@ -59,12 +59,12 @@ public struct RetryReason: Hashable, Sendable, CustomStringConvertible {
         public static let outOfTime = Code(description: "outOfTime")
     }
 
-    /// Which kind of reason it is.
+    /// The kind of reason.
     public var code: Code
-    /// One line, without secrets.
+    /// The reason in one line, without secrets.
     public var message: String
 
-    /// For previews and tests; an engine gives its own.
+    /// Creates a reason, for previews and tests; an engine gives its own.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

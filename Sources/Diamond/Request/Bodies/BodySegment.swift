@@ -12,6 +12,8 @@ enum BodySegment: Hashable, Sendable {
         }
     }
 
+    /// Creates the segment of a file.
+    ///
     /// - Throws: ``RequestError/Code-swift.struct/unreadableFile``.
     init(file: URL) throws(RequestError) {
         guard let look = FileLook(file.path), FileManager.default.isReadableFile(atPath: look.path)
@@ -32,7 +34,7 @@ extension RequestError {
 }
 
 extension RequestBody {
-    /// The bytes to send, in stretches.
+    /// Returns the bytes to send, in segments.
     func segments(_ encoding: ParameterEncoding, boundary: String) throws(RequestError) -> [BodySegment] {
         switch self {
         case .file(let url, _): return [try BodySegment(file: url)]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What tells that a file is still the one that was looked at.
+/// The attributes by which a file is recognized as the one that was looked at.
 struct FileLook: Hashable, Sendable {
     let path: String
     let size: Int64
@@ -9,17 +9,17 @@ struct FileLook: Hashable, Sendable {
     private let inode: UInt64
     private let device: UInt64
 
-    /// When it was changed last.
+    /// The time of the file's last change.
     var modified: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1_000_000_000) }
 
-    /// Of what a path leads to; `nil` where that is no file.
+    /// Looks at the file that a path leads to; `nil` if that is no regular file.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(path, status)
     }
 
-    /// Of the file that is open, whatever its path leads to by now.
+    /// Looks at the open file, whatever its path leads to by now; `nil` if it is no regular file.
     init?(_ path: String, open handle: FileHandle) {
         var status = stat()
         guard fstat(handle.fileDescriptor, &status) == 0 else { return nil }

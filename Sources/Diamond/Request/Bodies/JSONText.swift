@@ -1,12 +1,14 @@
-/// JSON as it is sent, and its value.
+/// JSON text as it is sent, and its value.
 public struct JSONText: Hashable, Sendable {
-    /// Sent byte for byte.
+    /// The text, which is sent byte for byte.
     public let text: String
-    /// What it says.
+    /// The value of the text.
     public let value: JSONValue
 
+    /// Creates JSON text, and reads its value.
+    ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column, and
-    ///   ``RequestError/Code-swift.struct/ambiguousJSON`` for what two readers could read differently.
+    ///   ``RequestError/Code-swift.struct/ambiguousJSON`` for text that two readers could read differently.
     public init(_ text: String) throws(RequestError) {
         self.text = text
         value = try JSONValue.read(text.utf8)

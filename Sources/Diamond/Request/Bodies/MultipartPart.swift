@@ -2,11 +2,11 @@ public import Foundation
 
 /// One part of a `multipart/form-data` body (RFC 7578).
 public struct MultipartPart: Hashable, Sendable {
-    /// What a part carries.
+    /// The content of a part.
     public enum Content: Hashable, Sendable {
         /// Bytes in memory.
         case bytes(Data)
-        /// A file, read each time the body is sent; it must stand still like that of
+        /// A file, which is read each time the body is sent. It must stay unchanged like that of
         /// ``RequestBody/file(_:contentType:)``.
         case file(URL)
 
@@ -27,16 +27,16 @@ public struct MultipartPart: Hashable, Sendable {
         }
     }
 
-    /// The form field's name.
+    /// The name of the form field.
     public var name: String
-    /// The name that the server is told; `nil` tells none.
+    /// The file name that the server is told; `nil` tells none.
     public var filename: String?
-    /// `nil` tells none, which means `text/plain`.
+    /// The content type; `nil` tells none, which means `text/plain`.
     public var contentType: String?
-    /// What it carries.
+    /// The content of the part.
     public var content: Content
 
-    /// A part of any kind; without a filename it is a field.
+    /// Creates a part of any kind; without a filename it is a field.
     public init(_ name: String, _ content: Content, filename: String? = nil, contentType: String? = nil) {
         self.name = name
         self.content = content
@@ -50,17 +50,17 @@ public struct MultipartPart: Hashable, Sendable {
             && one.contentType.isExactly(other.contentType) && one.content == other.content
     }
 
-    /// A field of text.
+    /// Creates a field of text.
     public init(_ name: String, _ text: String) { self.init(name, .bytes(Data(text.utf8))) }
 
-    /// A file, told by its own name.
+    /// Creates a part from a file, under the file's own name.
     public init(_ name: String, file: URL, contentType: String? = nil) {
         self.init(name, .file(file), filename: file.lastPathComponent, contentType: contentType)
     }
 }
 
 extension MultipartPart {
-    /// What goes before the content, with the empty line.
+    /// Returns the head of the part, with the empty line before the content.
     func head() throws(RequestError) -> String {
         var head = "Content-Disposition: form-data; name=\"\(Self.quoted(name))\""
         if let filename { head += "; filename=\"\(Self.quoted(filename))\"" }
@@ -72,7 +72,7 @@ extension MultipartPart {
         return head + "\r\nContent-Type: \(contentType)\r\n\r\n"
     }
 
-    /// As browsers write it: UTF-8, with what would end the quotes or the line escaped
+    /// Returns the text as browsers write it: UTF-8, with the characters escaped that would end the quotes or the line
     /// (https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data).
     private static func quoted(_ text: String) -> String {
         String(

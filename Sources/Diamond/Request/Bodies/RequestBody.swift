@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a request carries in its body.
+/// The body of a request.
 // Indirect, because most requests have none, and all are copied.
 public indirect enum RequestBody: Hashable, Sendable {
     /// Sent as `application/json`, in the form of RFC 8785.
@@ -10,13 +10,14 @@ public indirect enum RequestBody: Hashable, Sendable {
     case jsonText(JSONText)
     /// Sent as `application/x-www-form-urlencoded`.
     case form(Parameters)
-    /// Sent as they are; `contentType` is the `Content-Type`, where no header of the request says otherwise.
+    /// Bytes, sent as they are. `contentType` is the `Content-Type`, unless a header of the request says otherwise.
     case bytes(Data, contentType: String? = nil)
     /// A file, read in pieces each time it is sent, and once for the request's identity.
     ///
-    /// It must stand still from when it is looked at, before its identity is read, until its last byte is sent. One that
-    /// only grew meanwhile, or was touched, fails with ``RequestError/Code-swift.struct/unreadableFile``: of a file that
-    /// is always written to, such as a log, send a copy.
+    /// The file must stay unchanged from the moment it is looked at, before its identity is read, until its last byte
+    /// is sent. A file that only grew meanwhile, or was touched, fails with
+    /// ``RequestError/Code-swift.struct/unreadableFile``. Of a file that is always written to, such as a log, send a
+    /// copy.
     case file(URL, contentType: String? = nil)
     /// Sent as `multipart/form-data` (RFC 7578), in pieces, with another random boundary each time.
     case multipart([MultipartPart])
@@ -51,8 +52,9 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
-    /// A body of JSON text, which is sent byte for byte. Text that two readers could read differently (a name twice, a
-    /// number that no double holds) becomes ``bytes(_:contentType:)``, and identifies the request by its bytes.
+    /// Returns a body of JSON text, which is sent byte for byte. Text that two readers could read differently (a name
+    /// twice, a number that no double holds) becomes ``bytes(_:contentType:)``, and identifies the request by its
+    /// bytes.
     ///
     /// - Throws: ``RequestError/Code-swift.struct/malformedJSON`` with line and column.
     public static func json(text: String) throws(RequestError) -> RequestBody {
@@ -65,7 +67,7 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
-    /// A body of any value's JSON.
+    /// Returns a body of any value's JSON.
     ///
     /// - Throws: `EncodingError`, or ``RequestError/Code-swift.struct/ambiguousJSON`` for a number no double holds.
     public static func json(encoding value: some Encodable, using encoder: JSONEncoder = JSONEncoder()) throws
@@ -83,10 +85,10 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
-    /// Whether what it holds can change without it.
+    /// Whether the content can change without a change of the body.
     var readsFiles: Bool { !files.isEmpty }
 
-    /// What is read where it is sent, in order.
+    /// The files that are read when the body is sent, in order.
     var files: [URL] {
         switch self {
         case .json, .jsonText, .form, .bytes: []
@@ -104,7 +106,7 @@ public indirect enum RequestBody: Hashable, Sendable {
         }
     }
 
-    /// The bytes to send, of a body that is whole in memory.
+    /// Returns the bytes to send, of a body that is whole in memory.
     func encoded(_ encoding: ParameterEncoding = .standard) throws(RequestError) -> Data {
         switch self {
         case .json(let value): Data(try value.written())

@@ -1,19 +1,21 @@
 import HTTPTypes
 
-/// Finds what is secret in the fields of a response, for those who keep or show them.
+/// A finder of secrets in the fields of a response, for code that keeps or shows them.
 ///
 /// A field is a credential by its name, as a request's is, or holds a URL with user info or with a secret item.
 struct FieldSecrets: Sendable {
     private let own: IdentityRules
     private let names = KnownNames.all
 
-    /// - Parameter own: names of secrets beside those that are known.
+    /// Creates a finder.
+    ///
+    /// - Parameter own: names of secrets, in addition to those that are known.
     init(own: IdentityRules = IdentityRules()) { self.own = own }
 
     /// Fields that say where to go on: without them a response means something else.
     private static let leading = WordSet(["link", "location", "refresh"])
-    /// Fields that send somebody elsewhere, where `code` and `state` are credentials. In the `Link` of a list, `state` is
-    /// what the list is filtered by.
+    /// Fields that lead the client to another URL, where `code` and `state` are credentials. In the `Link` of a list,
+    /// `state` is the filter of the list.
     private static let targets = WordSet(["location", "refresh"])
     /// Fields whose whole value is a URL.
     private static let urls = WordSet(["content-location", "location"])

@@ -1,6 +1,6 @@
 /// The names of headers, parameters and members of JSON bodies that mean something to a request's identity.
 ///
-/// Held by the rules, because a global is asked for anew, behind a lock that lets pass, for every name of every request.
+/// The rules hold it, because each access to a global passes a lock, for every name of every request.
 final class KnownNames: Sendable {
     static let all = KnownNames()
 
@@ -15,8 +15,8 @@ final class KnownNames: Sendable {
         "samlresponse", "sas", "sig", "sid",
     ])
 
-    /// Whole names of parameters with which a server sends somebody elsewhere: good for one use (RFC 6749 section 4.1.2). A
-    /// request's `code` is a country more often.
+    /// Whole names of parameters in a URL to which a server redirects: their values are good for one use (RFC 6749
+    /// section 4.1.2). A request's `code` is a country more often.
     private let targetNames = WordSet(["code", "state", "ticket"])
 
     /// Headers that do not select among a resource's answers: about the message, the connection, the cache, the
@@ -29,7 +29,7 @@ final class KnownNames: Sendable {
         "x-request-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context",
     ])
 
-    /// How the names of others begin.
+    /// The beginnings of other headers that do not select.
     private let nonSelectingFamilies = WordSet(["if-", "proxy-", "x-b3-"])
 
     private init() {
@@ -55,7 +55,7 @@ final class KnownNames: Sendable {
 
     // MARK: Credentials
 
-    /// Whether a parameter is a secret of where a server leads, beside those of all requests.
+    /// Whether a parameter is a secret in a URL to which a server leads, in addition to the secrets of all requests.
     func isSecret(target name: Span<UInt8>) -> Bool { targetNames.hasWhole(name) }
 
     func isSecret(header: Span<UInt8>) -> Bool { headerWords.hasWord(in: header) }

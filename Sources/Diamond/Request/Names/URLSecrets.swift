@@ -1,14 +1,14 @@
-/// Finds what is secret in the URLs of a text: user info, and the values of items in queries and fragments.
+/// A finder of secrets in the URLs of a text: user info, and the values of items in queries and fragments.
 struct URLSecrets {
     /// A part of the text that is secret.
     struct Place {
         let range: Range<Int>
-        /// With the "@" behind it.
+        /// Whether the part is user info, which includes the "@" behind it.
         let isUserInfo: Bool
     }
 
     let own: IdentityRules
-    /// Whether a server sends whoever reads it there, maybe with what is good for one use.
+    /// Whether a server leads the reader to the URL, maybe with a value that is good for one use.
     let isTarget: Bool
     /// Whether the whole text is one URL.
     let isURL: Bool
@@ -23,7 +23,8 @@ struct URLSecrets {
         byte == UInt8(ascii: "?") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "#")
     }
 
-    /// In their order; they may overlap, where a URL stands in an item of another. In one pass: a value may be a mebibyte.
+    /// Returns the secret parts in their order. They may overlap if a URL stands in an item of another. One pass,
+    /// because a value may be a mebibyte.
     func places(in text: [UInt8]) -> [Place] {
         var places: [Place] = []
         // Where the name begins that stands here, and where the item ends.

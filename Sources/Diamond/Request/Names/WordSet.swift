@@ -4,9 +4,9 @@
 /// that no word is in it.
 struct WordSet: Sendable {
     private let words: [[UInt8]]
-    /// Of each word.
+    /// The letters of each word.
     private let letters: [LetterSet]
-    /// How each word begins, as ``Span/beginning(of:)`` has it, with bit 5 of every byte set.
+    /// The beginning of each word, as ``Span/beginning(of:)`` has it, with bit 5 of every byte set.
     private let beginnings: [UInt64]
     /// Letters of which every word has one.
     let needed: LetterSet
@@ -26,7 +26,7 @@ struct WordSet: Sendable {
         self.words = words
     }
 
-    /// Those at a place of the words; where a word is shorter, any may be there.
+    /// Returns the letters at a place of the words. If a word is shorter, any letter may be there.
     private static func letters(_ place: Int, of words: [[UInt8]]) -> LetterSet {
         var letters = LetterSet()
         for word in words { (place < word.count ? [word[place]] : Array(0..<32)).forEach { letters.insert($0) } }
@@ -69,7 +69,7 @@ struct WordSet: Sendable {
         return (0...(bytes.count - word.count)).contains { Self.isWord(word, at: $0, of: bytes) }
     }
 
-    /// Whether one of the words is how the bytes begin.
+    /// Whether the bytes begin with one of the words.
     @inline(__always)
     func hasBeginning(of bytes: Span<UInt8>) -> Bool { mayBegin(bytes) && beginsWithWord(bytes) }
 
@@ -91,7 +91,7 @@ struct WordSet: Sendable {
         return false
     }
 
-    /// The same for a word in upper and in lower case, and for few others.
+    /// Returns the beginning of the bytes. It is equal for a word in upper and in lower case, and for few others.
     @inline(__always)
     private static func beginning(of bytes: Span<UInt8>) -> UInt64 {
         bytes.beginning(of: bytes.count) | 0x2020_2020_2020_2020

@@ -1,4 +1,4 @@
-/// The written form, as it stands under `replay` of a request's:
+/// The written form of a replay policy, under `replay` in that of a request:
 ///
 /// ```json
 /// {"mode": "durable", "orderingKey": "cart-7", "order": "strict", "priority": 1, "attempts": 20, "expiry": 604800,
@@ -6,15 +6,15 @@
 ///  "metadata": {"screen": "cart"}}
 /// ```
 ///
-/// Times are seconds; `null` for `expiry` is forever, for `keyLifetime` a server that honors no `Idempotency-Key`. What is
-/// left out stands at its default. An unknown key is an error.
+/// Times are seconds. `null` for `expiry` is forever, and for `keyLifetime` a server that honors no `Idempotency-Key`.
+/// A missing key stands for its default. An unknown key is an error.
 extension ReplayPolicy: Codable {
     /// Reads the written form with any decoder.
     public init(from decoder: any Decoder) throws {
         try self.init(written: try JSONValue(from: decoder))
     }
 
-    /// Writes the written form with any encoder, what stands at its default left out.
+    /// Writes the written form with any encoder, without the keys that have their defaults.
     public func encode(to encoder: any Encoder) throws {
         try written.encode(to: encoder)
     }

@@ -1,46 +1,47 @@
-/// Whether a request that cannot be sent now is kept on disk and sent later, and in which order.
+/// The rules for keeping a request on disk that cannot be sent now, and for sending it later: whether, and in which
+/// order.
 ///
 /// ```swift
 /// request.replay = .onFailure
 /// request.replay = ReplayPolicy(.durable, orderingKey: "cart-7", order: .strict)
 /// ```
 ///
-/// What is kept survives the end of the program and the loss of power. It is sent at least once; at servers that honor
-/// `Idempotency-Key` it acts once (draft-ietf-httpapi-idempotency-key-header). See <doc:Replaying>.
+/// A kept request survives the end of the program and the loss of power. It is sent at least once. At servers that
+/// honor `Idempotency-Key` it acts once (draft-ietf-httpapi-idempotency-key-header). See <doc:Replaying>.
 ///
 /// Durations are kept in whole milliseconds, from none to a hundred years.
 public struct ReplayPolicy: Hashable, Sendable {
-    /// When a request is kept.
+    /// The times at which a request is kept.
     public enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// It is not; the failure is the caller's.
+        /// Never; the failure is the caller's.
         case never
-        /// When its last attempt has failed, and a later one may not. Where jobs of its ordering key, or one of its unique
-        /// name, are open, it is kept at once: sent now, it would go before them.
+        /// After its last attempt has failed, if a later one may not. If jobs of its ordering key, or of its unique
+        /// name, are open, the request is kept at once: sent now, it would overtake them.
         case onFailure
-        /// Before its first attempt: the end of the program in the middle of it loses nothing.
+        /// Before its first attempt: the end of the program during the attempt loses nothing.
         case durable
     }
 
-    /// What a job of an ordering key that cannot be sent means for those behind it.
+    /// The effect of a job that cannot be sent on the later jobs of its ordering key.
     public enum Order: String, Hashable, Sendable, CaseIterable {
-        /// They wait while it is ready, waiting, running or held, and pass it when it is dead or in review.
+        /// The later jobs wait while it is ready, waiting, running or held, and pass it when it is dead or in review.
         case ordered
-        /// They wait until it is done or discarded.
+        /// The later jobs wait until it is done or discarded.
         case strict
     }
 
-    /// What is done where a job with the same ``unique`` name waits already.
+    /// The action for a new job if a job with the same ``unique`` name waits already.
     public enum Uniqueness: String, Hashable, Sendable, CaseIterable {
-        /// It stays, and the new one is not added.
+        /// The waiting job stays, and the new one is not added.
         case keep
-        /// It takes the new request and the new time: what is changed often is sent once, later.
+        /// The waiting job takes the new request and the new time: frequent changes are sent once, later.
         case replace
-        /// It takes the new request, and keeps its time: what is changed often is sent once in a while.
+        /// The waiting job takes the new request, and keeps its time: frequent changes are sent once in a while.
         case preserveSchedule
         /// As `replace`, by the name under which other queues have it: behind one that is being sent another is added, as
         /// under each of these but `keep`.
         case appendAfterRunning
-        /// Both become one:
+        /// Both jobs become one:
         ///
         /// | before | new | becomes |
         /// |---|---|---|
@@ -52,43 +53,47 @@ public struct ReplayPolicy: Hashable, Sendable {
         /// | PUT, PATCH, DELETE | DELETE | the DELETE |
         /// | POST | DELETE | nothing |
         ///
-        /// All else is refused: ``ReplayError/Code-swift.struct/cannotMerge``. Bodies are merged where both are JSON objects
-        /// (RFC 7396); else the new one's counts. A POST or PUT that takes another in keeps its own metadata.
+        /// All else is refused: ``ReplayError/Code-swift.struct/cannotMerge``. If both bodies are JSON objects, they
+        /// are merged (RFC 7396); otherwise the new one counts. A POST or PUT that another is merged into keeps its own
+        /// metadata.
         case merge
     }
 
-    /// When it is kept.
+    /// The time at which the request is kept.
     public var mode: Mode
-    /// Jobs of one key are sent one after the other, in the order in which they were added; `nil`, the default, for no
-    /// order.
+    /// The key whose jobs are sent one after the other, in the order in which they were added; `nil`, the default, for
+    /// no order.
     public var orderingKey: String?
-    /// What it means for those behind it when it cannot be sent; `ordered`.
+    /// The effect on the later jobs of the key if the job cannot be sent; `ordered`.
     public var order: Order
-    /// Higher ones are sent first; 0. Of an ordering key, the first job's counts. From -1,000,000 to 1,000,000.
+    /// The priority; 0. Higher ones are sent first. For an ordering key, the first job's counts. From -1,000,000 to
+    /// 1,000,000.
     public var priority: Int { didSet { priority = priority.clamped(to: Self.allowedPriorities) } }
-    /// Attempts that count, at most; 20. Where the network is away, none does. From 1 to 1,000.
+    /// The largest number of attempts that count; 20. While the network is away, none counts. From 1 to 1,000.
     public var attempts: Int { didSet { attempts = attempts.clamped(to: Self.allowedAttempts) } }
-    /// How long after it was added the job may still be sent; 7 days. `nil` forever.
+    /// The time after it was added in which the job may still be sent; 7 days. `nil` is forever.
     public var expiry: Duration? { didSet { expiry = expiry?.bounded } }
-    /// How long the server remembers an `Idempotency-Key`; 24 hours, as Stripe's does at least. `nil` for a server that
-    /// honors none: then none is sent, and a POST or PATCH that may have arrived goes to review instead of being sent again.
+    /// The time for which the server remembers an `Idempotency-Key`; 24 hours, as Stripe's does at least. `nil` is for
+    /// a server that honors none. Then no key is sent, and a POST or PATCH that may have arrived goes to review instead
+    /// of being sent again.
     public var keyLifetime: Duration? { didSet { keyLifetime = keyLifetime?.bounded } }
-    /// The app's name for what only one job at a time is to be for, such as `"profile"`; of one identity. `nil`, the
-    /// default, for none.
+    /// The app's name for a purpose that only one job of an identity may have at a time, such as `"profile"`; `nil`,
+    /// the default, for none.
     public var unique: String?
-    /// What is done where one of its ``unique`` name waits; `keep`.
+    /// The action if a job of the ``unique`` name waits already; `keep`.
     public var uniqueness: Uniqueness
-    /// The ``Endpoint/kind`` of the call that the request was made of; set where one is sent. What is answered is handed to
-    /// whoever has asked for calls of this kind.
+    /// The ``Endpoint/kind`` of the call that the request was made of, set when an endpoint is sent. The answer is
+    /// handed to the code that has asked for calls of this kind.
     public package(set) var kind: String?
     /// Whether the answer to the job, or its failure, is kept with it until it is taken.
     package var keepsAnswer = false
-    /// Whether the URL needs an id that an earlier job of the ordering key brings. Such a job is held until it is there.
+    /// Whether the URL needs an id that an earlier job of the ordering key brings. Such a job is held until the id is
+    /// there.
     package var awaitsID = false
-    /// What the app wants to find again with the job.
+    /// The app's own data, to find again with the job.
     public var metadata: [String: JSONValue]
 
-    /// Each as its property says.
+    /// Creates a policy. Each argument has the default of its property.
     public init(
         _ mode: Mode,
         orderingKey: String? = nil,
@@ -125,14 +130,14 @@ public struct ReplayPolicy: Hashable, Sendable {
 
     /// The default of a request.
     public static let never = ReplayPolicy(.never)
-    /// Kept when its last attempt has failed.
+    /// The policy that keeps the request when its last attempt has failed.
     public static let onFailure = ReplayPolicy(.onFailure)
-    /// Kept before its first attempt.
+    /// The policy that keeps the request before its first attempt.
     public static let durable = ReplayPolicy(.durable)
 
-    /// 7 days.
+    /// The default of ``expiry``: 7 days.
     public static let defaultExpiry = Duration.seconds(7 * 86_400)
-    /// 24 hours.
+    /// The default of ``keyLifetime``: 24 hours.
     public static let defaultKeyLifetime = Duration.seconds(86_400)
 
     static let allowedAttempts = 1...1000

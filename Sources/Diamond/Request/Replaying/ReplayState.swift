@@ -1,4 +1,4 @@
-/// Where a job stands.
+/// The state of a job.
 ///
 /// ```
 /// ready ──claim──> running ──finish──> done
@@ -12,28 +12,28 @@
 @nonexhaustive
 #endif
 public enum ReplayState: Int, Hashable, Sendable, CaseIterable {
-    /// It may be sent now, when those before it in its line have been.
+    /// The job may be sent now, after those before it in its line.
     case ready
-    /// For its time: it was added for later, or failed and is tried again.
+    /// The job waits for its time: it was added for later, or failed and is tried again.
     case waiting
-    /// Somebody sends it.
+    /// The job is being sent.
     case running
-    /// Until it, its key, its identity or its lane is released.
+    /// The job is held until it, its key, its identity or its lane is released.
     case held
-    /// Finished or discarded.
+    /// The job is finished or discarded.
     case done
-    /// It will not be sent any more, unless somebody redrives it.
+    /// The job will not be sent any more, unless it is redriven.
     case dead
-    /// It may have been processed, and a second time could do harm: a person has to look.
+    /// The job may have been processed, and a second time could do harm: a person has to look.
     case needsReview
 
-    /// By its name, such as `needsReview`.
+    /// Creates the state of a name, such as `needsReview`; `nil` for an unknown name.
     public init?(_ name: String) {
         guard let state = Self.allCases.first(where: { $0.description == name }) else { return nil }
         self = state
     }
 
-    /// Whether nothing happens to it any more by itself.
+    /// Whether the job stays in the state unless it is acted upon.
     public var isEnd: Bool { rawValue >= Self.done.rawValue }
 }
 

@@ -2,28 +2,28 @@ public import Foundation
 
 /// A step of a job from one state to another.
 public struct ReplayTransition: Hashable, Sendable {
-    /// What was done to the job.
+    /// The kinds of transition.
     public enum Verb: String, Hashable, Sendable, CaseIterable {
         case enqueue, claim, finish, fail, retry, hold, release, discard, redrive, edit
-        /// Its owner has died.
+        /// The job's owner has died.
         case rescue
-        /// Its time was over (``ReplayPolicy/expiry``).
+        /// The job's time was over (``ReplayPolicy/expiry``).
         case expire
-        /// It ended long ago, and its row has gone.
+        /// The job ended long ago, and its row has gone.
         case forget
     }
 
     /// The job's ``ReplayJob/id``.
     public var jobID: Int64
-    /// What was done.
+    /// The kind of transition.
     public var verb: Verb
-    /// `nil` of a new job.
+    /// The state before; `nil` for a new job.
     public var from: ReplayState?
-    /// `nil` of one that has gone.
+    /// The state after; `nil` for a job whose row has gone.
     public var to: ReplayState?
-    /// Why it is in its new state.
+    /// The reason for the new state.
     public var reason: ReplayReason
-    /// When, by the wall clock.
+    /// The time of the transition, by the wall clock.
     public var at: Date
 }
 

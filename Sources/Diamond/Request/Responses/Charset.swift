@@ -1,18 +1,18 @@
 import Foundation
 import HTTPTypes
 
-/// What a text is in that is not UTF-8.
+/// A text encoding other than UTF-8.
 ///
-/// Its names mean what they mean to browsers (https://encoding.spec.whatwg.org/#names-and-labels): `iso-8859-1` and
-/// `us-ascii` are windows-1252, whose first part they are, because that is what is sent under their names; `utf-16` without
-/// a byte order mark is little-endian.
+/// Its names mean what they mean to browsers (https://encoding.spec.whatwg.org/#names-and-labels). `iso-8859-1` and
+/// `us-ascii` are windows-1252, whose first part they are, because servers send windows-1252 under their names.
+/// `utf-16` without a byte order mark is little-endian.
 enum Charset: Hashable, Sendable {
     case windows1252
     case utf16(isBigEndian: Bool)
-    /// One that Foundation knows.
+    /// An encoding that Foundation knows.
     case other(String.Encoding)
 
-    /// `nil` for UTF-8, and for a name that is not known.
+    /// Creates the charset of a name; `nil` for UTF-8, and for a name that is not known.
     init?(_ name: Substring) {
         guard !name.utf8.isSame(as: "utf-8"), let known = Self.known[name.lowercased()] else { return nil }
         self = known
@@ -36,10 +36,12 @@ enum Charset: Hashable, Sendable {
 
     // MARK: Reading
 
-    /// Whether what is in it can look like UTF-8.
+    /// Whether text in the charset can look like UTF-8.
     fileprivate var isUTF16: Bool { if case .utf16 = self { true } else { false } }
 
-    /// - Returns: `nil` where the bytes are no text in it; what is wrong in UTF-16 is mended.
+    /// Returns the bytes as text.
+    ///
+    /// - Returns: The text; `nil` if the bytes are no text in the charset. Invalid UTF-16 is repaired.
     func text(of bytes: Data) -> String? {
         // A byte order mark says more than the name (https://encoding.spec.whatwg.org/#decode).
         if bytes.starts(with: [0xef, 0xbb, 0xbf]) { return String(decoding: bytes.dropFirst(3), as: UTF8.self) }
@@ -58,7 +60,7 @@ enum Charset: Hashable, Sendable {
         var units = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
             UInt16(bytes[index + high]) << 8 | UInt16(bytes[index + low])
         }
-        // Half of one.
+        // The last unit is incomplete.
         if !bytes.count.isMultiple(of: 2) { units.append(0xfffd) }
         return String(decoding: units, as: UTF16.self)
     }
@@ -79,33 +81,34 @@ enum Charset: Hashable, Sendable {
 // MARK: Of a response
 
 extension Response {
-    /// What its body is in, as `Content-Type` says, where that is not UTF-8; read as UTF-8 is also what names no charset, or
-    /// one that is not known.
+    /// The charset that `Content-Type` names; `nil` if that is UTF-8, missing, or not known. Such a body is read as
+    /// UTF-8.
     private var charset: Charset? {
         headers.single(.contentType).flatMap(MediaType.charset).flatMap { Charset($0) }
     }
 
-    /// The body as text, by the charset that its `Content-Type` names: UTF-8 unless it says another that is known, such as
-    /// `iso-8859-1`, `windows-1252` or `utf-16`. What is no text in it is mended.
+    /// The body as text, in the charset that its `Content-Type` names, such as `iso-8859-1`, `windows-1252` or
+    /// `utf-16`. It is UTF-8 if no known charset is named. Invalid text is repaired.
     public var text: String { charset?.text(of: body) ?? String(decoding: body, as: UTF8.self) }
 
-    /// The body of JSON in UTF-8, where `Content-Type` names another charset and it is not in UTF-8 all the same: no charset
-    /// is defined for JSON (RFC 8259 section 11), and servers name one that they do not send.
+    /// The body of JSON in UTF-8. If `Content-Type` names another charset, but not UTF-16, a body that is valid UTF-8
+    /// stays as it is: no charset is defined for JSON (RFC 8259 section 11), and servers name one that they do not
+    /// send.
     var bodyInUTF8: Data {
         guard let charset else { return body }
         if !charset.isUTF16, String(validating: body, as: UTF8.self) != nil { return body }
         return charset.text(of: body).map { Data($0.utf8) } ?? body
     }
 
-    /// The body as a decoder gets it: JSON in UTF-8, the only charset that RFC 8259 knows (section 8.1), and all else as it
-    /// came.
+    /// Returns the body for a decoder. JSON is in UTF-8, the only charset that RFC 8259 knows (section 8.1). All else
+    /// is as it came.
     func body(for decoder: any ResponseDecoder) -> Data {
         guard charset != nil, decoder is JSONDecoder || MediaType(headers.single(.contentType)).isJSON
         else { return body }
         return bodyInUTF8
     }
 
-    /// Takes a body in UTF-8, and says so where `Content-Type` names another charset.
+    /// Replaces the body with bytes in UTF-8. If `Content-Type` names another charset, it names `utf-8` afterwards.
     mutating func replaceBody(inUTF8 bytes: [UInt8]) {
         if charset != nil, var field = headers.single(.contentType), let name = MediaType.charset(in: field) {
             field.replaceSubrange(name.startIndex..<name.endIndex, with: "utf-8")

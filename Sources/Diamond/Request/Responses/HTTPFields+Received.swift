@@ -1,15 +1,17 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// How many fields are taken from a server or a file: one in earnest sends a few dozen, and HTTPFields traps at 65,536.
+    /// The largest number of fields taken from a server or a file. A real one sends a few dozen, and `HTTPFields` traps
+    /// at 65,536.
     static let mostReceived = 10_000
 
-    /// Adds a field that was received; what comes after the most that are taken is passed over.
+    /// Appends a received field; ignores it if there are ``mostReceived`` fields already.
     mutating func appendReceived(_ field: HTTPField) { if count < Self.mostReceived { append(field) } }
 }
 
 extension HTTPResponse.Status {
-    /// `nil` for what is no status: three digits (RFC 9110 section 15). Anything else is a trap of the plain initializer.
+    /// Creates a status of three digits (RFC 9110 section 15); `nil` for any other number, on which the plain
+    /// initializer traps.
     package init?(received code: Int) {
         guard (100...999).contains(code) else { return nil }
         self.init(code: code)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a `Content-Type` says, without parameters.
+/// The media type of a `Content-Type`, without parameters.
 struct MediaType {
     let essence: String
 
@@ -22,8 +22,9 @@ struct MediaType {
 // MARK: Parameters
 
 extension MediaType {
-    /// The value of the parameter `charset` of a `Content-Type` (RFC 9110 section 8.3.2), as it stands there, without quotes.
-    /// Of several the first counts, as in browsers (https://mimesniff.spec.whatwg.org/#parsing-a-mime-type).
+    /// Returns the value of the parameter `charset` of a `Content-Type` (RFC 9110 section 8.3.2), as it stands there,
+    /// without quotes. If there are several, the first counts, as in browsers
+    /// (https://mimesniff.spec.whatwg.org/#parsing-a-mime-type).
     static func charset(in field: String) -> Substring? {
         var rest = Substring(field).utf8
         while let end = rest.firstIndex(of: .semicolon) {
@@ -55,9 +56,9 @@ extension MediaType {
 }
 
 extension Substring.UTF8View {
-    /// Whether it is a name, whatever the case of its letters.
+    /// Whether the bytes are a name, ignoring the case of letters.
     ///
-    /// - Parameter name: in lower case.
+    /// - Parameter name: the name in lower case.
     func isSame(as name: StaticString) -> Bool {
         name.withUTF8Buffer { name in elementsEqual(name) { $0 == $1 || $0 | 0x20 == $1 && $1 > 0x60 } }
     }

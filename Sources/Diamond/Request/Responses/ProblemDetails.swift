@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a server says of an error in `application/problem+json` (RFC 9457).
+/// A server's description of an error, in `application/problem+json` (RFC 9457).
 ///
 /// ```swift
 /// do { show(try await engine.send(order)) } catch {
@@ -8,22 +8,22 @@ import HTTPTypes
 /// }
 /// ```
 ///
-/// A member that is of another type than the standard says is ignored, as it says (section 3.1).
+/// A member whose type is not the standard's is ignored, as the standard says (section 3.1).
 public struct ProblemDetails: Hashable, Sendable {
-    /// The kind of problem, a URI reference; `about:blank` where the status says it all (section 4.2.1).
+    /// The kind of problem, a URI reference; `about:blank` if the status says it all (section 4.2.1).
     public var type = "about:blank"
-    /// The kind of problem, for people; the same for each that occurs.
+    /// The kind of problem, for people. It is the same for each occurrence.
     public var title: String?
-    /// What the server that made it took for the status.
+    /// The status, as the server that made the description gives it.
     public var status: Int?
-    /// This occurrence of it, for people.
+    /// A description of this occurrence, for people.
     public var detail: String?
-    /// This occurrence of it, a URI reference.
+    /// A URI reference for this occurrence.
     public var instance: String?
-    /// What else it has, by name.
+    /// The other members, by name.
     public var extensions: [String: JSONValue] = [:]
 
-    /// Nothing but `about:blank`.
+    /// Creates details with nothing but `about:blank`.
     public init() {}
 }
 
@@ -48,7 +48,7 @@ extension [String: JSONValue] {
 }
 
 extension Response {
-    /// What the body says is wrong; `nil` where it is no `application/problem+json`.
+    /// The problem that the body describes; `nil` if the body is no `application/problem+json`.
     public var problem: ProblemDetails? {
         guard MediaType(headers.single(.contentType)).essence == "application/problem+json" else { return nil }
         return try? decode(ProblemDetails.self)

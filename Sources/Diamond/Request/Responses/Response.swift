@@ -3,11 +3,11 @@ public import HTTPTypes
 
 /// An answer: status, headers, body, and how it was obtained.
 public struct Response: Hashable, Sendable {
-    /// How an answer was obtained.
+    /// The source of an answer.
     public enum Source: String, Hashable, Sendable, CaseIterable {
         /// From the server, just now.
         case network
-        /// From the cache, fresh, without a word to the server.
+        /// From the cache, fresh, without asking the server.
         case cache
         /// From the cache, after the server confirmed it (304).
         case revalidated
@@ -17,19 +17,19 @@ public struct Response: Hashable, Sendable {
         case stale
     }
 
-    /// The server's; of a confirmed answer (304), what is stored.
+    /// The server's status. For a confirmed answer (304), the stored one.
     public var status: HTTPResponse.Status
-    /// With `Age` where it comes from the cache; without `Set-Cookie` there.
+    /// The headers. If the answer comes from the cache, they have `Age` and no `Set-Cookie`.
     public var headers: HTTPFields
     /// The whole body, with its content coding removed.
     public var body: Data
-    /// How it was obtained.
+    /// The source of the answer.
     public var source: Source
     /// The URL that answered, after redirects, without user info.
     public var url: String
-    /// The exchanges that it took, in order, with the reasons; empty where the first was all.
+    /// The exchanges that the request took, in order, with the reasons. Empty if the first was the only one.
     public var attempts: [Attempt] = []
-    /// For tests, and for what an ``Interceptor`` puts in place of another.
+    /// Creates a response, for tests, and for an ``Interceptor`` that replaces another.
     public init(
         status: HTTPResponse.Status,
         headers: HTTPFields = [:],
@@ -44,10 +44,11 @@ public struct Response: Hashable, Sendable {
         self.url = url
     }
 
-    /// The body as a value of the caller's type; JSON, if nothing is said, read by the charset that `Content-Type` names as
-    /// ``text`` is. An empty body, or a single space, is `nil` where the type is optional (`decode(City?.self)`).
+    /// Returns the body as a value of the caller's type. The default decoder reads JSON, in the charset that
+    /// `Content-Type` names, as ``text`` does. An empty body, or a single space, is `nil` if the type is optional
+    /// (`decode(City?.self)`).
     ///
-    /// - Throws: what the decoder throws: `DecodingError`, which names the coding path.
+    /// - Throws: the decoder's error, such as a `DecodingError`, which names the coding path.
     public func decode<Value: Decodable>(
         _ type: Value.Type,
         using decoder: any ResponseDecoder = JSONDecoder()

@@ -4,13 +4,14 @@ extension Duration {
     /// Seconds as people write them, to the millisecond.
     var writtenSeconds: Double { Double(milliseconds) / 1000 }
 
-    /// For people: `0.05 s`, `120 s`.
+    /// The seconds for people: `0.05 s`, `120 s`.
     var inSeconds: String {
         let milliseconds = milliseconds
         return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(writtenSeconds) s"
     }
 
-    /// What a request may wait or keep: whole milliseconds, from none to a hundred years.
+    /// The duration in whole milliseconds, limited to the times that a request may wait or keep: from none to a hundred
+    /// years.
     var bounded: Duration { .milliseconds(min(max(0, milliseconds), Self.longest)) }
 
     static let longest: Int64 = 100 * 366 * 86_400_000
@@ -28,7 +29,8 @@ extension Duration {
 extension Date {
     init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-    /// Since 1970, to the nearest one; no more than a few hundred thousand years away, so that more can be added.
+    /// The milliseconds since 1970, to the nearest one. They are no more than a few hundred thousand years away, so
+    /// that more can be added.
     package var milliseconds: Int64 {
         let (exact, furthest) = ((timeIntervalSince1970 * 1000).rounded(), Double(Int64(1) << 53))
         return Int64(max(-furthest, min(furthest, exact)))

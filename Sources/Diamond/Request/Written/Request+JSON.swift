@@ -12,8 +12,8 @@ extension Request {
         try self.init(written: try JSONValue.read(json, deepest: WrittenObject.deepest))
     }
 
-    /// The written form, keys sorted, what stands at its default left out. Credentials in headers and parameters are
-    /// written as they are.
+    /// Returns the written form, with sorted keys and without those that have their defaults. Credentials in headers
+    /// and parameters are written as they are.
     ///
     /// - Throws: ``RequestError`` for a number that is not finite, for a secret without a name, and for what could not be
     ///   read back: a value nested too deep, and a header's that cannot be sent.

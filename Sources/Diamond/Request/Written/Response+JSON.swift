@@ -11,10 +11,10 @@ import HTTPTypes
 ///               {"number": 2, "startedAt": 1767225600.3, "status": 200}]}
 /// ```
 ///
-/// Only `status` is needed. `body` is `{"text": …}` or `{"base64": …}`; an attempt without an answer has `error` with `code`
-/// and `message` in place of `status`. Times are seconds since 1970, delays seconds, both to the millisecond. What of the
-/// headers is a credential, such as `Set-Cookie`, or holds a URL with a secret, is not written, as it is not stored, and of the URL
-/// secret parameters are masked. An unknown key is an error.
+/// Only `status` is needed. `body` is `{"text": …}` or `{"base64": …}`. An attempt without an answer has `error` with
+/// `code` and `message` in place of `status`. Times are seconds since 1970, delays seconds, both to the millisecond. A
+/// header that is a credential, such as `Set-Cookie`, or that holds a URL with a secret, is neither written nor stored.
+/// Secret parameters of the URL are masked. An unknown key is an error.
 extension Response: Codable {
     /// Reads the written form with any decoder.
     public init(from decoder: any Decoder) throws {

@@ -5,7 +5,8 @@ struct WrittenObject {
     private var members: [String: JSONValue]
     private let place: String
 
-    /// How many levels a form has at most: those of a text by itself, as a body may hold, and those that it stands in.
+    /// The largest number of levels of a form: those of a text by itself, as a body may hold, and those that it stands
+    /// in.
     static let deepest = JSONReader.deepest + 8
 
     init(_ value: JSONValue, in place: String) throws(RequestError) {
@@ -78,7 +79,7 @@ struct WrittenObject {
         }
     }
 
-    /// What `text` or `base64` holds; `nil` where both keys are absent.
+    /// Returns the bytes of `text` or `base64`; `nil` if both keys are absent.
     mutating func bytes() throws(RequestError) -> Data? {
         if let text = try string("text") { return Data(text.utf8) }
         guard let text = try string("base64") else { return nil }
@@ -104,7 +105,7 @@ struct WrittenObject {
         return choice
     }
 
-    /// Refuses what nobody took.
+    /// Refuses the keys that were not taken.
     func finish() throws(RequestError) {
         if let unknown = members.keys.min() { throw failure(unknown, "is not known here: remove it, or mend its name") }
     }

@@ -51,8 +51,8 @@ extension HTTPField {
 
     /// A header as a person gives it.
     ///
-    /// - Throws: ``RequestError/Code-swift.struct/malformedHeader`` for what cannot stand in a header, instead of
-    ///   mending it silently.
+    /// - Throws: ``RequestError/Code-swift.struct/malformedHeader`` for a name or value that cannot stand in a header.
+    ///   It is not repaired silently.
     package init(checking name: String, _ value: String) throws(RequestError) {
         guard let fieldName = HTTPField.Name(name) else {
             throw RequestError(
