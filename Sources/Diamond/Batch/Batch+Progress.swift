@@ -1,23 +1,23 @@
 import DiamondSQLite
 public import Foundation
 
-/// How far a batch has come, as it comes.
+/// The progress of a batch while it runs.
 extension Batch {
-    /// Where the batch stands, first now, then as items end; ends when the batch is over.
+    /// The progress of the batch: first the current one, then one as items end. The stream ends when the batch is over.
     ///
-    /// Coalesced: who looks seldom sees the last only, and that always.
+    /// Progress is coalesced: a slow reader gets only the newest, and always the last.
     public var progress: AsyncStream<BatchProgress> { ledger.observe() }
 
-    /// The same for Foundation, in items: for a progress bar, or as part of another `Progress`. Canceling it cancels the
-    /// batch. Made when first asked for, and always the same; an empty batch counts as one item that has ended, because
-    /// for Foundation nothing is never finished.
+    /// The progress for Foundation, in items: for a progress bar, or as part of another `Progress`. Canceling it
+    /// cancels the batch. It is made when first asked for, and always the same object. An empty batch counts as one
+    /// item that has ended, because a `Progress` of no units is never finished.
     ///
-    /// Changed on any thread.
+    /// It is changed on any thread.
     public var foundationProgress: Progress { ledger.foundationProgress() }
 
     /// An operation that finishes when the batch is over, for other operations and connections to depend on: they run
-    /// whatever has become of the items. It is on no queue, and is not to be put on one; canceling it cancels the batch.
-    /// Its `dependencies` are the connections: one that depends on its own batch fails with `dependencyCycle`.
+    /// whatever the results of the items are. It is on no queue, and must not be put on one. Canceling it cancels the
+    /// batch. Its `dependencies` are the connections: one that depends on its own batch fails with `dependencyCycle`.
     public var operation: Operation { ledger.operation() }
 }
 
@@ -31,7 +31,7 @@ extension BatchLedger {
         }
     }
 
-    /// - Returns: `nil` where there is nothing more to be told.
+    /// - Returns: `nil` where the batch is over and no progress follows.
     private func add(_ observer: AsyncStream<BatchProgress>.Continuation) -> Int? {
         state.withLock { state in
             observer.yield(state.life.progress)

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// Many connections as one: how many of them have ended, what has become of each, and when all have.
+/// Several connections as one: the number of them that have ended, the result of each, and the end of all.
 ///
 /// ```swift
 /// let batch = engine.batch(cities.map { Request("https://api.example.com/cities/\($0)") })
@@ -9,13 +9,14 @@ import Foundation
 /// for await item in batch.items { show(item.result, at: item.index) }
 /// ```
 ///
-/// An item has ended when its response or error is known and its connection's callbacks have returned, `completionBlock`
-/// included; the batch is over when every item has ended. An empty one is over at once. A connection may be in several
-/// batches, and twice in one; its end counts in each. The batch runs nothing by itself, and dropping it cancels nothing.
+/// An item has ended when its response or error is known and its connection's callbacks have returned,
+/// `completionBlock` included. The batch is over when every item has ended; an empty one is over at once. A connection
+/// may be in several batches, and twice in one; its end counts in each. The batch runs nothing by itself, and dropping
+/// it cancels nothing.
 ///
-/// It costs no task, and per item some hundred bytes beside the connection.
+/// It costs no task, and some hundred bytes per item in addition to the connection.
 public final class Batch: Sendable {
-    /// In the order given.
+    /// The connections, in the order given.
     public let connections: [Connection]
 
     let ledger: BatchLedger
@@ -40,13 +41,13 @@ public final class Batch: Sendable {
     /// Whether the first failure cancels the others.
     public var isFailingFast: Bool { ledger.isFailingFast }
 
-    /// How many items there are.
+    /// The number of items.
     public var count: Int { connections.count }
 
-    /// How many items have ended; it never falls.
+    /// The number of items that have ended; it never falls.
     public var completed: Int { ledger.progress.completed }
 
-    /// What has become of each item, in the order of ``connections``, when the batch is over.
+    /// The result of each item, in the order of ``connections``, returned when the batch is over.
     ///
     /// Canceling the waiting task cancels the batch.
     public var results: [Result<Response, ConnectionError>] {
@@ -60,10 +61,11 @@ public final class Batch: Sendable {
         }
     }
 
-    /// Each item's result as it comes, the first first: whoever comes late begins with those that have ended before.
+    /// The results of the items in the order in which they end. An iteration that starts late begins with the items
+    /// that have ended before.
     public var items: BatchItems { BatchItems(batch: self) }
 
-    /// Of an item that has ended.
+    /// Returns the result of an item that has ended.
     func result(at index: Int) -> Result<Response, ConnectionError> {
         connections[index].outcome ?? .failure(.cancelled)
     }
@@ -73,9 +75,9 @@ public final class Batch: Sendable {
 
     /// Pauses every connection that has not finished, as ``Connection/pause()`` does, until ``resume()``.
     ///
-    /// Pauses nest, beside those of the connections. Keep the batch: nothing else takes back its pause.
+    /// Pauses nest, and count in addition to those of the connections. Keep the batch: nothing else ends its pause.
     public func pause() { ledger.pause() }
 
-    /// Lets the connections go on, when each ``pause()`` has been answered by this.
+    /// Resumes the connections, when it has been called once for each ``pause()``.
     public func resume() { ledger.resume() }
 }

@@ -1,15 +1,15 @@
-/// The results of a batch's items in the order in which they come: ``Batch/items``. Ends when the batch is over, or the task
-/// that waits is canceled, which cancels nothing.
+/// The results of a batch's items in the order in which they end: ``Batch/items``. The sequence ends when the batch is
+/// over, or when the waiting task is canceled, which cancels nothing else.
 ///
-/// Nothing is kept for who is slow: each iteration has its own place in the one list.
+/// Nothing is buffered for a slow reader: each iteration has its own place in the one list.
 public struct BatchItems: AsyncSequence, Sendable {
     public typealias Failure = Never
 
-    /// What has become of one of the connections of a batch.
+    /// The result of one connection of a batch.
     public struct Element: Sendable {
-        /// Its place in ``Batch/connections``.
+        /// The index of the connection in ``Batch/connections``.
         public let index: Int
-        /// Its response, whatever the status, or its error; `cancelled` where it was canceled.
+        /// The response, whatever its status, or the error; `cancelled` where the connection was canceled.
         public let result: Result<Response, ConnectionError>
     }
 

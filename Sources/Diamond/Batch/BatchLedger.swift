@@ -1,10 +1,10 @@
 import DiamondSQLite
 import Foundation
 
-/// Where the connections of a batch report; it does what ``BatchLife`` says.
+/// The record to which the connections of a batch report; it does what ``BatchLife`` says.
 ///
-/// The connections keep it, and it keeps none of them: a batch that is dropped goes on being told, failing fast included,
-/// and one that is never run is freed with its connections.
+/// The connections keep the ledger, and it keeps none of them. A batch that is dropped is still reported to, failing
+/// fast included. A batch that is never run is freed with its connections.
 final class BatchLedger: Sendable {
     struct State {
         var life: BatchLife
@@ -84,7 +84,7 @@ final class BatchLedger: Sendable {
         }
     }
 
-    /// Tells the end to everyone, and lets go of them.
+    /// Tells the end to all observers and waiters, and lets go of them.
     private func close() {
         let last = state.withLock { state in
             defer { (state.observers, state.waiters, state.operation) = (Listeners(), [], nil) }

@@ -1,9 +1,9 @@
 /// The life of a batch as a value that says what to do; ``BatchLedger`` does it.
 ///
-/// What is told outside (Foundation's `Progress`, the end) is told by one thread at a time, the last news first: whoever
-/// finds another at it leaves it to that one.
+/// One thread at a time reports to the outside (Foundation's `Progress`, the end), each time the newest state. A thread
+/// that finds another one reporting leaves the report to it.
 struct BatchLife {
-    /// What is to be told.
+    /// A report to the outside.
     struct News: Equatable {
         let completed: Int
         /// Whether it is the last.
@@ -39,7 +39,8 @@ struct BatchLife {
         return isFailure && isFailingFast && failed == 1 && ended.count < count
     }
 
-    /// - Returns: what to tell, followed by ``hasTold()``; `nil` where another is at it, or all has been told.
+    /// - Returns: the report to make, followed by ``hasTold()``; `nil` where another thread is reporting, or all has
+    ///   been reported.
     mutating func nextNews() -> News? {
         guard !isTelling, told < ended.count else { return nil }
         (isTelling, told) = (true, ended.count)
@@ -55,8 +56,8 @@ struct BatchLife {
 
     mutating func resume() { pauses = max(0, pauses - 1) }
 
-    /// - Returns: whether to hold the items or to let them go, followed by ``hasHeld()``; `nil` where another is at it, or
-    ///   nothing is to be done.
+    /// - Returns: whether to hold the items or to let them go, followed by ``hasHeld()``; `nil` where another thread is
+    ///   doing so, or nothing is to be done.
     mutating func nextHold() -> Bool? {
         guard !isHolding, isHeld != (pauses > 0) else { return nil }
         isHolding = true

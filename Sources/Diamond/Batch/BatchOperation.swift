@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// What others depend on who wait for a batch. Nobody runs it: it ends with the batch.
+/// The operation that others depend on to wait for a batch. No queue runs it: it ends with the batch.
 ///
 /// `@unchecked Sendable`: its state is behind a lock; `Operation` guards its own.
 final class BatchOperation: Operation, @unchecked Sendable {

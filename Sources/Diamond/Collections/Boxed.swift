@@ -1,4 +1,4 @@
-/// A value that is large, and that few have: one word where there is none, and memory of its own where there is.
+/// A large value that few owners have: one word where there is none, and memory of its own where there is one.
 indirect enum Boxed<Value> {
     case none
     case some(Value)

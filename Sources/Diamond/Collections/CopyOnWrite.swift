@@ -1,6 +1,6 @@
 /// A value that is large, and handed on more often than it is changed: one word, the same for its copies until one changes.
 struct CopyOnWrite<Value: Sendable>: Sendable {
-    /// What copies have in common.
+    /// The storage that copies share.
     ///
     /// `@unchecked Sendable`: `value` is guarded by the count of references; it is changed only while one copy alone has the
     /// box, and read only otherwise.

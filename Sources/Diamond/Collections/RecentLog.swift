@@ -1,9 +1,9 @@
-/// What happened lately, in order and bounded: whether something did since an instant is asked of it.
+/// A bounded log of recent events, in order, that answers whether a certain event has happened since an instant.
 struct RecentLog<Element> {
     private let capacity: Int
     // A ring: the n-th stands at n modulo the capacity.
     private var recent: [Element] = []
-    /// How much has happened. Noted, it is the instant to ask about later.
+    /// The number of events so far. A caller keeps it as the instant to ask about later.
     private(set) var count = 0
 
     init(capacity: Int = 1000) { self.capacity = max(1, capacity) }
@@ -19,7 +19,8 @@ struct RecentLog<Element> {
         return (instant..<max(instant, count)).contains { predicate(recent[$0 % capacity]) }
     }
 
-    /// The same where the elements know themselves what came later.
+    /// Returns whether an element that came after an instant satisfies a predicate, where the elements themselves tell
+    /// whether they came later. Also `true` where more has happened than is kept.
     ///
     /// - Parameter isLater: `false` for all from some element back.
     func contains(where predicate: (Element) -> Bool, since isLater: (Element) -> Bool) -> Bool {

@@ -1,7 +1,7 @@
-/// A value for each key, bounded: beyond the bound the half goes that was not used for longest.
+/// A bounded map with a value for each key. At the bound, the half that was not used for longest is removed.
 ///
-/// A key that comes back begins anew, as one that was never seen. Both lookup and change cost the same however many
-/// there are; the rare clearing sorts them.
+/// A key that comes back starts with the initial value, like one that was never seen. A lookup and a change cost the
+/// same however many keys there are; the rare removal sorts them.
 struct RecentlyUsed<Key: Hashable, Value> {
     private struct Entry {
         var value: Value
@@ -15,8 +15,8 @@ struct RecentlyUsed<Key: Hashable, Value> {
 
     /// - Parameters:
     ///   - capacity: keys at most; 1,000.
-    ///   - isInUse: whether a value has to stay, beyond the bound, too.
-    ///   - initial: what a key begins with.
+    ///   - isInUse: whether a value has to stay, also beyond the bound.
+    ///   - initial: the value that a key starts with.
     init(
         capacity: Int = 1000,
         isInUse: @escaping @Sendable (Value) -> Bool = { _ in false },

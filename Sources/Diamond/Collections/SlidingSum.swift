@@ -1,4 +1,4 @@
-/// A sum over the last stretch of time, kept in ten slices: what is older than the stretch is forgotten slice by slice.
+/// A sum over the last stretch of time, kept in ten slices. Older values are forgotten slice by slice.
 struct SlidingSum: Hashable, Sendable {
     private static let sliceCount = 10
 

@@ -1,4 +1,4 @@
-/// Values under numbers that it gives: as fast as an array, and half as large as a dictionary.
+/// Values under numbers that the map gives out: as fast as an array, and half as large as a dictionary.
 struct SlotMap<Element> {
     private struct Slot {
         var serial: UInt32
@@ -12,10 +12,10 @@ struct SlotMap<Element> {
     var count: Int { slots.count - free.count }
     var isEmpty: Bool { count == 0 }
 
-    /// All of them, in no order.
+    /// All elements, in no order.
     var elements: some Sequence<Element> { slots.lazy.compactMap(\.element) }
 
-    /// - Returns: where it is; no other is there under the same number, but after 4,000 millions.
+    /// - Returns: the number of the element. No other element gets the same number before 4,000 million additions.
     mutating func add(_ element: Element) -> SlotNumber {
         serial &+= 1
         let slot = Slot(serial: serial, element: element)
@@ -27,7 +27,7 @@ struct SlotMap<Element> {
         return SlotNumber(index: UInt32(slots.count - 1), serial: serial)
     }
 
-    /// `nil` where it is there no more. What is not there is not set.
+    /// The element under a number; `nil` where it was removed. Setting has no effect where there is no element.
     subscript(number: SlotNumber) -> Element? {
         get { isThere(number) ? slots[Int(number.index)].element : nil }
         set { if isThere(number), let newValue { slots[Int(number.index)].element = newValue } }
@@ -49,7 +49,7 @@ struct SlotMap<Element> {
     }
 }
 
-/// Where something is in a ``SlotMap``.
+/// The place of an element in a ``SlotMap``.
 struct SlotNumber: Hashable {
     fileprivate let index: UInt32
     fileprivate let serial: UInt32

@@ -1,7 +1,7 @@
 /// Listeners under numbers, in the order in which they were added; one word as long as there has been none.
 ///
-/// A value, part of the state of whoever has something to tell, and under its lock. Functions that listen are called once
-/// the lock is free; continuations of streams may be told under it, because they never call out.
+/// A value, part of its owner's state and under its owner's lock. Functions that listen are called once the lock is
+/// free; continuations of streams may be told under it, because they never call out.
 struct Listeners<Listener: Sendable>: Sendable {
     private struct Content {
         var all: [Listener] = []

@@ -3,7 +3,7 @@ protocol PriorityWaiter: Sendable {
     /// The priority now.
     var priority: RequestPriority { get }
 
-    /// Sets what is told of changes of the priority.
+    /// Sets the closure that is told of changes of the priority.
     ///
     /// - Parameter change: takes each new priority while the caller waits; `nil` when it no longer waits.
     func onPriorityChange(_ change: (@Sendable (RequestPriority) -> Void)?)

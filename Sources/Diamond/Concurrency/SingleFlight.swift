@@ -70,7 +70,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
         }
     }
 
-    /// Lets nobody join a flight any more.
+    /// Closes a flight to further callers.
     ///
     /// - Parameter isOver: whether it has ended, too.
     fileprivate func close(_ flight: Flight, isOver: Bool) {
@@ -102,7 +102,7 @@ extension SingleFlight {
         fileprivate struct Joiner {
             let promise: Promise<Outcome>
             let hear: (@Sendable (Event) -> Void)?
-            /// The events that it is still to be told by the thread that tells it those it has missed; `nil` where it has
+            /// The events that it has yet to be told by the thread that tells it the missed ones; `nil` where it has
             /// been told all.
             var untold: [Event]?
         }
@@ -113,7 +113,7 @@ extension SingleFlight {
             var priority: RequestPriority
             /// Whether the value is for the first caller alone.
             var isDismissed = false
-            /// Whether the value is here, or nobody waits for it.
+            /// Whether the value is here, or no caller waits for it.
             var isOver = false
             var hasBegun = false
             var task: Task<Void, Never>?
@@ -176,7 +176,7 @@ extension SingleFlight {
 
         // MARK: The callers' side
 
-        /// - Returns: `nil` where nobody can join any more.
+        /// - Returns: the number of the caller; `nil` where the flight can no longer be joined.
         fileprivate func add(_ joiner: Joiner) -> Int? {
             state.withLock { state in
                 guard !state.isOver, !state.isDismissed else { return nil }

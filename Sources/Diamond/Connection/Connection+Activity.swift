@@ -1,9 +1,9 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// Being counted, from when it is started until it has finished.
+/// The activity that counts a connection, from its start until it has finished.
 extension Connection {
-    /// Begins to count the connection; without effect where it is counted, or has no engine.
+    /// Begins to count the connection; without effect where it is counted already, has finished, or has no engine.
     func count() {
         let pipeline = core.withLock { core in
             core.token == nil && !core.life.isFinished ? core.home?.pipeline : nil

@@ -1,12 +1,12 @@
 import DiamondSQLite
 import Foundation
 
-/// Doing the same once more.
+/// Repeating a connection.
 extension Connection {
-    /// Runs a copy, as ``copied()`` makes it, by the same engine, and returns it. The connection itself stays as it is: one
-    /// that has not finished goes on beside its copy, and so does the job of one that is durable, or has come to `queued`: the
-    /// copy asks once more, with an `Idempotency-Key` of its own. Where once is enough, wait for the job
-    /// (``ReplayQueue/end(of:)``), or discard it before (``ReplayQueue/discard(_:)``).
+    /// Runs a copy, as ``copied()`` makes it, by the same engine, and returns it. The connection itself stays as it is.
+    /// If it has not finished, it goes on in parallel with its copy. So does the job of a connection that is durable or
+    /// has ended as `queued`: the copy sends the request once more, with an `Idempotency-Key` of its own. Where once is
+    /// enough, wait for the job (``ReplayQueue/end(of:)``), or discard it before (``ReplayQueue/discard(_:)``).
     ///
     /// Without an engine, or once that is gone, the copy fails with `noEngine`.
     @discardableResult
@@ -16,7 +16,7 @@ extension Connection {
         return copy
     }
 
-    /// What ``copied()`` takes along of its own accord.
+    /// Copies the settings that ``copied()`` takes along by itself.
     func takeSettings(of other: Connection) {
         let (maker, file) = other.core.withLock { ($0.maker, $0.file?.url) }
         if let maker { belong(to: maker) }

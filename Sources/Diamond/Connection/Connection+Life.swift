@@ -12,7 +12,7 @@ extension Connection {
         performInCore(announcing: announcing) { step(&$0.life) }
     }
 
-    /// The same for a step that depends on more than the life.
+    /// Takes one step that depends on more than the life.
     func performInCore(announcing: Bool, _ step: (inout Core) -> ConnectionLife.Action) {
         if announcing { willChangeValue(forKey: "isExecuting") }
         let (action, run, callbacks, isHoldNew) = core.withLock { core in
@@ -58,14 +58,14 @@ extension Connection {
         }
     }
 
-    /// Tells those who wait for the response.
+    /// Resumes the tasks that wait for the response.
     private func settle() {
         let waiters = core.withLock { $0.takeWaiters() }
         guard !waiters.isEmpty, let outcome else { return }
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
 
-    /// Tells those who wait for the response of a finished connection, and breaks its every tie.
+    /// Resumes the tasks that wait for the response of a finished connection, and breaks all ties of the connection.
     private func letGo() {
         let (outcome, waiters, home, membership, token, file, rest) = core.withLock { core in
             defer {
@@ -86,7 +86,7 @@ extension Connection {
         callBack()
     }
 
-    /// Nothing more will be told: the connection has finished, or is freed before it was run.
+    /// Ends the streams of the observers: the connection has finished, or is freed before it was run.
     func endObservers() {
         let (observers, watch) = core.withLock { ($0.observers.removeAll(), $0.watch) }
         for observer in observers { observer.finish() }
@@ -100,7 +100,7 @@ extension Connection.Core {
         return waiters
     }
 
-    /// The run that an action is about: the one that is given up, the one to be canceled, or the next one.
+    /// Returns the run that an action is about: the one that is given up, the one to be canceled, or the next one.
     mutating func run(after action: ConnectionLife.Action, of connection: Connection) -> ConnectionRun? {
         switch action {
         case .run:
@@ -118,6 +118,6 @@ extension Connection.Core {
         life.isSettled ? callbacks.take() : []
     }
 
-    /// Tells the observers where the connection stands; yielding never calls out.
+    /// Sends the state to the observers; yielding never calls out.
     func announce() { observers.yield(life.state) }
 }

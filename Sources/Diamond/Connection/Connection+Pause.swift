@@ -2,20 +2,21 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Pausing, and going on.
+/// Pausing and resuming.
 extension Connection {
-    /// Holds the connection until ``resume()``: it is not started, waits for nothing, and what is on its way is given up,
-    /// with its place on the wire and its socket.
+    /// Holds the connection until ``resume()``: it is not started and waits for nothing. Work under way is given up,
+    /// with its permit and its socket.
     ///
-    /// What was received of an answer is kept where it can be gone on with, and only the rest is asked for then (see
-    /// <doc:RunningConnections>); else the exchange begins anew. A request that must not be sent twice (a method that is
-    /// not idempotent, RFC 9110 section 9.2.2, without an `Idempotency-Key` of yours) is not given up once it may have been
-    /// sent: its answer is kept until ``resume()``. Between two attempts it is not sent again meanwhile, but begins
-    /// anew then, unless a redirect has led to where it is. Nor is a download given up whose file is whole, and about to get
-    /// its name, or a request whose outcome the queue takes note of (<doc:Replaying>).
+    /// The received part of an answer is kept where the transfer can be resumed, and only the rest is requested then
+    /// (see <doc:RunningConnections>). Else the exchange starts again. A request that must not be sent twice (a method
+    /// that is not idempotent, RFC 9110 section 9.2.2, without an `Idempotency-Key` of yours) is not given up once it
+    /// may have been sent: its answer is kept until ``resume()``. Between two attempts it is not sent again during the
+    /// pause. It starts again on ``resume()``, unless a redirect has led to where it is. A download is not given up
+    /// when its file is whole and about to get its name, nor is a request whose outcome the queue takes note of
+    /// (<doc:Replaying>).
     ///
-    /// Pauses nest: each wants a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it holds
-    /// up those behind it. Without effect once it has finished.
+    /// Pauses nest: each needs a ``resume()`` of its own. A paused connection may be canceled; in a serial lane it
+    /// holds up those behind it. The call has no effect once the connection has finished.
     public func pause() {
         performInCore(announcing: false) { core in
             // Asked with the step: what is sent may have become another request just now.
@@ -23,7 +24,7 @@ extension Connection {
         }
     }
 
-    /// Goes on, when each ``pause()`` has been answered by this.
+    /// Resumes the connection, when it has been called once for each ``pause()``.
     public func resume() { perform(announcing: true) { $0.resume() } }
 
     /// Whether it is held by ``pause()``.

@@ -1,8 +1,8 @@
 import DiamondSQLite
 
-/// What a connection comes to, and where it stands.
+/// The response of a connection, and its state.
 extension Connection {
-    /// The response, when it is here. Canceling the waiting task cancels the connection.
+    /// The response, returned when it is known. Canceling the waiting task cancels the connection.
     ///
     /// - Throws: ``ConnectionError``; `cancelled` at once when the connection was canceled, started or not.
     public var response: Response {
@@ -26,11 +26,11 @@ extension Connection {
         }
     }
 
-    /// Where it stands now.
+    /// The current state.
     public var state: ConnectionState { core.withLock { $0.life.state } }
 
-    /// Where it stands, first now, then at every change; ends when it has finished, as which counts that it is freed before
-    /// it was run.
+    /// The states: first the current one, then one at every change. The stream ends when the connection has finished,
+    /// or is freed before it was run.
     public var states: AsyncStream<ConnectionState> {
         AsyncStream(bufferingPolicy: .unbounded) { continuation in
             let number = core.withLock { core -> Int? in

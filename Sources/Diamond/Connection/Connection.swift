@@ -19,11 +19,11 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     struct Core {
         var life = ConnectionLife()
         // Beside what ends with a byte: the smaller ones take no words of their own.
-        /// Whether an exchange waits for it that others may share.
+        /// Whether an exchange that others may share waits for it.
         var isInFlight = false
         /// Whether the operation has finished: its life has, and the callbacks are with their executors.
         var hasFinished = false
-        /// Whether nobody waits for it any more; set under the lock of ``DependencyGraph``, too.
+        /// Whether its dependents have been released; set under the lock of ``DependencyGraph``, too.
         var isReleased = false
         /// Whether ``handed`` is what a subclass has made of it.
         var isPrepared = false
@@ -31,7 +31,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var making: Set<CredentialRefreshes.Secret> = []
         /// The engine that runs it, until it has finished.
         var home: Members?
-        /// The same, for the copies of one that has finished.
+        /// The engine, kept weakly, also once the connection has finished: for its copies and callbacks.
         weak var maker: Members?
         /// The run that takes it to its response; `nil` while it is paused.
         var run: ConnectionRun?
@@ -40,40 +40,41 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         var waiters: [CheckedContinuation<ConnectionLife.Outcome, Never>] = []
         var observers = Listeners<AsyncStream<ConnectionState>.Continuation>()
         var callbacks = ConnectionCallbacks()
-        /// What makes it one of a typed call.
+        /// The response handler of a typed call.
         var handler: ResponseHandler?
         /// Few set it.
         var failedDependencies = Boxed<FailedDependencies>.none
-        /// What measures the attempt that goes on, or has been the last.
+        /// The meter of the current attempt, or of the last one.
         var meter: TransferMeter?
-        /// Who wants to know what it measures.
+        /// The observers of the meter.
         var watch: TransferWatch?
-        /// What counts it, from when it is started until it has finished.
+        /// The token that counts the connection, from its start until it has finished.
         var token: ActivityToken?
         var hold = ConnectionHold()
         /// Its place among the members of the engine that it was enqueued in, or that it has when it is started.
         var membership: SlotNumber?
         var isMember: Bool { membership != nil }
-        /// Why it cannot be run.
+        /// The error that keeps it from being run.
         var fault: ConnectionError?
         /// The request with what its dependencies have brought, asked for once: the connection may be run again.
         var handed = Boxed<Request>.none
         /// The job of a request that is kept, until the connection has finished.
         var ticket: DurableRequest?
-        /// Where the body goes; `nil` where it is collected.
+        /// The file to which the body is written; `nil` where the body is collected.
         var file: ConnectionFile?
     }
 
-    /// What was asked. Sending does not change it.
+    /// The request as it was given. Sending does not change it.
     public let request: Request
 
     let core = Guarded(Core())
     /// Its edges, where it has some. Touched by ``DependencyGraph`` alone.
     var knownNode: DependencyNode?
-    /// Whether a queue may know it, which a gate tells what it waits for. Touched by ``DependencyGraph`` alone.
+    /// Whether a queue may know it; a gate then tells the queue what it waits for. Touched by ``DependencyGraph``
+    /// alone.
     var isWatched = Connection.isWatchedUnasked
-    /// Whether an operation that is no connection waits for it, itself or through others, and a connection for that; or has,
-    /// once. Touched by ``DependencyGraph`` alone.
+    /// Whether an operation that is no connection waits for it, directly or through others, and a connection waits for
+    /// that operation; or has, once. Touched by ``DependencyGraph`` alone.
     var isAwaitedAbroad = false
 
     /// Makes a connection without an engine; it gets one when it is enqueued.
@@ -90,7 +91,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     // MARK: Operation
 
-    /// For people; the request's description where nobody has given it one.
+    /// A name for people; the request's description where none was set.
     public final override var name: String? {
         get { super.name ?? request.description }
         set { super.name = newValue }
@@ -102,8 +103,8 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     }
     public final override var isFinished: Bool { core.withLock { $0.hasFinished } }
 
-    /// Called by the queue or the engine that runs the connection, not by you. Started before its dependencies have
-    /// finished, it waits for them.
+    /// Starts the connection. The queue or the engine that runs it calls this, not you. If it is started before its
+    /// dependencies have finished, it waits for them.
     public final override func start() {
         let (isKnown, isSettled) = core.withLock { ($0.isMember && $0.token != nil, $0.life.isSettled) }
         if !isKnown {
@@ -120,9 +121,9 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         perform(announcing: true) { $0.start() }
     }
 
-    /// Cancels; the response is the error `cancelled` at once, and what depends on it need not wait. The operation
-    /// finishes when what was under way has ended; on a queue of your own, when the queue has come by. Where its request is a
-    /// job by then, the error names that (``ConnectionError/jobID``): it is sent all the same.
+    /// Cancels the connection. Its response is the error `cancelled` at once, and its dependents need not wait. The
+    /// operation finishes when the work under way has ended; on a queue of your own, when the queue has come to it. If
+    /// the request is a job by then, the error names the job (``ConnectionError/jobID``), which is sent all the same.
     public final override func cancel() {
         super.cancel()
         performInCore(announcing: false) { core in
@@ -133,7 +134,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         callOffIfNotRun()
     }
 
-    /// How urgent the exchange is; may be changed while it waits for its place on the wire.
+    /// The priority of the exchange; may be changed while it waits for its permit.
     public final override var queuePriority: Operation.QueuePriority {
         get { super.queuePriority }
         set {
@@ -142,55 +143,60 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         }
     }
 
-    /// Called once when the connection has finished, on a thread of the system's. Without effect once it has.
+    /// The block that is called once when the connection has finished, on a thread of the system's. Setting it has no
+    /// effect once the connection has finished.
     public final override var completionBlock: (@Sendable () -> Void)? {
         get { core.withLock { $0.life.isFinished ? nil : $0.callbacks.completionBlock } }
         set { setCompletionBlock(newValue) }
     }
 
-    /// For one that nobody has canceled, but what it depends on has failed.
+    /// Marks the connection as canceled where one of its dependencies has failed.
     final func markCanceled() { super.cancel() }
 
     // MARK: For subclasses
 
-    /// Makes the request ready to be sent: signs it, or asks somebody for what it needs. Does nothing here.
+    /// Prepares the request for sending, such as signing it or fetching what it needs. The default does nothing.
     ///
-    /// Called on one of the engine's tasks, when the connection is run and its dependencies have brought what they bring,
-    /// before the cache is asked: what is changed counts for the identity, ``request`` stays what it is. Once for a
-    /// connection, but for one that is paused meanwhile, which calls it again. It may wait for connections of the same engine,
-    /// and is canceled with the connection, or when it has taken as long as the ``RetryPolicy/deadline``; what comes of it
-    /// later is dropped.
+    /// Called on one of the engine's tasks, when the connection is run and its dependencies have handed over, before
+    /// the cache is asked. Changes count for the identity; ``request`` stays as it is. It is called once for a
+    /// connection, and again if the connection is paused meanwhile. It may wait for connections of the same engine. It
+    /// is canceled with the connection, or when it has taken as long as the ``RetryPolicy/deadline``; a later result is
+    /// dropped.
     ///
-    /// - Throws: whatever says best what is wrong: the connection fails with `preparationFailed`, and has it as the cause.
+    /// - Throws: any error that describes the failure: the connection fails with `preparationFailed`, and has it as the
+    ///   cause.
     open func prepare(_ request: inout Request) async throws {}
 
-    /// Says whether a response is what was asked for: by status, type or content. Takes every one here.
+    /// Checks whether a response is acceptable, by status, type or content. The default accepts every response.
     ///
-    /// Called for each response that the connection may end with, not for redirects that are followed, with what
-    /// interceptors have made of it, whether it comes from a server or from the cache; of a download (``init(_:to:)``) for
-    /// a success, without body, before the file has its name, and of what is collected behind it (`staleWhileRevalidate`)
-    /// with its body; and for the response of a finished connection's snapshot (``init(_:)-(ConnectionSnapshot)``). What a
-    /// server has answered is looked at before it is stored: what is refused is not, and what was stored before stays. Of those who share an exchange,
-    /// each looks for itself; whether the answer is stored, the one decides that has opened it. On any thread; be quick.
+    /// Called for each response that the connection may end with, as interceptors have changed it, whether it comes
+    /// from a server or from the cache; not for redirects that are followed. For a download (``init(_:to:)``) it is
+    /// called for a success, without body, before the file has its name. It is also called for a response that is
+    /// collected behind a stale one (`staleWhileRevalidate`), with its body, and for the response of a finished
+    /// connection's snapshot (``init(_:)-(ConnectionSnapshot)``). A server's response is checked before it is stored: a
+    /// refused response is not stored, and what was stored before stays. Connections that share an exchange each check
+    /// for themselves; the one that has opened the exchange decides whether the answer is stored. Called on any thread;
+    /// be quick.
     ///
-    /// - Throws: whatever says best what is wrong: the connection fails with `invalidResponse`, the response, and this as the
-    ///   cause. Under `networkElseCache` what is stored is handed out instead, but for a status of 3xx or 4xx;
-    ///   of a download nothing is, because it is looked at when it is in the file.
+    /// - Throws: any error that describes the failure: the connection fails with `invalidResponse`, the response, and
+    ///   this error as the cause. Under `networkElseCache` a stored answer is returned instead, except for a status of
+    ///   3xx or 4xx. A download does not fall back to a stored answer, because it is checked when it is in the file.
     open func validate(_ response: Response) throws {}
 
-    /// Makes of a valid response what the subclass wants, and keeps it: behind a lock. Does nothing here.
+    /// Decodes a valid response into what the subclass wants, and keeps it behind a lock. The default does nothing.
     ///
     /// Called on one of the engine's tasks, or where a connection is made of a snapshot that has a response
-    /// (``init(_:)-(ConnectionSnapshot)``), before anybody is told of the response, callbacks included; once for a connection,
-    /// but for one that is paused meanwhile, and one whose answer is of no use under `networkElseCache`. Where the connection
-    /// has opened the exchange, the answer is stored after it, and not where this throws; what is stored already stays.
+    /// (``init(_:)-(ConnectionSnapshot)``), before the response is reported, callbacks included. It is called once for
+    /// a connection, and again if the connection is paused meanwhile, or if an answer is of no use under
+    /// `networkElseCache`. If the connection has opened the exchange, the answer is stored after this call, and not if
+    /// it throws; what is stored already stays.
     ///
-    /// - Throws: whatever says best what is wrong: the connection fails with `undecodable` and the response.
+    /// - Throws: any error that describes the failure: the connection fails with `undecodable` and the response.
     open func decode(_ response: Response) throws {}
 
     // MARK: Copies
 
-    /// A connection of the same class that is ready to ask for the same, from whatever has become of this one.
+    /// Returns a connection of the same class that is ready to send the same request, whatever the state of this one.
     ///
     /// | copied | not copied |
     /// |---|---|
@@ -200,7 +206,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     /// | ``file``, where the connection has one | what is in it |
     /// | ``failedDependencies`` | callbacks, `completionBlock`, observers, and the batches that it is in |
     ///
-    /// A dependency that is added to the copy hands its response over also when it has finished. A subclass that has more to
+    /// A dependency that is added to the copy hands its response over even if it has finished. A subclass with more to
     /// copy overrides this, and adds it to what `super` returns.
     open func copied() -> Self {
         let copy = Self(request)
@@ -215,16 +221,17 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
 
     /// Makes the connection wait for another, of any engine, or for an operation of any queue, to finish.
     ///
-    /// What another connection's failure means, ``failedDependencies`` says. Where this would close a cycle, the order of
-    /// serial lanes included, nothing is added, and the connection fails with `dependencyCycle` when it is run. Without effect
-    /// once it has started. An operation that is no connection is kept until it finishes.
+    /// If another connection fails, ``failedDependencies`` decides what follows. If the dependency would close a cycle,
+    /// the order of serial lanes included, nothing is added, and the connection fails with `dependencyCycle` when it is
+    /// run. The call has no effect once the connection has started. An operation that is no connection is kept until it
+    /// finishes.
     ///
-    /// Operations that are no connections are asked for their `dependencies`, where no lock is held: here, and once more when
-    /// a connection that depends on one is enqueued. A cycle that their own `addDependency` closes later, when all have been
-    /// enqueued, cannot be seen, and waits forever.
+    /// Operations that are no connections are asked for their `dependencies`, where no lock is held: here, and once
+    /// more when a connection that depends on one is enqueued. A cycle that their own `addDependency` closes after all
+    /// have been enqueued cannot be detected, and waits forever.
     public final override func addDependency(_ operation: Operation) { depend(on: operation) }
 
-    /// Waits until the edge that is returned is ended.
+    /// Makes the connection wait until the returned edge is ended.
     final func hold() -> Dependency { depend(on: nil) }
 
     @discardableResult
@@ -248,7 +255,7 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
         return edge
     }
 
-    /// What Foundation waits for from now on.
+    /// Makes the gate that Foundation waits for from now on.
     private func gate() -> DependencyGate {
         let gate = DependencyGate()
         super.addDependency(gate)
@@ -272,12 +279,12 @@ open class Connection: Operation, NSCopying, @unchecked Sendable {
     }
     #endif
 
-    /// No longer waits for it, and starts if it waited for nothing else.
+    /// Removes a dependency, and starts the connection if it waited for nothing else.
     public final override func removeDependency(_ operation: Operation) {
         DependencyGraph.remove(operation, from: self)
     }
 
-    /// What it waits for, in order; none once it has finished.
+    /// The operations that it waits for, in order; none once it has finished.
     public final override var dependencies: [Operation] {
         guard !isFinished else { return [] }
         var known: Set<ObjectIdentifier> = []

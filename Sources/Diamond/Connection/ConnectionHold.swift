@@ -1,4 +1,5 @@
-/// Whether a pause has been counted: by one thread at a time, and whoever finds another at it leaves it to that one.
+/// The record of whether a pause has been counted. One thread at a time counts; a thread that finds another one
+/// counting leaves the count to it.
 struct ConnectionHold {
     private var token: ActivityToken?
     private var isCounting = false

@@ -46,13 +46,13 @@ struct ConnectionLife {
     /// Whether the run does what cannot be undone, and no pause gives it up.
     private var isConcluding = false
     private var pauses: UInt32 = 0
-    /// What arrived while it was paused.
+    /// The outcome that arrived while the connection was paused.
     private var held = Boxed<Outcome>.none
     private var settled = Boxed<Outcome>.none
     private var attempt = 1
     private var waitsUntil: Date?
 
-    /// Known before the operation is finished when it was canceled.
+    /// The outcome. It is known before the operation has finished where the connection was canceled.
     private(set) var outcome: Outcome? {
         get { settled.value }
         set { settled = Boxed(newValue) }
@@ -80,7 +80,7 @@ struct ConnectionLife {
     /// The outcome, or what will be one when the last pause has ended.
     var known: Outcome? { outcome ?? held.value }
 
-    /// Ends before it has begun, with what another has come to.
+    /// Ends the connection before it has begun, with a known outcome.
     mutating func restore(_ outcome: Outcome) -> Action {
         guard phase == .ready else { return .nothing }
         self.outcome = outcome
@@ -176,7 +176,7 @@ struct ConnectionLife {
         return .nothing
     }
 
-    /// The run has come to its end.
+    /// Takes the outcome of a run that has ended.
     mutating func arrive(_ outcome: Outcome) -> Action {
         guard phase == .started, isUnderWay || self.outcome != nil else { return .nothing }
         isUnderWay = false

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// Where a connection stands.
+/// The state of a connection.
 public enum ConnectionState: Hashable, Sendable, Codable {
     /// Not started.
     case ready
-    /// Looking up, in line for the wire, on it, or storing; the attempt is counted from 1.
+    /// Looking up in the cache, waiting for a permit, on the wire, or storing; the attempt is counted from 1.
     case executing(attempt: Int)
-    /// Between two attempts, with neither a place on the wire nor a socket.
+    /// Between two attempts, with neither a permit nor a socket.
     case waiting(until: Date)
-    /// Held by ``Connection/pause()``, with neither a place on the wire nor a socket, but for a request that must not be
+    /// Held by ``Connection/pause()``, with neither a permit nor a socket. The exception is a request that must not be
     /// sent twice and may have been sent: its answer is awaited.
     case paused
     /// Over. Nothing follows.
     case finished(Ending)
 
-    /// How a connection has finished.
+    /// The way a connection has finished.
     public enum Ending: String, Hashable, Sendable, Codable {
         /// With a response, whatever its status.
         case success
@@ -24,14 +24,14 @@ public enum ConnectionState: Hashable, Sendable, Codable {
         case cancelled
     }
 
-    /// Whether it is over, however it has ended.
+    /// Whether the connection has finished, in whatever way.
     public var isFinished: Bool {
         if case .finished = self { true } else { false }
     }
 }
 
 extension ConnectionState: CustomStringConvertible {
-    /// A few words, such as `executing, attempt 2` and `finished: success`.
+    /// A short description, such as `executing, attempt 2` and `finished: success`.
     public var description: String {
         switch self {
         case .ready: "ready"

@@ -1,6 +1,7 @@
 import DiamondSQLite
 
-/// Cancels the connections that it owns when nobody keeps it any more: a screen that keeps one leaves nothing behind.
+/// An owner of connections that cancels them when it is no longer referenced: a screen that keeps one leaves nothing
+/// running behind.
 ///
 /// ```swift
 /// let owner = OwnerToken()
@@ -16,7 +17,8 @@ public final class OwnerToken: Sendable {
     public let isSilent: Bool
     private let owned = Guarded<[ObjectIdentifier: Owned]>([:])
 
-    /// - Parameter isSilent: whether nobody wants to hear of what it cancels; by default callbacks are called with `cancelled`.
+    /// - Parameter isSilent: whether the callbacks of the canceled connections are dropped; by default they are called
+    ///   with `cancelled`.
     public init(isSilent: Bool = false) { self.isSilent = isSilent }
 
     deinit { cancel() }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The headers that speak of the user and the program, for engines that are told none.
+/// The headers that describe the user and the program, for engines that are given none.
 enum DefaultHeaders {
     static var platform: HTTPFields {
         var headers: HTTPFields = [.userAgent: userAgent]

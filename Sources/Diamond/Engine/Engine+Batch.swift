@@ -5,7 +5,7 @@ extension Engine {
     /// Makes a batch of requests, ready to be given dependencies and enqueued.
     ///
     /// - Parameters:
-    ///   - requests: in the order in which they are to be run, and their results told.
+    ///   - requests: the requests, in the order in which they are run and their results returned.
     ///   - isFailingFast: whether the first failure cancels the others.
     ///   - isFailure: whether a response is a failure as well; by default none is, whatever its status.
     public func batch(
@@ -16,8 +16,8 @@ extension Engine {
         Batch(requests.map(connection(for:)), isFailingFast: isFailingFast, isFailure: isFailure)
     }
 
-    /// Runs the connections of a batch in their order, each when its dependencies have finished; those that are run already,
-    /// by whichever engine, are left where they are.
+    /// Runs the connections of a batch in their order, each when its dependencies have finished. Connections that any
+    /// engine runs already are left as they are.
     public func enqueue(_ batch: Batch) {
         // All are the engine's before the first can fail: else the others, canceled, would be nobody's.
         let added = batch.connections.filter(add)

@@ -1,20 +1,21 @@
-/// Coming to an end.
+/// Closing an engine.
 extension Engine {
-    /// Returns when every refresh behind a stale answer has ended (`staleWhileRevalidate`), or the calling task is canceled:
-    /// in a lane that is paused a refresh waits as long as that.
+    /// Returns when every refresh behind a stale answer has ended (`staleWhileRevalidate`), or the calling task is
+    /// canceled. A refresh in a paused lane waits until the lane is resumed.
     public func settle() async { await pipeline.refreshes.settle() }
 
-    /// Ends what is under way, closes every socket and brings to disk what is stored. Later sends that need the network
-    /// fail.
+    /// Ends all work under way, closes every socket and writes stored answers to disk. Later sends that need the
+    /// network fail.
     ///
     /// Answers reach the disk a moment after they are returned: a program that ends at once should close its engine, or
-    /// `await cache?.flush()`, before. The files of the cache are closed with the last reference to the engine or the cache.
+    /// call `await cache?.flush()`, before. The files of the cache are closed with the last reference to the engine or
+    /// the cache.
     ///
-    /// - Parameter limit: how long what is under way, or waits, may take to come to its end by itself, but for what is
-    ///   paused; then it is canceled, and waited for for 5 seconds at most: code of the app that does not heed a cancellation
-    ///   holds nobody up for longer. Only what looks at an answer in the task of a ``Engine/send(_:)->Response`` is canceled
-    ///   with that task alone. None by default. What is sent meanwhile counts, too: a server that shuts down stops to take
-    ///   requests first. Canceling the calling task ends the limit.
+    /// - Parameter limit: the time that work under way, or waiting, has to end by itself, except paused work; none by
+    ///   default. Then the work is canceled. This waits at most 5 seconds for it, so that code of the app that ignores
+    ///   a cancellation does not cause a longer delay. Only code that looks at an answer in the task of a
+    ///   ``Engine/send(_:)->Response`` is canceled with that task alone. Requests sent meanwhile count, too: a server
+    ///   that shuts down stops accepting requests first. Canceling the calling task ends the limit.
     @concurrent
     public func close(within limit: Duration = .zero) async {
         if limit > .zero { await rest(for: limit, by: pipeline.wire.repetitions.clock) }
@@ -33,7 +34,7 @@ extension Engine {
         await cache?.flush()
     }
 
-    /// Waits until nothing is under way, and what was canceled has kept what it had.
+    /// Waits until no work is under way, and canceled work has kept the part that it had received.
     private func rest(for limit: Duration, by clock: ExchangeClock) async {
         _ = await clock.limit(limit) { [activity, store = pipeline.resumeStore] in
             await activity.idle()

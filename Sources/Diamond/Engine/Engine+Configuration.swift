@@ -2,46 +2,50 @@ public import Foundation
 public import HTTPTypes
 
 extension Engine {
-    /// What an engine is made with.
+    /// The settings of an engine.
     public struct Configuration: Sendable {
-        /// Where cache and queue are kept; `nil` for neither.
+        /// The store that keeps cache and queue; `nil` for neither.
         public var store: Store?
-        /// What seals the cache's files, such as ``AESGCMSeal``; `nil`, the default, keeps them in clear. The queue's are in
-        /// clear in any case. See <doc:Sealing>.
+        /// The seal of the cache's files, such as ``AESGCMSeal``; `nil`, the default, keeps them in clear. The queue's
+        /// files are in clear in any case. See <doc:Sealing>.
         public var seal: (any CacheSeal)?
         #if Compression
         /// Whether the disk tier compresses bodies of text (JSON, XML, HTML and the like) from 1 KiB on with zlib; `false`.
         /// Only with the package's trait `Compression`. Reading takes either form. See <doc:CachingResponses> for the price.
         public var compressesBodies = false
         #endif
-        /// What puts bytes on the wire; `nil`, the default, for the platform's: libcurl on Linux with the trait `Curl`,
-        /// URLSession elsewhere. Closed with the engine. See <doc:ChoosingATransport>.
+        /// The transport that puts bytes on the wire; `nil`, the default, for the platform's: libcurl on Linux with the
+        /// trait `Curl`, URLSession elsewhere. It is closed with the engine. See <doc:ChoosingATransport>.
         public var transport: (any Transport)?
-        /// Proxy and TLS of the platform's transport. Where they cannot be kept to, or ``transport`` is one of your own, which
-        /// brings its own, every request that needs the network fails with `badSettings`.
+        /// The proxy and TLS settings of the platform's transport. If they cannot be applied, or ``transport`` is set,
+        /// which has its own, every request that needs the network fails with `badSettings`.
         public var transportSettings = TransportSettings()
-        /// What relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`. `nil`, the default, refuses them.
+        /// The URL that relative URLs are resolved against, by RFC 3986 section 5.2: end it with `/`. `nil`, the
+        /// default, refuses relative URLs.
         ///
         /// A relative URL does not lead away from it, because a part of one may come from elsewhere, as in
         /// `Request("cities/\(name)")`: `//host/` is an error, and so is `..` in its path, bare or escaped, also between
         /// escaped slashes and backslashes. A URL that begins with one `/` means a path of the same server: `/a` is
         /// `https://host/a`, whatever the path here. A whole URL, with its scheme, goes where it says.
         public var baseURL: String?
-        /// What of requests does not count, and what of them is secret, beside their own rules; nothing by default.
+        /// The rules that name which parts of requests do not count for the identity, and which are secret, in addition
+        /// to the requests' own rules; empty by default.
         public var rules = IdentityRules()
         /// Names identities and knows secrets; `nil`, the default, for neither.
         public var credentials: (any CredentialProvider)?
-        /// Sent with every request that does not set them itself. They are part of what is keyed. What an app sets takes
-        /// the place of the ``defaultHeaders`` as a whole: add to them to keep them.
+        /// The headers sent with every request that does not set them itself. They are part of the request that is
+        /// keyed. A value of the app's replaces the ``defaultHeaders`` as a whole: add to them to keep them.
         public var headers: HTTPFields = defaultHeaders
-        /// What decodes bodies of calls that bring no decoder of their own; a `JSONDecoder` as Foundation makes it.
+        /// The decoder for bodies of calls that bring none of their own; by default a `JSONDecoder` as Foundation makes
+        /// it.
         public var decoder: any ResponseDecoder = JSONDecoder()
         /// Bytes the memory tier keeps at most: 32 MiB; ``Cache/memoryCapacity`` changes it later.
         public var memoryCapacity = Cache.defaultMemoryCapacity
         /// Bytes the disk tier keeps at most: 256 MiB; ``Cache/diskCapacity`` changes it later.
         public var diskCapacity = Cache.defaultDiskCapacity
-        /// Bytes of a response's body at most, as they are without content coding: 64 MiB, for requests that have no
-        /// ``Request/bodyLimit`` of their own. More is the error `bodyTooLarge`, as soon as they have come, or are announced.
+        /// The greatest size of a response's body in bytes, without content coding: 64 MiB, for requests that have no
+        /// ``Request/bodyLimit`` of their own. More is the error `bodyTooLarge`, as soon as the bytes have come or are
+        /// announced.
         public var bodyLimit = 64 << 20
         /// Redirects followed for one request: 20; 0 returns the redirect itself.
         public var redirectLimit = 20
@@ -49,40 +53,41 @@ extension Engine {
         public var width = 64
         /// Exchanges with one origin (scheme, host and port) at the same time: 6.
         public var originWidth = 6
-        /// How often a request is sent again that has no word of its own; three attempts. See <doc:Retrying>.
+        /// The retry policy for requests that have none of their own; three attempts. See <doc:Retrying>.
         public var retry = RetryPolicy.default
-        /// How many requests to one origin are sent again at most: a tenth of them, and 10 beside in 10 seconds.
+        /// The budget for retries to one origin: at most a tenth of its requests, and 10 in addition, in 10 seconds.
         public var retryBudget = RetryBudgetPolicy()
         /// Knows whether the network is there; `nil`, the default, asks the system. See <doc:Replaying>.
         public var reachability: (any Reachability)?
         /// Keeps requests from origins where most exchanges fail; `nil`, the default, for none. They fail with `circuitOpen`.
         public var circuit: CircuitPolicy?
-        /// What adapts requests, and validates and transforms responses and errors, in this order; none by default. See
-        /// <doc:Intercepting>.
+        /// The interceptors that adapt requests, and validate and transform responses and errors, in this order; none
+        /// by default. See <doc:Intercepting>.
         public var interceptors: [any Interceptor] = []
         /// Keeps and sends cookies; `nil`, the default, for none. See <doc:KeepingCookies>.
         public var cookies: CookieJar?
-        /// Who is told what happens, from the opening of the cache on. See <doc:WatchingActivity>.
+        /// The observers that are told what happens, from the opening of the cache on. See <doc:WatchingActivity>.
         public var observers: [any ActivityObserver] = []
-        /// What single lanes allow; one that is not named has the engine's width.
+        /// The limits of single lanes; a lane that is not named has the engine's width.
         public var lanes: [Lane: LaneLimits] = [:]
-        /// Where callbacks are called that do not say; ``CallbackExecutor/platform``: the main thread on Apple platforms, the
-        /// system's threads elsewhere.
+        /// The executor for callbacks that name none; ``CallbackExecutor/platform`` by default: the main thread on
+        /// Apple platforms, the system's threads elsewhere.
         public var callbackExecutor = CallbackExecutor.platform
         /// The wall clock, which decides freshness.
         public var now: @Sendable () -> Date = { Date() }
-        /// What delays and limits of time go by, such as those between two attempts.
+        /// The clock for delays and time limits, such as the delay between two attempts.
         public var clock: any Clock<Duration> = ContinuousClock()
-        /// Milliseconds since the machine was started: what leases of the queue's jobs go by, which ``clock`` renews.
+        /// The milliseconds since the machine was started. The leases of the queue's jobs go by it; ``clock`` renews
+        /// them.
         package var uptime: @Sendable () -> Int64 = { BootClock.milliseconds }
-        /// How long the end of the queue's owner waits for attempts that do not heed that they are canceled.
+        /// The time that the end of the queue's owner waits for attempts that ignore their cancellation.
         package var patience = Duration.seconds(5)
-        /// From 0 up to 1, for delays that are drawn.
+        /// Draws a number from 0 up to 1, for random delays.
         package var draw: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
-        /// Everything as it is by default.
+        /// Makes a configuration with the defaults.
         ///
-        /// - Parameter store: where cache and queue are kept; `nil` for an engine that has neither.
+        /// - Parameter store: the store that keeps cache and queue; `nil` for an engine that has neither.
         public init(store: Store? = .default) { self.store = store }
     }
 
@@ -105,11 +110,12 @@ extension Engine {
 }
 
 extension Engine.Configuration {
-    /// `Accept-Language` from the languages the user prefers, six at most, where the platform names any: on Linux by
-    /// `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`, nothing under `C` and `POSIX`. It selects: answers are kept for each
-    /// language. `User-Agent`, which does not, with the program's name, the version of its bundle, and Diamond.
+    /// The default headers. `Accept-Language` has the languages that the user prefers, six at most, where the platform
+    /// names any: on Linux by `LC_ALL`, `LC_MESSAGES`, `LANG` and `LANGUAGE`, none under `C` and `POSIX`. It is part of
+    /// the selection: answers are kept for each language. `User-Agent`, which is not, has the program's name, the
+    /// version of its bundle, and Diamond.
     ///
-    /// Made anew each time from what the platform says.
+    /// The value is made each time from what the platform says.
     public static var defaultHeaders: HTTPFields { DefaultHeaders.platform }
 
     /// Whether bodies are compressed; never without the trait.
@@ -121,7 +127,7 @@ extension Engine.Configuration {
         #endif
     }
 
-    /// What an engine adds to requests.
+    /// Returns what an engine adds to requests.
     ///
     /// - Parameter rules: the store's.
     func environment(_ rules: KeyRules) -> Environment {

@@ -22,7 +22,8 @@ extension Engine {
         return connection
     }
 
-    /// Makes a connection of what another was, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for this engine.
+    /// Makes a connection from the snapshot of another, as ``Connection/init(_:)-(ConnectionSnapshot)`` does, for this
+    /// engine.
     public func connection(from snapshot: ConnectionSnapshot) -> Connection {
         let connection = Connection(snapshot)
         connection.belong(to: members)
@@ -44,8 +45,8 @@ extension Engine {
         return connection
     }
 
-    /// Runs a request as a connection that writes the body of its answer into a file, and returns it: a download that can be
-    /// paused, depended on, and called back from.
+    /// Runs a request as a connection that writes the body of its answer into a file, and returns it: a download that
+    /// can be paused, depended on, and given callbacks.
     ///
     /// ```swift
     /// let connection = engine.enqueue(request, to: file).onResult { result in
@@ -59,9 +60,9 @@ extension Engine {
         return connection
     }
 
-    /// Sends a request and calls back with its response, from the cache where the policy allows, or with the error: once, and
-    /// later, never from within this. On an executor of other threads it may be called while this returns: what it needs is
-    /// in the result. For programs that do not `await`.
+    /// Sends a request and calls back once with its response, from the cache where the policy allows, or with the
+    /// error. The callback never runs within this call. On an executor with other threads it may run while this call
+    /// returns: everything it needs is in the result. For programs that do not `await`.
     ///
     /// ```swift
     /// engine.send(request) { result in
@@ -71,7 +72,7 @@ extension Engine {
     ///
     /// - Parameters:
     ///   - request: in a serial lane, those behind it wait until `callback` has returned.
-    ///   - executor: where `callback` is called; `nil` for ``Configuration/callbackExecutor``.
+    ///   - executor: the executor of `callback`; `nil` for ``Configuration/callbackExecutor``.
     ///   - callback: called also when the connection is canceled.
     /// - Returns: the connection, to be canceled or paused.
     @discardableResult
@@ -90,8 +91,8 @@ extension Engine {
     /// ``send(_:)->Response`` are not among them.
     public var connections: [Connection] { members.all }
 
-    /// Cancels the connections of this engine that a predicate picks out of all that have not finished: by the tags of
-    /// their requests, by lane, by URL. Calls to ``send(_:)->Response`` are canceled with their tasks.
+    /// Cancels those unfinished connections of this engine that satisfy a predicate, such as one on the tags, lane or
+    /// URL of their requests. Calls to ``send(_:)->Response`` are canceled with their tasks.
     ///
     /// - Parameter predicate: called in no order; be short.
     /// - Returns: how many there were.
@@ -102,9 +103,9 @@ extension Engine {
         return chosen.count
     }
 
-    /// Cancels the connections of this engine that ask for what has this key (``key(of:)``), by their requests as they were
-    /// given: what dependencies bring does not count. Where their keys are not known yet, the credential provider is asked;
-    /// where the calling task is canceled meanwhile, they stay.
+    /// Cancels the connections of this engine whose requests have this key (``key(of:)``). The requests count as they
+    /// were given, without the changes by dependencies. If a key is not known yet, the credential provider is asked; if
+    /// the calling task is canceled meanwhile, those connections stay.
     ///
     /// - Returns: how many there were.
     @discardableResult

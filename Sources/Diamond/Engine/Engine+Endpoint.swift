@@ -4,9 +4,9 @@ import HTTPTypes
 extension Engine {
     /// Sends a call and decodes its body.
     ///
-    /// Of those who share an exchange, each decodes for itself, and none on the caller's actor: the one that has opened it
-    /// before the answer is stored. What that one cannot decode is not stored, and what was stored before stays. Any other,
-    /// also where it is of another type, changes nothing about that.
+    /// Callers that share an exchange each decode for themselves, and none on the caller's actor. The caller that
+    /// opened the exchange decodes before the answer is stored. If it cannot decode the answer, the answer is not
+    /// stored, and what was stored before stays. No other caller has an influence on that, even one with another type.
     ///
     /// - Throws: ``ConnectionError``: `badStatus` for a status other than 2xx, and `undecodable`, with the coding path,
     ///   both with the ``ConnectionError/response``, whose body ``ConnectionError/decode(_:using:)`` reads.
@@ -25,14 +25,15 @@ extension Engine {
         try output(of: call, from: try await response(to: request, handler, connection), handler)
     }
 
-    /// Its request; one that is kept has the call's kind, so that who has asked for such calls gets the output later.
+    /// Returns the request of a call. A kept request gets the call's kind, so that a handler of such calls gets the
+    /// output later.
     func request<Call: Endpoint>(of call: Call) -> Request {
         var request = call.request
         if request.isKept, request.replay.kind == nil { request.replay.kind = Call.kind }
         return request
     }
 
-    /// What a call makes of responses.
+    /// Returns the handler that checks and decodes the responses of a call.
     func handler<Call: Endpoint>(of call: Call) -> ResponseHandler {
         ResponseHandler { [decoder] response throws(ConnectionError) in
             guard response.status.kind == .successful else { throw ConnectionError(badStatus: response) }
@@ -40,7 +41,7 @@ extension Engine {
         }
     }
 
-    /// What the response of a call has become.
+    /// Returns the output of a call: the one that the handler has decoded, else the response decoded now.
     func output<Call: Endpoint>(
         of call: Call,
         from response: Response,

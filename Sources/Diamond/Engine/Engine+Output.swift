@@ -10,8 +10,8 @@ extension Engine {
         return response
     }
 
-    /// Sends a request and returns what is made of its response, for this package's other targets. A response that nothing
-    /// can be made of is not stored, and what was stored before stays.
+    /// Sends a request and returns an output made of its response, for this package's other targets. A response that no
+    /// output can be made of is not stored, and what was stored before stays.
     ///
     /// - Throws: ``ConnectionError``; `badStatus` for a status other than 2xx. What `accept` throws.
     package func output<Output: Sendable>(
@@ -57,12 +57,12 @@ extension Engine {
         return response
     }
 
-    /// The identity for which this engine sends a request now; `nil` for nobody's in particular.
+    /// Returns the identity for which this engine sends a request now; `nil` for none in particular.
     package func identity(of request: Request) async throws(ConnectionError) -> String? {
         try await pipeline.environment.resolve(request, within: pipeline.time.left(of: request)).identity
     }
 
-    /// The absolute URL of a request, for this package's other targets.
+    /// Returns the absolute URL of a request, for this package's other targets.
     ///
     /// - Throws: ``ConnectionError`` `badRequest` for one that leads away from the base URL.
     package func url(of request: Request) throws(ConnectionError) -> String {

@@ -14,19 +14,20 @@ extension Engine {
         return try replays.take()
     }
 
-    /// Makes what sends the jobs of the queue through this engine: its lanes, credentials, interceptors and cache.
+    /// Makes a replayer that sends the jobs of the queue through this engine: its lanes, credentials, interceptors and
+    /// cache.
     ///
     /// A job of an identity is sent only while that identity is signed in: where the ``CredentialProvider`` names another
     /// one, or does not know a secret for it, the job is held until its identity is released
     /// (``ReplayQueue/release(_:)-(ReplayHold)``).
     ///
-    /// Jobs of a lane in which nothing begins (``Lanes/isPaused(_:)``) stay in the queue; what waits for a place there when it
-    /// is paused goes back.
+    /// Jobs of a lane in which nothing begins (``Lanes/isPaused(_:)``) stay in the queue. A job that waits for a permit
+    /// there when the lane is paused goes back to the queue.
     ///
     /// - Parameters:
-    ///   - width: jobs on their way at the same time, at most; 8. The engine's lanes limit them, too.
-    ///   - identities: those whose jobs are claimed here, beside those of nobody; asked before each claim. `nil`, the default,
-    ///     claims all.
+    ///   - width: the greatest number of jobs on their way at the same time; 8. The engine's lanes limit them, too.
+    ///   - identities: the identities whose jobs are claimed here, in addition to jobs of no identity; asked before
+    ///     each claim. `nil`, the default, claims all.
     public func replayer(
         width: Int = 8,
         identities: (@Sendable () async -> Set<String>)? = nil
@@ -55,14 +56,15 @@ extension Engine {
         }
     }
 
-    /// From its first request on. A queue that cannot be opened keeps none from being sent.
+    /// Applies the holds of the queue to the lanes, from the first request on. A queue that cannot be opened keeps no
+    /// request from being sent.
     func keepToHolds() {
         do throws(ReplayError) { _ = try pipeline.replays?.takeIfThere() } catch {
             activity.report(.queueFailed(reason: error.message))
         }
     }
 
-    /// For a logout.
+    /// Holds the jobs of an identity, for a logout.
     func holdJobs(of identity: String) async {
         do throws(ReplayError) {
             try await pipeline.replays?.takeIfThere()?.hold(.identity(identity), reason: "signed out")
@@ -71,8 +73,8 @@ extension Engine {
         }
     }
 
-    /// Hands over what becomes of jobs that were made of a call of this type, in this process or an earlier one, when a
-    /// replayer of this engine has sent them.
+    /// Sets the handler for the results of jobs that were made of a call of this type, in this process or an earlier
+    /// one, when a replayer of this engine has sent them.
     ///
     /// - Parameters:
     ///   - type: known by its ``Endpoint/kind``, which sending a call writes down where its request is kept.

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Bodies that are not collected. See <doc:StreamingResponses>.
 extension Engine {
-    /// Sends a request, and returns with the head of its answer while the body is still on its way.
+    /// Sends a request, and returns the head of its answer while the body is still being received.
     ///
     /// ```swift
     /// let streamed = try await engine.stream(request)
@@ -11,19 +11,20 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// It goes the way of every request: ``Request/cache`` says whether what is stored is handed out, at once or confirmed by
-    /// the server. A success that comes over the wire is not stored, and holds its place there until the body was read to
-    /// its end or is dropped. Until the head is here it is sent again as its ``Request/retry`` says, and
-    /// ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit that time; from then on nothing is sent again, and
-    /// ``Request/timeout`` limits the silence between two pieces.
+    /// The request is sent like every other: ``Request/cache`` says whether a stored answer is returned, at once or
+    /// confirmed by the server. A success that comes over the wire is not stored, and holds its permit until the body
+    /// was read to its end or is dropped. Until the head is here the request is sent again as its ``Request/retry``
+    /// says, and ``RetryPolicy/attemptTimeout`` and ``RetryPolicy/deadline`` limit that time. From then on nothing is
+    /// sent again, and ``Request/timeout`` limits the silence between two pieces.
     ///
     /// - Parameters:
     ///   - request: in a serial lane it waits for its place, but in no order with connections.
-    ///   - limit: bytes of a body at most; none by default. ``Configuration/bodyLimit`` is for bodies in memory.
-    ///   - sharing: whether one exchange is enough for all who ask the same, sharing too, before its head is here. Each
-    ///     gets all bytes and leaves when it likes; none comes further ahead of the slowest than 1 MiB, so who does not read
-    ///     stops all. Not shared: other methods than GET, HEAD and QUERY, the policies `reload` and `noStore`, ranges and
-    ///     conditions, named secrets without an identity.
+    ///   - limit: the greatest size of the body in bytes; none by default. ``Configuration/bodyLimit`` is for bodies in
+    ///     memory.
+    ///   - sharing: whether one exchange serves all callers that send the same request, sharing too, before its head is
+    ///     here. Each caller gets all bytes and leaves when it likes. No caller gets further ahead of the slowest than
+    ///     1 MiB, so a caller that does not read stops all. Not shared: other methods than GET, HEAD and QUERY, the
+    ///     policies `reload` and `noStore`, ranges and conditions, named secrets without an identity.
     /// - Throws: ``ConnectionError``, as the body does later. An answer with an error status is returned, not thrown.
     @concurrent
     public func stream(
@@ -35,7 +36,7 @@ extension Engine {
         return try await handovers.open(request, limit: limit, over: pipeline)
     }
 
-    /// The events that a server sends (`text/event-stream`), through as many connections as that takes.
+    /// Returns the events that a server sends (`text/event-stream`), over as many connections as that takes.
     ///
     /// ```swift
     /// for try await event in engine.events(request) {
@@ -43,16 +44,17 @@ extension Engine {
     /// }
     /// ```
     ///
-    /// Where a stream ends or breaks it is opened again, after the time that the server asks for (3 seconds where it does
-    /// not), with `Last-Event-ID`; after failures in a row a growing, drawn delay comes on top, until the loop is left or
-    /// its task canceled. 204 ends it for good. The first connection is tried as ``Request/retry`` says, and its failure
-    /// thrown. A request that must not arrive twice (a POST without `Idempotency-Key`) and one that is not to be sent
-    /// again (`.never`) is sent once.
+    /// A stream that ends or breaks is opened again, with `Last-Event-ID`, after the time that the server asks for (3
+    /// seconds where it asks for none). After failures in a row a growing, random delay is added. This lasts until the
+    /// loop is left or its task canceled; 204 ends it for good. The first connection is tried as ``Request/retry``
+    /// says, and its failure thrown. A request that must not arrive twice (a POST without `Idempotency-Key`) and one
+    /// that is not to be sent again (`.never`) is sent once.
     ///
     /// - Parameters:
     ///   - request: sent with `Accept: text/event-stream` and `Cache-Control: no-store` where it does not say else.
-    ///   - lastEventID: of an event that was received before, to go on after it.
-    ///   - eventLimit: bytes of an event's data, and of a line, at most; 1 MiB. More is the error `bodyTooLarge`.
+    ///   - lastEventID: the ID of an event that was received before, to continue after it.
+    ///   - eventLimit: the greatest size of an event's data, and of a line, in bytes; 1 MiB. More is the error
+    ///     `bodyTooLarge`.
     /// - Returns: events that throw ``ConnectionError``: `badStatus` for a first status other than 200, and for a later one that is
     ///   not among the ``RetryPolicy/statuses``, and `badContentType`, both with the response; and what exchanges fail with that
     ///   are of no use to repeat. A later `Retry-After` is waited for, however long.
@@ -72,17 +74,18 @@ extension Engine {
     /// print(download.size, download.headers[.contentType] ?? "")
     /// ```
     ///
-    /// The bytes go into a hidden file in the same directory, which takes the place of `file` at one stroke when it is
-    /// whole and on the disk: under that name there is never a part. Where the transfer breaks, the next attempt goes on
-    /// with what is there if the answer has a length and a strong validator, and begins anew if not; how often says
-    /// ``Request/retry``, whose ``RetryPolicy/window`` does not count. It asks for `Accept-Encoding: identity` where the
-    /// request does not say else. What is in memory is a few mebibytes. ``Request/cache`` says whether what is stored goes
-    /// into the file; what comes over the wire is not stored.
+    /// The bytes go into a hidden file in the same directory. It replaces `file` in one step when it is whole and on
+    /// the disk: there is never a part under that name. If the transfer breaks, the next attempt continues with the
+    /// received bytes if the answer has a length and a strong validator; if not, it starts from the beginning.
+    /// ``Request/retry`` says how often, but its ``RetryPolicy/window`` does not count. The download asks for
+    /// `Accept-Encoding: identity` where the request does not say otherwise. It takes a few mebibytes of memory.
+    /// ``Request/cache`` says whether a stored answer goes into the file; an answer that comes over the wire is not
+    /// stored.
     ///
-    /// One that can be paused, and depended on, is a ``Connection``: see ``enqueue(_:to:)``.
+    /// A download that can be paused and depended on is a ``Connection``: see ``enqueue(_:to:)``.
     ///
     /// - Parameters:
-    ///   - request: a GET without conditions or ranges of its own, where a broken transfer is to be gone on with.
+    ///   - request: a GET without conditions or ranges of its own, if a broken transfer is to be continued.
     ///   - file: where the body goes; its directory has to be there.
     ///   - limit: bytes at most; none by default.
     ///   - progress: called for every piece that comes over the wire, on the thread of the transfer; be short.
@@ -98,7 +101,8 @@ extension Engine {
         try await pipeline.download(request, into: try DownloadFile(file, limit: limit, progress: progress))
     }
 
-    /// Sends a request, and hands the body of its answer to a sink piece by piece, each when the one before was taken.
+    /// Sends a request, and hands the body of its answer to a sink piece by piece, each when the sink has taken the one
+    /// before.
     ///
     /// ```swift
     /// let checksum = Checksum()
@@ -106,12 +110,13 @@ extension Engine {
     /// print(await checksum.value)
     /// ```
     ///
-    /// It goes the way of a download into a file: where the transfer breaks, the next attempt goes on behind what was
-    /// taken if the answer has a length and a strong validator, and begins anew if not, which ``DownloadSink/begin(_:)``
-    /// tells. What is stored goes into the sink as ``Request/cache`` says; what comes over the wire is not stored.
+    /// It works like a download into a file. If the transfer breaks, the next attempt continues after the bytes taken
+    /// if the answer has a length and a strong validator; if not, it starts from the beginning, which
+    /// ``DownloadSink/begin(_:)`` tells. A stored answer goes into the sink as ``Request/cache`` says; an answer that
+    /// comes over the wire is not stored.
     ///
     /// - Parameters:
-    ///   - request: a GET without conditions or ranges of its own, where a broken transfer is to be gone on with.
+    ///   - request: a GET without conditions or ranges of its own, if a broken transfer is to be continued.
     ///   - sink: for this download alone, as long as that takes.
     ///   - limit: bytes at most; none by default.
     ///   - progress: called for every piece that comes over the wire, on the thread of the transfer; be short.

@@ -7,10 +7,10 @@ extension Engine {
     /// let response = try await engine.upload(Request("https://api.example.com/backup", method: .put), from: source)
     /// ```
     ///
-    /// It goes the way of every request, as its ``Request/retry`` says, and asks the source anew for every attempt. No
-    /// key tells what was sent: the cache neither answers it nor stores its answer, and what a PUT or POST changes is
-    /// stale as ever. How long the source takes for a piece, only ``RetryPolicy/attemptTimeout`` and
-    /// ``RetryPolicy/deadline`` limit.
+    /// The request is sent like every other, retried as its ``Request/retry`` says, and the source is asked for the
+    /// body again for every attempt. No key tells what was sent: the cache neither answers the request nor stores its
+    /// response. A PUT or POST still makes what it changes stale. Only ``RetryPolicy/attemptTimeout`` and
+    /// ``RetryPolicy/deadline`` limit the time that the source takes for a piece.
     ///
     /// - Parameters:
     ///   - request: with the method, and a `Content-Type` among its headers, without a body. Its parameters go to the
@@ -30,7 +30,8 @@ extension Engine {
         try await pipeline.upload(request, Upload(source, progress: progress))
     }
 
-    /// The same for a call, whose body it decodes, as ``send(_:)->Call.Output`` does.
+    /// Sends a call with a body that the app makes meanwhile, and decodes the body of its response, as
+    /// ``send(_:)->Call.Output`` does.
     @concurrent
     public func upload<Call: Endpoint>(
         _ call: Call,

@@ -8,17 +8,17 @@ import Foundation
 /// ```
 ///
 /// Make one and keep it; close it before a short-lived program ends. Several engines, in one process or in many, may
-/// share a store. Where the last reference is dropped without ``close(within:)``, connections that are paused, or in a
-/// paused lane, are canceled, and so are those that wait for one that nobody has enqueued, when nobody has that any more;
-/// others come to their end.
+/// share a store. When the last reference is dropped without ``close(within:)``, connections that are paused, or in a
+/// paused lane, are canceled. So are connections that wait for one that was never enqueued and that is no longer
+/// referenced. Others run to their end.
 public final class Engine: Sendable {
     /// The cache; `nil` when the configuration has no store, or the store could not be opened.
     public let cache: Cache?
-    /// Why there is no cache though one was configured. Requests go on without it.
+    /// The reason why there is no cache though one was configured. Requests are sent without it.
     public let cacheFailure: CacheError?
-    /// What goes on: counts, and events for observers.
+    /// The activity of the engine: counts, and events for observers.
     public let activity: Activity
-    /// What limits the exchanges on the wire.
+    /// The limits of the exchanges on the wire.
     public let lanes: Lanes
 
     let transport: any Transport
@@ -27,8 +27,8 @@ public final class Engine: Sendable {
     let calls = ReplayedCalls()
     let handovers = SharedHandovers()
 
-    /// Starts an engine. A store that cannot be opened turns the cache off, which is told in ``cacheFailure``; it never
-    /// keeps a request from being sent.
+    /// Starts an engine. If the store cannot be opened, the engine has no cache, and ``cacheFailure`` has the reason;
+    /// requests are sent all the same.
     public init(_ configuration: Configuration = Configuration()) {
         let activity = Activity(
             rules: KeyRules(own: configuration.rules),
@@ -74,10 +74,11 @@ public final class Engine: Sendable {
 
     /// Sends a request and returns its response, from the cache where the policy allows.
     ///
-    /// Makes no operation, but for a request in a serial lane. Canceling the calling task ends the call at once, but for code
-    /// of the app that looks at an answer, and does not heed it. Nothing is done on the caller's actor, code of the app
-    /// included, but a look into the cache's memory: what is there, and no interceptor, observer, cookie or credential
-    /// provider has a say in, is returned within microseconds. In a serial lane, what one actor sends keeps its order.
+    /// Canceling the calling task ends the call at once, except for code of the app that looks at an answer and ignores
+    /// the cancellation. The call makes no operation, except for a request in a serial lane. Nothing runs on the
+    /// caller's actor, code of the app included, except a lookup in the cache's memory: a stored answer that no
+    /// interceptor, observer, cookie or credential provider has a say in is returned within microseconds. In a serial
+    /// lane, requests sent by one actor keep their order.
     ///
     /// - Throws: ``ConnectionError``. A response with an error status is returned, not thrown, unless the
     ///   request is kept for it (``Request/replay``): that is `queued`.
@@ -86,7 +87,7 @@ public final class Engine: Sendable {
         return try await response(to: request, nil, placed(request, nil))
     }
 
-    /// Takes a place in a serial lane for what is sent, before anything is waited for.
+    /// Takes a place in a serial lane for a request, before anything is waited for.
     ///
     /// - Returns: `nil` where the lane keeps no order.
     func placed(_ request: Request, _ handler: ResponseHandler?) -> Connection? {
@@ -97,8 +98,8 @@ public final class Engine: Sendable {
     }
 
     /// - Parameters:
-    ///   - handler: `nil` to take what comes as it is.
-    ///   - connection: what has its place already.
+    ///   - handler: `nil` to take the response as it is.
+    ///   - connection: the connection that has its place in the lane already.
     @concurrent
     func response(
         to request: Request,
@@ -123,7 +124,7 @@ public final class Engine: Sendable {
         try await pipeline.key(of: request)
     }
 
-    /// Erases what is stored for a request; `false` where there was nothing.
+    /// Erases the entries stored for a request; `false` where there were none.
     ///
     /// - Throws: ``ConnectionError`` where the request cannot be sent, ``CacheError`` where the store cannot be written.
     @discardableResult
@@ -132,7 +133,8 @@ public final class Engine: Sendable {
         try await revoke(request, isErasure: true)
     }
 
-    /// Marks what is stored for a request stale (``Cache/invalidate(_:)``); `false` where there was nothing that was not.
+    /// Marks the entries stored for a request stale (``Cache/invalidate(_:)``); `false` where there was none that was
+    /// not marked already.
     ///
     /// - Throws: as ``purge(_:)``.
     @discardableResult
@@ -152,12 +154,12 @@ public final class Engine: Sendable {
         return try await isErasure ? cache.purge(key) : cache.invalidate(.key(key)) > 0
     }
 
-    /// Forgets what an identity has: its entries are erased, for every process of the store, and its cookies are. For a
-    /// logout; what is under way on its behalf is returned to those who wait, and stored no more. Its jobs in the queue are
-    /// held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases the identity: when it has signed in
-    /// again. A queue that cannot be written is told to the observers.
+    /// Forgets an identity: erases its entries, for every process of the store, and its cookies. Call it for a logout.
+    /// Exchanges under way for the identity still return to their waiters, but are no longer stored. Its jobs in the
+    /// queue are held, for every process, until ``ReplayQueue/release(_:)-(ReplayHold)`` releases the identity: when it
+    /// has signed in again. A queue that cannot be written is told to the observers.
     ///
-    /// - Returns: how many entries there were.
+    /// - Returns: the number of entries that were erased.
     @discardableResult
     @concurrent
     public func forget(identity: String) async throws(CacheError) -> Int {
@@ -167,7 +169,7 @@ public final class Engine: Sendable {
         return try await cache?.purge(.identity(identity)) ?? 0
     }
 
-    /// What is paused, and can be resumed only by whoever has the connection, is canceled, and what waits for one that nobody
-    /// can enqueue; the rest comes to its end.
+    /// Cancels the connections that are paused and can be resumed only through a reference to them, and those that wait
+    /// for a connection that can no longer be enqueued. The rest runs to its end.
     deinit { members.abandon() }
 }

@@ -1,5 +1,5 @@
 extension LanePauses {
-    /// What is held in a store.
+    /// Makes the pauses that the holds of a store mean.
     init(_ holds: Set<ReplayHold>) {
         for hold in holds {
             switch hold {

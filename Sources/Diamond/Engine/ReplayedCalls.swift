@@ -1,7 +1,7 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// Who wants to know what becomes of calls that were kept, by their kinds.
+/// The handlers for the results of kept calls, by the kind of the call.
 final class ReplayedCalls: Sendable {
     typealias Handler = @Sendable (ReplayJob.ID, Result<Response, ConnectionError>) async -> Void
 

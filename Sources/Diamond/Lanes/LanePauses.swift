@@ -1,7 +1,7 @@
-/// Where nothing begins.
+/// The lanes in which no exchange begins.
 struct LanePauses: Hashable {
     var lanes: Set<Lane> = []
-    /// Whether in none.
+    /// Whether no exchange begins in any lane.
     var isWhole = false
 
     var isEmpty: Bool { !isWhole && lanes.isEmpty }

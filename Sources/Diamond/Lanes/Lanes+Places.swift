@@ -1,14 +1,14 @@
 import DiamondSQLite
 
-/// Taking places on the wire, and waiting for them.
+/// Taking permits, and waiting for them.
 extension Lanes {
-    /// Waits for a place, which ``leave(_:)`` gives back.
+    /// Waits for a permit, which ``leave(_:)`` gives back.
     ///
     /// - Parameters:
     ///   - waiter: has the priority of the wait, and may change it.
-    ///   - scope: what the wait is counted in; asked for only where there is one.
-    ///   - attempt: the one that it is for.
-    /// - Returns: `false` when the waiting task was canceled, and there is no place to give back.
+    ///   - scope: the scope in which the wait is counted; evaluated only where there is a wait.
+    ///   - attempt: the attempt that the permit is for.
+    /// - Returns: `false` when the waiting task was canceled, and there is no permit to give back.
     func enter(
         _ place: PermitScope,
         for waiter: any PriorityWaiter,
@@ -66,10 +66,10 @@ extension Lanes {
         if isOver { token.end() }
     }
 
-    /// Takes a place where there is one; waits for none.
+    /// Takes a permit if there is room; does not wait.
     func enterAtOnce(_ place: PermitScope) -> Bool { state.withLock { $0.queue.begins(place) } }
 
-    /// Gives one that waits another priority; without effect where it has its place.
+    /// Gives a waiter another priority; without effect where it has its permit.
     func change(_ number: SlotNumber, to priority: RequestPriority) { change { $0.change(number, to: priority) } }
 
     /// - Parameter note: called under the lock.
@@ -100,7 +100,7 @@ extension Lanes.State {
         queue.begins(place) ? nil : queue.add(place, priority, Lanes.Waiting(waiter: waiter))
     }
 
-    /// Notes whether one has its place, where nobody can be told.
+    /// Notes whether a waiter has its permit, where its task cannot be told yet.
     mutating func decide(_ number: SlotNumber, _ waiting: Lanes.Waiting, _ isAdmitted: Bool) {
         if case .undecided = waiting.waiter { decided[number] = isAdmitted }
     }

@@ -1,22 +1,22 @@
 import DiamondSQLite
 import Synchronization
 
-/// What limits the exchanges of an engine: how many at the same time in all, to one origin, and in one lane.
+/// The limits of an engine's exchanges: the number at the same time in all, to one origin, and in one lane.
 ///
-/// Only exchanges count: an answer from the cache needs no place, and what waits holds none. Of those that wait, the more
-/// urgent begins first, and among equals who came first; after 64 others have begun before it, one counts as much as one
-/// that comes then with one priority higher, so that nothing starves. All may be changed at any time; what is on the wire
-/// goes on.
+/// Only exchanges count: an answer from the cache needs no permit, and a waiter holds none. The most urgent waiter
+/// begins first; among equals, the one that came first. After 64 others have begun before it, a waiter counts as much
+/// as one that comes then with the next higher priority, so that nothing starves. All limits may be changed at any
+/// time; exchanges on the wire go on.
 public final class Lanes: Sendable {
     struct State {
         var queue: PermitQueue<Waiting>
-        /// Whether one has a place, known before anybody could be told.
+        /// Whether a waiter got its permit, decided before its task could be told.
         var decided: [SlotNumber: Bool] = [:]
     }
 
     struct Waiting {
         var waiter: Waiter
-        /// What counts the wait, told that it has ended once the lock is free.
+        /// The token that counts the wait. It is told that the wait has ended once the lock is free.
         var token: ActivityToken?
     }
 
@@ -36,13 +36,13 @@ public final class Lanes: Sendable {
         areAnySerial = Atomic(limits.values.contains(where: \.isSerial))
     }
 
-    /// Exchanges in all; at least 1.
+    /// The greatest number of exchanges at the same time; at least 1.
     public var width: Int {
         get { state.withLock { $0.queue.width } }
         set { change { $0.width = max(1, newValue) } }
     }
 
-    /// Exchanges with one origin (scheme, host and port); at least 1.
+    /// The greatest number of exchanges with one origin (scheme, host and port) at the same time; at least 1.
     public var originWidth: Int {
         get { state.withLock { $0.queue.originWidth } }
         set { change { $0.originWidth = max(1, newValue) } }
@@ -62,7 +62,7 @@ public final class Lanes: Sendable {
     /// Whether a lane keeps the order of its requests.
     func isSerial(_ lane: Lane) -> Bool { areAnySerial.load(ordering: .acquiring) && self[lane].isSerial }
 
-    /// Lets nothing begin in a lane until it is resumed. What is answered from the cache still is.
+    /// Pauses a lane: no exchange begins in it until it is resumed. Answers from the cache are still returned.
     ///
     /// It ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/lane(_:)`` lasts, for every process.
     public func pause(_ lane: Lane) { changePauses { $0.paused.lanes.insert(lane) } }
@@ -70,7 +70,7 @@ public final class Lanes: Sendable {
     /// Ends ``pause(_:)``; a lane that is held in the store stays so.
     public func resume(_ lane: Lane) { changePauses { $0.paused.lanes.remove(lane) } }
 
-    /// Lets nothing begin in any lane until they are resumed. What is answered from the cache still is.
+    /// Pauses all lanes: no exchange begins until they are resumed. Answers from the cache are still returned.
     ///
     /// It ends with the engine. ``ReplayQueue/hold(_:reason:)`` of ``ReplayHold/engine`` lasts, for every process.
     public func pauseAll() { changePauses { $0.paused.isWhole = true } }
@@ -78,10 +78,10 @@ public final class Lanes: Sendable {
     /// Ends ``pauseAll()``; a lane that was paused by itself stays paused.
     public func resumeAll() { changePauses { $0.paused.isWhole = false } }
 
-    /// Lets nothing begin in what is held in the store, and in nothing else by its word.
+    /// Pauses exactly what is held in the store, in addition to the pauses of the app.
     func keep(to holds: LanePauses) { changePauses { $0.held = holds } }
 
-    /// Ends every pause, for good: what waits goes on to find that the transport is closed.
+    /// Ends every pause for good: waiters go on to find that the transport is closed.
     func open() { changePauses { $0.isOpen = true } }
 
     /// Whether nothing begins in a lane: it is paused, or held in the store.
@@ -90,13 +90,13 @@ public final class Lanes: Sendable {
     /// Whether nothing begins in some lane.
     var areAnyPaused: Bool { state.withLock { !$0.queue.pauses.isEmpty } }
 
-    /// How many wait for a place, in all lanes.
+    /// The number of exchanges that wait for a permit, in all lanes.
     public var waiting: Int { state.withLock { $0.queue.waiting } }
 
-    /// How many are on the wire, in all lanes.
+    /// The number of exchanges on the wire, in all lanes.
     public var running: Int { state.withLock { $0.queue.running } }
 
-    /// Where nothing begins, be it paused or held.
+    /// The lanes in which no exchange begins, paused or held.
     var pauses: LanePauses { state.withLock { $0.queue.pauses } }
 
     func change(_ body: (inout PermitQueue<Waiting>) -> Void) {

@@ -1,9 +1,9 @@
-/// A queue that the most urgent leaves first, and among equals the first come; what waits for long becomes urgent
-/// (``Urgency/aging``). Its ends cost the same however long it is.
+/// A queue that the most urgent element leaves first; among equals, the one that came first. An element that waits for
+/// long becomes urgent (``Urgency/aging``). Both ends cost the same however long the queue is.
 struct MostUrgentFirst<Element> {
     private typealias Line = FIFOQueue<(element: Element, urgency: Urgency)>
 
-    /// By priority, the lowest first. The first of each is its most urgent.
+    /// The elements by priority, the lowest first. The first of each line is its most urgent.
     private var lines = Array(repeating: Line(), count: RequestPriority.allCases.count)
     private var arrived = 0
     private var begun = 0

@@ -1,10 +1,10 @@
 public import Dispatch
 public import Foundation
 
-/// Where callbacks are called.
+/// The place where callbacks are called, such as a queue.
 ///
-/// Each is called once, and later: never on the thread of what leads to it, before that has returned. On an executor of other
-/// threads it may run beside the end of that.
+/// Each callback is called once, and later: never on the thread that causes it before that call has returned. On an
+/// executor with other threads it may run at the same time as the end of that call.
 public struct CallbackExecutor: Sendable {
     private let hand: @Sendable (@escaping @Sendable () -> Void) -> Void
 

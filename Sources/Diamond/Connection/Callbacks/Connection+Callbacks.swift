@@ -3,21 +3,24 @@ import Foundation
 
 /// Telling that a connection is over, without a task that waits for it.
 extension Connection {
-    /// Calls once with the response or the error, whatever happens: when it is known, which a cancel makes it, too, and with
-    /// `cancelled` where nobody keeps the connection, and it was never run. Called late, it is called all the same.
+    /// Adds a callback that is called once with the response or the error, as soon as it is known. A cancel makes the
+    /// result known, too. A connection that was never run and is no longer referenced calls it with `cancelled`. A
+    /// callback that is added after the result is known is called all the same.
     ///
     /// ```swift
     /// engine.connection(for: request).onResult { result in show(result) }
     /// ```
     ///
-    /// It is handed to the executor before the connection has finished and what depends on it starts; neither waits until it
-    /// has returned, so that `waitUntilFinished` may be called on the thread that is to run it. A serial lane and a ``Batch``
-    /// do wait. Those of one connection are handed over in the order in which they were added.
+    /// The callback is handed to the executor before the connection has finished and its dependents start. Neither
+    /// waits until the callback has returned, so that `waitUntilFinished` may be called on the thread that is to run
+    /// it. A serial lane and a ``Batch`` do wait. Callbacks of one connection are handed over in the order in which
+    /// they were added.
     ///
     /// - Parameters:
-    ///   - executor: where it is called; `nil` for the engine's ``Engine/Configuration/callbackExecutor``, and, where that is gone,
-    ///     ``CallbackExecutor/platform``.
-    ///   - callback: kept until it is called. One that captures the connection keeps it, and is kept by it, for as long.
+    ///   - executor: the executor of the callback; `nil` for the engine's ``Engine/Configuration/callbackExecutor``,
+    ///     and, where the engine is gone, ``CallbackExecutor/platform``.
+    ///   - callback: kept until it is called. A callback that captures the connection keeps it until then, and is kept
+    ///     by it.
     /// - Returns: the connection.
     @discardableResult
     public func onResult(
@@ -33,8 +36,9 @@ extension Connection {
         return self
     }
 
-    /// Calls once, when the outcome is known, and the callbacks and the completion block have returned; at once where that has
-    /// been. A connection that is canceled and that nobody has begun to run is over, too, though it has not finished.
+    /// Calls a follower once, when the outcome is known and the callbacks and the completion block have returned; at
+    /// once if that has happened. A connection that was canceled before any engine or queue ran it is over, too, though
+    /// it has not finished.
     ///
     /// - Parameter follower: called on any thread; be short.
     func afterCallbacks(_ follower: @escaping ConnectionCallbacks.Follower) {
@@ -47,7 +51,7 @@ extension Connection {
 
     // MARK: Handing over
 
-    /// The result is known.
+    /// Hands over callbacks, because the result is known.
     func handOver(_ callbacks: [ConnectionCallbacks.Callback]) {
         guard !callbacks.isEmpty else { return }
         let (outcome, maker) = core.withLock { ($0.life.outcome, $0.maker) }
@@ -66,7 +70,7 @@ extension Connection {
         if isEnd { perform(announcing: true) { _ in .finish } }
     }
 
-    /// The connection has finished.
+    /// Hands over the completion block and tells the followers, because the connection has finished.
     func callBack() {
         let (block, followers) = core.withLock { ($0.callbacks.takeBlock(), $0.callbacks.close()) }
         if let block {
@@ -78,8 +82,8 @@ extension Connection {
         tell(followers)
     }
 
-    /// Canceled, and enqueued by nobody, it may never be run: those who follow it are not kept waiting. A queue of the
-    /// user's own may still run it, and call the completion block then.
+    /// Tells the followers of a connection that is canceled and was not enqueued, because it may never be run. A queue
+    /// of the user's own may still run it, and call the completion block then.
     func callOffIfNotRun() {
         let isCalledOff = core.withLock { core in
             core.life.isSettled && !core.isMember && !core.life.isExecuting && !core.life.isFinished
@@ -87,7 +91,8 @@ extension Connection {
         if isCalledOff { tell(core.withLock { $0.callbacks.close() }) }
     }
 
-    /// Freed before it was run, it counts as canceled. What is called keeps nothing of the connection, which is no more.
+    /// Calls back for a connection that is freed before it was run: it counts as canceled. The callbacks keep no
+    /// reference to the connection.
     func callOffUnrun() {
         let callbacks = core.withLock { core -> ConnectionCallbacks? in
             guard !core.life.isSettled, !core.life.isFinished else { return nil }

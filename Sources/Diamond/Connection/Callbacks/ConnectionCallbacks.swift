@@ -1,30 +1,30 @@
 import DiamondSQLite
 
-/// What is called when a connection is over: the callbacks with its result, its completion block, then whoever waits for
-/// all of them.
+/// The callbacks of a connection that is over: first those with its result, then its completion block, then the
+/// followers that wait for all of them.
 struct ConnectionCallbacks {
     typealias Follower = @Sendable (ConnectionLife.Outcome) -> Void
 
-    /// One that is called with the result.
+    /// A callback that is called with the result.
     struct Callback: Sendable {
-        /// `nil` for the engine's.
+        /// The executor of the callback; `nil` for the engine's.
         let executor: CallbackExecutor?
         let call: Follower
     }
 
-    /// The user's; not handed to Foundation, which on Linux keeps it, and what it captures, forever, and tells nobody when
-    /// it has returned.
+    /// The user's completion block. Foundation does not get it: on Linux it keeps the block, and what the block
+    /// captures, forever, and does not tell when it has returned.
     private(set) var completionBlock: (@Sendable () -> Void)?
     private var callbacks: [Callback] = []
     private var followers: [Follower] = []
     /// Callbacks and blocks that have been handed over, and have not returned.
     private var running = 0
-    /// Whether somebody hands callbacks over: by one thread at a time, and what comes meanwhile is left to that one, or it
-    /// could be there first.
+    /// Whether a thread is handing callbacks over. One thread at a time does, and callbacks that come meanwhile are
+    /// left to it, because otherwise they could be handed over first.
     private var isHandingOver = false
-    /// Whether the one who hands over is to bring the connection to its end.
+    /// Whether the thread that hands over is to finish the connection.
     private var isEndLeft = false
-    /// Whether no other will be handed over before the connection is run after all.
+    /// Whether no other callback will be handed over, unless the connection is run after all.
     private var isClosed = false
     /// Whether all have returned.
     private(set) var isOver = false
@@ -38,7 +38,7 @@ struct ConnectionCallbacks {
     /// - Returns: those to be handed over now; ``takeNext()`` follows where there are some.
     mutating func take() -> [Callback] { isHandingOver ? [] : takeNext() }
 
-    /// - Returns: those that have come meanwhile; where there are none, nobody hands over any more.
+    /// - Returns: the callbacks that have come meanwhile; if there are none, the handing over has ended.
     mutating func takeNext() -> [Callback] {
         isHandingOver = !callbacks.isEmpty
         running += callbacks.count
@@ -48,27 +48,28 @@ struct ConnectionCallbacks {
 
     /// The connection is at its end, but not over before they are with their executors.
     ///
-    /// - Returns: whether it is left to another, who hands them over; ``takeEnd()`` tells that one.
+    /// - Returns: whether the end is left to another thread that hands callbacks over; ``takeEnd()`` tells that thread.
     mutating func leaveEnd() -> Bool {
         isEndLeft = isHandingOver
         return isEndLeft
     }
 
-    /// - Returns: whether the end was left to the one who asks, who has handed all over.
+    /// - Returns: whether the end was left to the calling thread, which has handed all over.
     mutating func takeEnd() -> Bool {
         guard isEndLeft, !isHandingOver else { return false }
         isEndLeft = false
         return true
     }
 
-    /// - Returns: what nobody will call; let go of it outside of the lock. Not what is about to be handed over.
+    /// - Returns: the callbacks that will not be called, without those that are about to be handed over. Let go of them
+    ///   outside of the lock.
     mutating func drop() -> [Callback] {
         guard !isHandingOver else { return [] }
         defer { callbacks = [] }
         return callbacks
     }
 
-    /// Whether nobody is called, nor told that all have returned.
+    /// Whether there is neither a callback nor a follower.
     var isEmpty: Bool { callbacks.isEmpty && followers.isEmpty }
 
     /// Hands over the callbacks of a connection that is freed before it was run, and tells the followers when all have
@@ -104,7 +105,7 @@ struct ConnectionCallbacks {
 
     mutating func add(_ follower: @escaping Follower) { followers.append(follower) }
 
-    /// One has returned.
+    /// Notes that a callback or the completion block has returned.
     ///
     /// - Returns: the followers to be called now.
     mutating func hasReturned() -> [Follower] {

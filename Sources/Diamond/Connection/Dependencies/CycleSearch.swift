@@ -2,16 +2,17 @@ import Foundation
 
 /// A search for what waits for a connection, among operations of every kind: ``DependencyOrder`` knows connections alone.
 ///
-/// One after another, because a chain of them can be longer than a stack is deep; and no lock is held while an operation is
-/// asked that is no connection: what it overrides is the app's.
+/// The search is iterative, because a chain can be longer than a stack is deep. No lock is held while an operation that
+/// is no connection is asked: what it overrides is the app's.
 struct CycleSearch {
-    /// What has been reached, and the index of what it was reached from.
+    /// The operations reached so far, each with the index of the operation from which it was reached.
     private var reached: [(operation: Operation, origin: Int?)] = []
     private var known: Set<ObjectIdentifier> = []
 
     private init() {}
 
-    /// The cycle from a connection over some that it waits for to itself, by name; `nil` where there is none.
+    /// Returns the cycle from a connection through some operations that it waits for back to itself, by name; `nil`
+    /// where there is none.
     static func cycle(of connection: Connection, over suspects: [Operation]) -> [String]? {
         guard !suspects.isEmpty else { return nil }
         var search = CycleSearch()
@@ -42,7 +43,7 @@ struct CycleSearch {
 }
 
 extension Operation {
-    /// What it waits for that waits for something, too, or may.
+    /// The operations that it waits for and that wait for something, too, or may do so.
     fileprivate var awaited: [Operation] {
         if let connection = self as? Connection { return DependencyGraph.waiting(inFrontOf: connection) }
         let dependencies = dependencies

@@ -1,8 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// What a connection with dependencies depends on for Foundation, in place of them all: it ends when they have. One that
-/// only its engine knows needs none, which would cost as much as the connection.
+/// The single operation that a connection with dependencies depends on for Foundation, in place of them all. It ends
+/// when all of them have ended. A connection that only its engine knows needs no gate, which would cost as much as the
+/// connection.
 ///
 /// A queue of the user's own then waits as Diamond does, and neither a removed dependency nor a connection that is freed
 /// early meets what Foundation on Linux makes of them.
@@ -14,7 +15,8 @@ final class DependencyGate: Operation, @unchecked Sendable {
     override var isAsynchronous: Bool { true }
     override var isFinished: Bool { hasEnded.withLock { $0 } }
 
-    /// Only while the connection is alive: Foundation on Linux knows it by its address.
+    /// Ends the gate. Call it only while the connection is alive: Foundation on Linux knows the connection by its
+    /// address.
     func end() {
         willChangeValue(forKey: "isFinished")
         hasEnded.withLock { $0 = true }

@@ -7,13 +7,13 @@ import Foundation
 /// edge costs the same however many there are.
 enum DependencyGraph {
     private struct State {
-        /// What may start, and has not been started.
+        /// The connections that may start, and have not been started.
         var ready = FIFOQueue<Connection>()
-        /// The threads that start it.
+        /// The threads that start them.
         var starters: Set<pthread_t> = []
         var order = DependencyOrder()
 
-        /// - Returns: what the thread starts next; `nil` where it has done.
+        /// - Returns: the connection that the thread starts next; `nil` where nothing is left to start.
         mutating func next(for thread: pthread_t) -> Connection? {
             if let connection = ready.popFirst() { return connection }
             starters.remove(thread)
@@ -23,18 +23,19 @@ enum DependencyGraph {
 
     private static let state = Guarded(State())
 
-    /// What a connection waits for, or has waited for.
+    /// Returns the dependencies of a connection, ended ones included.
     static func dependencies(of connection: Connection) -> [Dependency.Ties] {
         state.withLock { _ in connection.knownNode?.dependencies.map(\.ties) ?? [] }
     }
 
     // MARK: Edges
 
-    /// What adding an edge has come to.
+    /// The result of adding an edge.
     enum Addition {
-        /// - Parameter suspects: where to look for a cycle that it may have closed through what is no connection.
+        /// - Parameter suspects: the operations in which to look for a cycle that the edge may have closed through one
+        ///   that is no connection.
         case added(suspects: [Operation])
-        /// Nothing was added: it would have closed this cycle, from the dependent to the dependent.
+        /// Nothing was added: the edge would have closed this cycle, from the dependent to the dependent.
         case cycle([Request])
         /// Nothing was added: Foundation has to be given a gate first.
         case needsGate
@@ -109,7 +110,7 @@ enum DependencyGraph {
         withExtendedLifetime(ties) {}
     }
 
-    /// Waits for an operation that is none of ours. It is kept until it ends.
+    /// Ends an edge when an operation that is no connection ends. The operation is kept until then.
     static func watch(_ operation: Operation, for edge: Dependency) {
         let watcher = BlockOperation { [weak edge] in
             if let edge { end { [edge] } }
@@ -122,7 +123,7 @@ enum DependencyGraph {
 
     // MARK: Gates
 
-    /// Whether a queue that comes to know the connection has to be told by a gate that it waits; once for each.
+    /// Returns whether a gate has to tell a queue that sees the connection for the first time that it waits.
     static func needsGate(_ connection: Connection) -> Bool {
         state.withLock { _ in
             guard !connection.isWatched else { return false }
@@ -145,12 +146,12 @@ enum DependencyGraph {
 
     // MARK: Cycles through what is no connection
 
-    /// What a connection waits for that is none.
+    /// Returns the operations that a connection waits for and that are no connections.
     static func foreign(of connection: Connection) -> [Dependency.Foreign] {
         state.withLock { _ in connection.knownNode?.foreign ?? [] }
     }
 
-    /// Where to look for a cycle that a connection may have closed by standing in line.
+    /// Returns the operations in which to look for a cycle that a connection may have closed by standing in line.
     static func suspects(inFrontOf connection: Connection) -> [Operation] {
         state.withLock { _ in
             guard connection.isAwaitedAbroad, let last = connection.knownNode?.inFront else { return [] }
@@ -158,13 +159,14 @@ enum DependencyGraph {
         }
     }
 
-    /// Those that a search goes on from; what it comes by is awaited from abroad. Connections only where they wait for
-    /// something.
+    /// Returns the operations that a search continues with, and marks the connections among them as awaited by an
+    /// operation that is no connection. Connections are included only where they wait for something.
     static func waiting(among operations: [Operation]) -> [Operation] {
         state.withLock { _ in operations.filter(waits) }
     }
 
-    /// The same of what a connection waits for.
+    /// Returns the operations that a connection waits for and with which a search continues, as ``waiting(among:)``
+    /// does.
     static func waiting(inFrontOf connection: Connection) -> [Operation] {
         state.withLock { _ in
             guard let node = connection.knownNode else { return [] }
@@ -183,7 +185,7 @@ enum DependencyGraph {
 
     /// Puts a connection behind the last of a line, whose turn it waits for until ``leaveLine(_:_:)``.
     ///
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
     /// - Returns: `false`, and does nothing, where it would wait for itself.
     static func line(up connection: Connection, behind last: Connection, _ met: inout [AnyObject]) -> Bool {
         state.withLock { state in
@@ -198,9 +200,9 @@ enum DependencyGraph {
         }
     }
 
-    /// Takes a connection out of its line: who stood behind it stands behind who stood before it.
+    /// Takes a connection out of its line, and joins the nodes before and behind it.
     ///
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
     static func leaveLine(_ connection: Connection, _ met: inout [AnyObject]) {
         state.withLock { _ in
             guard let node = connection.knownNode else { return }
@@ -214,9 +216,9 @@ enum DependencyGraph {
 
     // MARK: Waiting
 
-    /// Lets the connection wait where it has to; then it is started when it need no longer.
+    /// Makes the connection wait where it has to. It is started when it need not wait any longer.
     ///
-    /// - Returns: what it waits for that is no connection; `nil` where it need not wait.
+    /// - Returns: the operations that it waits for and that are no connections; `nil` where it need not wait.
     static func wait(_ connection: Connection) -> [Dependency.Foreign]? {
         state.withLock { _ in
             guard connection.isHeld else { return nil }
@@ -225,7 +227,7 @@ enum DependencyGraph {
         }
     }
 
-    /// Whether the connection waited to be started; now it does not, and nobody will start it.
+    /// Returns whether the connection waited to be started. From now on it does not, and the graph will not start it.
     static func stopWaiting(_ connection: Connection) -> Bool {
         state.withLock { _ in
             defer { connection.knownNode?.waiting = nil }
@@ -233,7 +235,7 @@ enum DependencyGraph {
         }
     }
 
-    /// Whoever waits for the connection need wait no longer.
+    /// Ends the edges of all connections that wait for this one.
     static func release(dependentsOf connection: Connection) {
         end {
             connection.core.withLock { $0.isReleased = true }
@@ -243,14 +245,14 @@ enum DependencyGraph {
         }
     }
 
-    /// Lets go of what a finished connection has waited for.
+    /// Lets go of the dependencies of a finished connection.
     static func drop(dependenciesOf connection: Connection) {
         let ties = state.withLock { _ in connection.knownNode?.removeDependencies() ?? [] }
         // What they held is freed here, outside of the lock.
         withExtendedLifetime(ties) {}
     }
 
-    /// The turn has come that an edge stands for.
+    /// Ends an edge that stands for a turn in a line, because the turn has come.
     static func end(_ edge: Dependency) { end { [edge] } }
 
     /// Ends edges. Foundation is told, and what is ready is started, outside of the lock.
@@ -288,14 +290,14 @@ enum DependencyGraph {
 
     // MARK: Letting go
 
-    /// Leaves what a connection waits for, and nobody runs, to whoever else has it. Where nobody has it, or will have it any
-    /// more, the connection is canceled.
+    /// Stops keeping those dependencies of a connection that no engine runs, so that only their other owners keep them.
+    /// If a dependency has no other owner, now or later, the connection is canceled.
     static func loosen(dependenciesOf connection: Connection) {
         let loosened = state.withLock { _ in connection.knownNode?.loosen() ?? [] }
         withExtendedLifetime(loosened) {}
     }
 
-    /// Lets go of what a connection that is being freed has waited for.
+    /// Lets go of the dependencies of a connection that is being freed.
     static func free(_ node: DependencyNode) {
         let current = FreedOperations.current
         let freed = current ?? FreedOperations()

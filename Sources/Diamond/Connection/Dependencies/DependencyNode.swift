@@ -5,26 +5,26 @@ import Foundation
 ///
 /// `@unchecked Sendable`: touched under the lock of ``DependencyGraph`` alone.
 final class DependencyNode: @unchecked Sendable {
-    /// Whose place it is, until that is freed: which needs the lock before its memory goes. Never kept beyond the lock,
-    /// because it may be on its way out.
+    /// The connection that the node belongs to, until it is freed. Freeing takes the lock before the memory goes. Never
+    /// keep the reference beyond the lock, because the connection may be about to be freed.
     unowned(unsafe) private(set) var connection: Connection?
     private(set) var dependencies: [Dependency] = []
-    /// How many of them have not ended.
+    /// The number of dependencies that have not ended.
     private(set) var unfinished = 0
-    /// What Foundation waits for, while there are such and a queue may know the connection.
+    /// The gate that Foundation waits for, while there are unfinished dependencies and a queue may know the connection.
     private(set) var gate: DependencyGate?
-    /// The connection, which is not freed while its gate ends.
+    /// The connection of the gate, which is not freed while its gate ends.
     private weak var gated: Connection?
     /// Its place in the ``DependencyOrder``, once it has an edge.
     var order: Int?
-    /// The connection itself while it waits to be started: whoever enqueued it need not keep it.
+    /// The connection itself while it waits to be started: its caller need not keep it.
     var waiting: Connection?
-    /// Whether it waits for what is no connection, itself or through others; or has, once.
+    /// Whether it waits, or has once waited, for an operation that is no connection, itself or through others.
     private(set) var leadsAbroad = false
-    /// Who stands before and behind it in a line.
+    /// The nodes before and behind it in a serial line.
     weak var predecessor: DependencyNode?
     weak var follower: DependencyNode?
-    /// Who stands before it, whom the line keeps as long as that is known here.
+    /// The connection before it in the line, which the line keeps as long as it is known here.
     var inFront: Connection? { predecessor?.connection }
     private var dependents: [Dependency] = []
     private var compaction = 16
@@ -33,7 +33,7 @@ final class DependencyNode: @unchecked Sendable {
 
     // MARK: What it waits for
 
-    /// - Returns: whether it waits for it.
+    /// Enters an edge to a dependency.
     func enter(_ edge: Dependency) {
         dependencies.append(edge)
         guard !edge.isOver else { return }
@@ -43,8 +43,10 @@ final class DependencyNode: @unchecked Sendable {
 
     func take(_ gate: DependencyGate) { (self.gate, gated) = (gate, connection) }
 
-    /// Takes one dependency off. What is to be done where it was the last: Foundation is told, and the connection
-    /// started if it waits for that.
+    /// Counts one dependency as ended.
+    ///
+    /// - Returns: the steps to take where it was the last: the gate to end for Foundation, and the connection to start
+    ///   if it waits for that.
     func finishOne() -> (gate: (DependencyGate, of: Connection)?, waiting: Connection?) {
         unfinished -= 1
         guard unfinished == 0 else { return (nil, nil) }
@@ -60,37 +62,37 @@ final class DependencyNode: @unchecked Sendable {
         return edges
     }
 
-    /// - Returns: what is to be freed where no lock is held.
+    /// - Returns: the references to free where no lock is held.
     func removeDependencies() -> [Dependency.Ties] {
         defer { dependencies = [] }
         return dependencies.map { $0.letGo() }
     }
 
-    /// The connection is being freed.
+    /// Closes the node of a connection that is being freed.
     ///
-    /// - Returns: what is to be freed where no lock is held.
+    /// - Returns: the references to free where no lock is held.
     func close() -> [Dependency.Ties] {
         connection = nil
         return removeDependencies()
     }
 
-    /// Keeps no connection that it waits for and nobody runs.
+    /// Stops keeping the connections that it waits for and that no engine runs.
     ///
-    /// - Returns: those, to be freed where no lock is held.
+    /// - Returns: these connections, to be freed where no lock is held.
     func loosen() -> [Connection] {
         guard waiting != nil else { return [] }
         return dependencies.filter { !$0.isOver && $0.ties.connection?.isMember == false }.compactMap { $0.loosen() }
     }
 
-    /// Whom the connection waits for.
+    /// Returns the nodes that the connection waits for.
     ///
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
     func awaited(_ met: inout [AnyObject]) -> [DependencyNode] {
         let nodes = dependencies.compactMap { $0.isOver ? nil : $0.ties.connection?.knownNode }
         return nodes + Self.met(predecessor, &met)
     }
 
-    /// What it waits for that is no connection.
+    /// The operations that it waits for and that are no connections, with their edges.
     var foreign: [Dependency.Foreign] {
         guard leadsAbroad else { return [] }
         return dependencies.compactMap { edge in edge.isOver ? nil : edge.ties.foreign.map { (edge, $0) } }
@@ -98,9 +100,9 @@ final class DependencyNode: @unchecked Sendable {
 
     // MARK: Abroad
 
-    /// It waits for what is no connection, and so do all that wait for it.
+    /// Notes that it waits for an operation that is no connection, and so do all that wait for it.
     ///
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
     func leadAbroad(_ met: inout [AnyObject]) {
         guard !leadsAbroad else { return }
         var open = [self]
@@ -111,9 +113,9 @@ final class DependencyNode: @unchecked Sendable {
         }
     }
 
-    /// What is no connection waits for it, and so for all that it waits for.
+    /// Notes that an operation that is no connection waits for it, and so for all that it waits for.
     ///
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
     private func beAwaitedAbroad(_ met: inout [AnyObject]) {
         var open = [self]
         while let node = open.popLast() {
@@ -123,10 +125,11 @@ final class DependencyNode: @unchecked Sendable {
         }
     }
 
-    /// It has come to stand behind another.
+    /// Notes that it stands behind another node.
     ///
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
-    /// - Returns: whether that may have closed a cycle through what is no connection: of such a one only both is true.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
+    /// - Returns: whether that may have closed a cycle through an operation that is no connection. Only a node that
+    ///   waits for such an operation and is awaited by one can be part of the cycle.
     func follow(_ target: DependencyNode, _ met: inout [AnyObject]) -> Bool {
         if target.leadsAbroad { leadAbroad(&met) }
         guard connection?.isAwaitedAbroad == true else { return false }
@@ -136,7 +139,7 @@ final class DependencyNode: @unchecked Sendable {
 
     // MARK: What waits for it
 
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
     func add(_ edge: Dependency, _ met: inout [AnyObject]) {
         if dependents.count >= compaction {
             met += dependents as [AnyObject]
@@ -151,17 +154,17 @@ final class DependencyNode: @unchecked Sendable {
         return dependents
     }
 
-    /// Whether one waits for it that does not keep it.
+    /// Whether a connection waits for it that does not keep it.
     func isAwaited(loosely edge: Dependency) -> Bool {
         edge.ties.operation == nil && dependents.contains { $0 === edge }
     }
 
-    /// Who has waited to be started when it was freed: it has been kept by none of them.
+    /// The connections that wait to be started when this one is freed. None of them kept it.
     var orphans: [Connection] { dependents.compactMap { $0.isOver ? nil : $0.dependent?.waiting } }
 
-    /// Who waits for it.
+    /// Returns the nodes that wait for it.
     ///
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
     func waiters(_ met: inout [AnyObject]) -> [DependencyNode] {
         dependents.compactMap { $0.isOver ? nil : $0.dependent } + Self.met(follower, &met)
     }
@@ -174,16 +177,17 @@ final class DependencyNode: @unchecked Sendable {
 }
 
 extension Connection {
-    /// Whether whoever comes to wait for it need not: nobody will tell them.
+    /// Whether a connection that would depend on it need not wait: its end has been told already, and is not told
+    /// again.
     var isOver: Bool { core.withLock { $0.isReleased } }
 
-    /// Whether an engine has it among those that it runs.
+    /// Whether an engine has it among the connections that it runs.
     var isMember: Bool { core.withLock { $0.isMember } }
 
     /// Whether it waits for something.
     var isHeld: Bool { (knownNode?.unfinished ?? 0) > 0 }
 
-    /// Made where there is none: most have no edges.
+    /// The node, made where there is none: most connections have no edges.
     var node: DependencyNode {
         if let knownNode { return knownNode }
         let node = DependencyNode(self)

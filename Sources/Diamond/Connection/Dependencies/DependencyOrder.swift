@@ -1,4 +1,4 @@
-/// An order of the connections in which each stands behind all that it waits for, kept while edges come and go.
+/// An order of the connections in which each stands behind all that it waits for, maintained while edges come and go.
 ///
 /// An edge that keeps to it costs a comparison, and so do chains that are built from one end to the other, and lines that
 /// grow at their end. Another moves those that stand between its two ends, and meets itself where it closes a cycle (Pearce
@@ -10,7 +10,8 @@ struct DependencyOrder {
 
     /// Puts a connection behind one that it is to wait for.
     ///
-    /// - Returns: what keeps it from that: the cycle from the dependent along the target to the dependent.
+    /// - Returns: the cycle that prevents it, from the dependent along the target to the dependent; `nil` where there
+    ///   is none.
     mutating func put(_ dependent: DependencyNode, behind target: DependencyNode) -> [DependencyNode]? {
         guard dependent !== target else { return [dependent, dependent] }
         let place = target.order ?? (dependent.order == nil ? next() : before())
@@ -32,7 +33,8 @@ struct DependencyOrder {
         return nil
     }
 
-    /// What has been looked at, for whoever holds the lock to free without it: nobody else may have it any more.
+    /// Returns the nodes that were looked at, for the caller to free without the lock: they may have no other
+    /// reference.
     mutating func takeMet() -> [AnyObject] {
         guard !met.isEmpty else { return [] }
         defer { met = [] }
@@ -49,7 +51,7 @@ struct DependencyOrder {
         return lowest
     }
 
-    /// Gives both the places that they have together.
+    /// Shares out the places of both groups among them, the first group before the second.
     private static func rearrange(_ first: [DependencyNode], before second: [DependencyNode]) {
         let nodes = [first, second].flatMap { $0.sorted { ($0.order ?? 0) < ($1.order ?? 0) } }
         let places = nodes.compactMap(\.order).sorted()
@@ -57,12 +59,12 @@ struct DependencyOrder {
     }
 }
 
-/// What can be reached from a connection over others in some places.
+/// The nodes that can be reached from a node through others whose places satisfy a predicate.
 private struct Search {
     private(set) var reached: [DependencyNode]
     private var origins: [ObjectIdentifier: DependencyNode] = [:]
 
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
     init(
         from start: DependencyNode,
         over neighbors: (DependencyNode, inout [AnyObject]) -> [DependencyNode],
@@ -81,7 +83,7 @@ private struct Search {
         }
     }
 
-    /// From the start, where it was reached.
+    /// Returns the nodes from the start to an end; `nil` where the end was not reached.
     func way(to end: DependencyNode) -> [DependencyNode]? {
         guard origins[ObjectIdentifier(end)] != nil else { return nil }
         var way = [end]

@@ -1,13 +1,14 @@
-/// What becomes of a connection where one that it depends on fails or is canceled.
+/// The reaction of a connection to a dependency that fails or is canceled.
 ///
-/// A response with an error status is no failure: take what is needed of it with
-/// ``Connection/addDependency(_:handing:)``, and throw where it is not there.
+/// A response with an error status is no failure: take the needed part of it with
+/// ``Connection/addDependency(_:handing:)``, and throw where that part is missing.
 public enum FailedDependencies: Sendable {
-    /// It fails with `dependencyFailed`, and counts as canceled.
+    /// The connection fails with `dependencyFailed`, and counts as canceled.
     case cancel
-    /// It runs as though the other had ended well; of a response that is not there, nothing is handed over.
+    /// The connection runs as though the dependency had succeeded; nothing is handed over, because there is no
+    /// response.
     case ignore
-    /// It runs where the closure says so.
+    /// The connection runs where the closure returns `true`.
     case ask(@Sendable (_ dependency: Connection, _ error: ConnectionError) -> Bool)
 
     func allows(_ dependency: Connection, _ error: ConnectionError) -> Bool {

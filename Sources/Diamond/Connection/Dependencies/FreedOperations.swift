@@ -1,7 +1,7 @@
 import Foundation
 
-/// What connections have waited for that are being freed: let go of one after another, because a chain of them can be longer
-/// than a stack is deep. Each thread has its own, and lets go of nothing for another.
+/// The dependencies of connections that are being freed. They are let go of one after another, because a chain of them
+/// can be longer than a stack is deep. Each thread has its own object, and lets go of nothing for another thread.
 final class FreedOperations {
     var ties: [Dependency.Ties] = []
 
@@ -11,7 +11,7 @@ final class FreedOperations {
         return key
     }()
 
-    /// That of this thread, while it is at it.
+    /// The object of this thread, while it frees something.
     static var current: FreedOperations? {
         pthread_getspecific(key).map { Unmanaged<FreedOperations>.fromOpaque($0).takeUnretainedValue() }
     }

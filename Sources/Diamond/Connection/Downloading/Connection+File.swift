@@ -11,14 +11,14 @@ extension Connection {
     /// let download = try await connection.download
     /// ```
     ///
-    /// It is a connection as any other, and does what ``Engine/download(_:to:limit:progress:)-(_,URL,_,_)`` says: the file
-    /// appears whole, in place of what has its name, or not at all, and of a transfer that is paused or breaks the rest
-    /// is asked for. Its ``response`` has no body. A status other than 2xx is the error `badStatus`, with the response; a
-    /// file that cannot be written is `cannotWrite`, before anything is sent where that is known. A cancel that comes
-    /// when the file is about to get its name may find it there.
+    /// It does what ``Engine/download(_:to:limit:progress:)-(_,URL,_,_)`` says: the file appears whole, in place of the
+    /// file with its name, or not at all. If the transfer is paused or breaks, only the rest is requested. The
+    /// ``response`` has no body. A status other than 2xx is the error `badStatus`, with the response. A file that
+    /// cannot be written is `cannotWrite`, before anything is sent where that is known. After a cancel that comes when
+    /// the file is about to get its name, the file may be there.
     ///
-    /// What was received goes with the connection: one made of a snapshot, or by another process, begins anew. It is not
-    /// kept to be sent later, whatever ``Request/replay`` says.
+    /// The received bytes belong to the connection: one made of a snapshot, or by another process, starts from the
+    /// beginning. The request is not kept to be sent later, whatever ``Request/replay`` says.
     ///
     /// - Parameters:
     ///   - request: ``Request/bodyLimit`` bounds the file; the engine's is for bodies in memory.
@@ -28,10 +28,10 @@ extension Connection {
         write(to: file)
     }
 
-    /// Where the body of the answer goes; `nil` where it is collected.
+    /// The file to which the body of the answer is written; `nil` where the body is collected.
     public var file: URL? { core.withLock { $0.file?.url } }
 
-    /// The whole file, when it is there. Canceling the waiting task cancels the connection.
+    /// The downloaded file, returned when it is complete. Canceling the waiting task cancels the connection.
     ///
     /// - Throws: as ``response`` does; `badRequest` where the connection has no ``file``.
     public var download: Download {

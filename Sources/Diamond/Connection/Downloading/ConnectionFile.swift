@@ -1,14 +1,15 @@
 import DiamondSQLite
 import Foundation
 
-/// The file that a connection writes, over all its runs: what one has received that a pause has ended, the next goes on with.
+/// The file that a connection writes, over all its runs: a run continues with the bytes of a run that a pause has
+/// ended.
 final class ConnectionFile: Sendable {
     private struct State {
-        /// What is there before all is.
+        /// The part of the file that is there before the whole is.
         var part: DownloadFile?
         /// Fulfilled when the last of the runs that have come is over.
         var end: Promise<Void>?
-        /// Bytes of the whole.
+        /// The size of the whole file in bytes.
         var size: Int?
         var isClosed = false
     }
@@ -21,7 +22,7 @@ final class ConnectionFile: Sendable {
         state = Guarded(State(part: part, size: size))
     }
 
-    /// `nil` where it is not there as a whole.
+    /// The size of the file in bytes; `nil` where the whole file is not there.
     var size: Int? { state.withLock { $0.size } }
 
     /// The slot of the part that is there. It belongs to the part, so that neither is used without the other.
@@ -50,7 +51,7 @@ final class ConnectionFile: Sendable {
         }
     }
 
-    /// Throws away what is there: the connection has finished. Of its runs one may wait still for the run before.
+    /// Throws away the part, because the connection has finished. One of its runs may still wait for the run before.
     func close() {
         state.withLock { $0.isClosed = true }
         discard()

@@ -1,19 +1,21 @@
 import DiamondSQLite
 public import Foundation
 
-/// How far a transfer is.
+/// The progress of a transfer.
 extension Connection {
-    /// How far it is over the wire, first now, then as it goes on; ends with ``states``. A connection that shares its exchange
-    /// with others tells how far that is; one that is answered from the cache stays where it began.
+    /// The progress of the transfer over the wire: first the current one, then one as it goes on. The stream ends with
+    /// ``states``. A connection that shares its exchange with others reports the progress of that exchange. One that is
+    /// answered from the cache stays at its initial progress.
     ///
-    /// Coalesced: who looks seldom sees the last only, and that always. Where nobody asks, nothing is told.
+    /// Progress is coalesced: a slow reader gets only the newest, and always the last. Without a reader nothing is
+    /// reported.
     public var progress: AsyncStream<TransferProgress> { watch.observe() }
 
-    /// The same for Foundation, in bytes of both bodies: for a progress bar, or as part of another `Progress`. Canceling it
-    /// cancels the connection. Made when first asked for, and always the same.
+    /// The progress for Foundation, in bytes of both bodies: for a progress bar, or as part of another `Progress`.
+    /// Canceling it cancels the connection. It is made when first asked for, and always the same object.
     ///
-    /// Indeterminate while nothing is known of a length; an answer of unknown length behind a body that is sent counts as one
-    /// byte. Complete when the connection has finished, whatever has become of it. Changed on any thread.
+    /// It is indeterminate while no length is known. An answer of unknown length behind a body that is sent counts as
+    /// one byte. It is complete when the connection has finished, whatever the outcome. It is changed on any thread.
     public var foundationProgress: Progress {
         watch.foundationProgress { [weak self] in self?.cancel() }
     }

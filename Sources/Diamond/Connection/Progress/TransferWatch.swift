@@ -1,10 +1,10 @@
 import DiamondSQLite
 import Foundation
 
-/// Those who want to know how far a connection is, and what they are told; made when the first one asks.
+/// The observers of a connection's progress, and the progress reported to them; made when the first one asks.
 ///
-/// Foundation's `Progress` is changed by one thread at a time, and never where it could come back: those who observe it may
-/// call whatever they like.
+/// One of the system's threads at a time changes Foundation's `Progress`, never within the call that brings the news:
+/// its observers may call whatever they like.
 final class TransferWatch: Sendable {
     fileprivate struct State {
         var meter: TransferMeter?
@@ -24,7 +24,7 @@ final class TransferWatch: Sendable {
 
     // MARK: The transfer
 
-    /// The next attempt is the one that is looked at. Calls nobody.
+    /// Makes the meter of the next attempt the current one. Calls no observer.
     func follow(_ meter: TransferMeter) { state.withLock { $0.meter = meter } }
 
     /// Looks at once, and as it goes on.
@@ -46,7 +46,7 @@ final class TransferWatch: Sendable {
         if mustTell { tell() }
     }
 
-    /// The connection has finished.
+    /// Ends the observation of a connection that has finished.
     func close() {
         look()
         let (observers, mustTell) = state.withLock { state in
@@ -101,7 +101,7 @@ final class TransferWatch: Sendable {
 }
 
 extension TransferWatch.State {
-    /// - Returns: whether somebody is to be set at it who tells Foundation.
+    /// - Returns: whether a thread has to be started that tells Foundation.
     fileprivate mutating func announce() -> Bool {
         guard foundationProgress != nil else { return false }
         defer { (hasNews, isTelling) = (true, true) }

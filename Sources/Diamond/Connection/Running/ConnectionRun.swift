@@ -9,7 +9,7 @@ final class ConnectionRun: Sendable {
         var isOver = false
         /// Whether the task has ended.
         var hasLeft = false
-        /// How many things the run waits for that are not the wire.
+        /// The number of things that the run waits for, other than the wire.
         var waits = 0
         /// Takes changes of the priority while the run waits.
         var change: (@Sendable (RequestPriority) -> Void)?

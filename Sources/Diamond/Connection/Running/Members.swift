@@ -1,19 +1,21 @@
 import DiamondSQLite
 
-/// What an engine is to its connections: the way they take, who runs them, and which of them have not finished.
+/// The engine as its connections know it: its pipeline, the gate that starts them, and the connections that have not
+/// finished.
 final class Members: Sendable {
     fileprivate struct State {
-        /// From when they are enqueued, or started by a queue of the user's own, until they have finished.
+        /// The connections from when they are enqueued, or started by a queue of the user's own, until they have
+        /// finished.
         var connections = SlotMap<(number: Int, connection: Connection)>()
         var count = 0
         var lines: [Lane: SerialLine] = [:]
-        /// Whether nobody has the engine any more.
+        /// Whether no reference to the engine is left.
         var isAbandoned = false
     }
 
     let pipeline: Pipeline
     let gate: StartGate
-    /// Of callbacks that do not say where.
+    /// The executor for callbacks that name none.
     let callbackExecutor: CallbackExecutor
     private let state = Guarded(State())
 
@@ -25,7 +27,7 @@ final class Members: Sendable {
 
     var lanes: Lanes { pipeline.lanes }
 
-    /// In the order in which they were added.
+    /// All connections, in the order in which they were added.
     var all: [Connection] {
         let members = state.withLock { Array($0.connections.elements) }
         return members.sorted { $0.number < $1.number }.map(\.connection)
@@ -36,9 +38,9 @@ final class Members: Sendable {
         if add(connection) { connection.start() }
     }
 
-    /// Takes a connection in, behind those of its lane where that is serial. One that such a connection waits for does not
-    /// wait for them: both would wait forever. Whether code of the app waits for it that is called in the middle of one,
-    /// nobody knows: it counts as if it did.
+    /// Takes a connection in, behind those of its lane where that is serial. A connection for which another in the line
+    /// waits does not wait for the line: both would wait forever. A connection that is added by code of the app within
+    /// an exchange counts as one that is waited for, because whether that code waits for it cannot be known.
     ///
     /// - Returns: `false` when the connection is run by an engine already, or has finished; else it is to be started.
     func add(_ connection: Connection) -> Bool {
@@ -59,14 +61,14 @@ final class Members: Sendable {
         return isNew
     }
 
-    /// Takes in a connection that another starts; no order is kept with it.
+    /// Takes in a connection that is not started by this, such as one on a queue of the user's own; it keeps no order.
     func take(_ connection: Connection) {
         let isMember = state.withLock { state in connection.become(memberOf: self) { state.add(connection) } }
         if isMember { cancelIfAbandoned(connection) }
     }
 
-    /// Takes a connection out of its line where that waits for it through what is no connection: which is asked here, and
-    /// not as it enters the line, because that is behind a lock.
+    /// Takes a connection out of its line where the line waits for it through an operation that is no connection. That
+    /// operation is asked here, and not as the connection enters the line, because that happens under a lock.
     private func stepOutOfCycle(_ connection: Connection, _ lane: Lane) {
         let suspects = DependencyGraph.suspects(inFrontOf: connection)
         guard CycleSearch.cycle(of: connection, over: suspects) != nil else { return }
@@ -82,8 +84,9 @@ final class Members: Sendable {
         if let turn { DependencyGraph.end(turn) }
     }
 
-    /// Nobody has the engine any more: what only it could let go on is canceled, because it would wait forever; and so is
-    /// what waits for a connection that nobody has enqueued, when nobody else has that.
+    /// Notes that no reference to the engine is left. Cancels the connections that only the engine could let go on,
+    /// because they would wait forever. A connection that waits for one that was never enqueued is canceled, too, when
+    /// that one has no other owner, now or later.
     func abandon() {
         // First: who comes from now on looks for himself.
         state.withLock { $0.isAbandoned = true }
@@ -97,7 +100,7 @@ final class Members: Sendable {
         connection.cancel()
     }
 
-    /// A connection has finished.
+    /// Removes a connection that has finished.
     func remove(_ member: SlotNumber) {
         let left = state.withLock { $0.connections.remove(member) }
         withExtendedLifetime(left) {}
@@ -110,7 +113,7 @@ extension Members.State {
         return connections.add((count, connection))
     }
 
-    /// - Returns: `false` where it need not wait for the line, which waits for it.
+    /// - Returns: `false` where the connection need not wait for the line, because the line waits for it.
     fileprivate mutating func enterLine(_ connection: Connection, _ lane: Lane, _ met: inout [AnyObject]) -> Bool {
         lines[lane, default: SerialLine()].append(connection, &met)
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension RequestPriority {
-    /// That of an operation; what lies between two names counts as the lower one.
+    /// Makes the priority of an operation. A value between two named ones counts as the lower one.
     init(_ priority: Operation.QueuePriority) {
         self =
             switch priority.rawValue {

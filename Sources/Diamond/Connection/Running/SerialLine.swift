@@ -1,5 +1,5 @@
-/// The order of a serial lane: the first runs, the others are held until it is their turn: when it has finished, and its
-/// callbacks have returned.
+/// The order of a serial lane. The first connection runs, and the others are held. The next one's turn comes when the
+/// first has finished and its callbacks have returned.
 struct SerialLine {
     private struct Place {
         /// Kept, so that no other gets its address while the line knows it by that.
@@ -15,8 +15,8 @@ struct SerialLine {
 
     var isEmpty: Bool { places.isEmpty }
 
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
-    /// - Returns: `false` where it need not wait for the line, because that waits for it.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
+    /// - Returns: `false` where the connection need not wait for the line, because the line waits for it.
     mutating func append(_ connection: Connection, _ met: inout [AnyObject]) -> Bool {
         let number = ObjectIdentifier(connection)
         guard let last, let end = places[last]?.connection else {
@@ -31,11 +31,11 @@ struct SerialLine {
         return true
     }
 
-    /// What lets a connection wait for its turn; `nil` where it does not.
+    /// Returns the dependency with which a connection waits for its turn; `nil` where it does not wait.
     func hold(of number: ObjectIdentifier) -> Dependency? { places[number]?.hold }
 
-    /// - Parameter met: what nobody else may have any more, to be freed where no lock is held.
-    /// - Returns: the hold of the one whose turn it is now, where that has changed.
+    /// - Parameter met: collects objects that may have no other reference; free them where no lock is held.
+    /// - Returns: the hold of the connection whose turn it is now, where that has changed.
     mutating func remove(_ number: ObjectIdentifier, _ met: inout [AnyObject]) -> Dependency? {
         guard let place = places.removeValue(forKey: number) else { return nil }
         met.append(place.connection)

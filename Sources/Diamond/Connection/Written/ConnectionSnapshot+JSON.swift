@@ -6,11 +6,12 @@ public import Foundation
 /// {"version": 1, "request": {"url": "https://api.example.com/cities"}, "state": "finished", "response": {"status": 200}}
 /// ```
 ///
-/// `request` is a ``Request``'s written form, `response` a ``Response``'s; in place of it there may be `error`, with `code` and
-/// `message`, and with `response`, `attempts` and `job` where there are such. `state` is `ready`, `executing` with the number of the
-/// `attempt`, `waiting` with `until`, in seconds since 1970, `paused` or `finished`. A download has `file`, the path that it goes
-/// to, and `size`, in bytes, beside its `response`. Bodies of files are written as their paths,
-/// secrets as their names; headers and parameters that were set in clear are written as they are. An unknown key is an error.
+/// `request` is a ``Request``'s written form, `response` a ``Response``'s. In place of `response` there may be `error`,
+/// with `code` and `message`, and with `response`, `attempts` and `job` where there are such. `state` is `ready`,
+/// `executing` with the number of the `attempt`, `waiting` with `until`, in seconds since 1970, `paused` or `finished`.
+/// A download has `file`, its path, and, in addition to its `response`, `size`, in bytes. Bodies of files are written
+/// as their paths, secrets as their names; headers and parameters that were set in clear are written as they are. An
+/// unknown key is an error.
 extension ConnectionSnapshot {
     /// Reads the written form.
     ///

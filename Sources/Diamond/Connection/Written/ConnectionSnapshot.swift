@@ -1,24 +1,26 @@
 import DiamondSQLite
 public import Foundation
 
-/// A connection as it stood at one moment, as a value: to be kept, shown, sent elsewhere, and made a connection of again.
+/// The state of a connection at one moment, as a value: to be kept, shown, sent elsewhere, or made into a connection
+/// again.
 ///
 /// ```swift
 /// let kept = try connection.snapshot.json()
 /// let again = engine.connection(from: try ConnectionSnapshot(json: kept))
 /// ```
 public struct ConnectionSnapshot: Sendable {
-    /// As it was given: not what dependencies have changed in it.
+    /// The request as it was given, without the changes that dependencies made to it.
     public let request: Request
-    /// Where it stood then.
+    /// The state of the connection at that moment.
     public let state: ConnectionState
-    /// The response or the error, where it is known: also of a connection that is paused and was answered meanwhile, and of
-    /// one that is canceled and has not finished. Where the request is a job already (<doc:Replaying>), it is `queued` with
-    /// that job: the queue sends it, whatever becomes of the connection.
+    /// The response or the error, where it is known. This includes a connection that is paused and was answered
+    /// meanwhile, and one that is canceled and has not finished. Where the request is a job already (<doc:Replaying>),
+    /// it is `queued` with that job: the queue sends it, whatever becomes of the connection.
     public let result: Result<Response, ConnectionError>?
-    /// Where the body goes; `nil` where it is collected. What is in it of an answer that is not whole is not in the snapshot.
+    /// The file to which the body is written; `nil` where the body is collected. The bytes of an incomplete answer in
+    /// it are not in the snapshot.
     public let file: URL?
-    /// Bytes of the file, where the connection has ended with it.
+    /// The size of the file in bytes, where the connection has finished with it.
     let size: Int?
 
     init(
@@ -38,7 +40,7 @@ extension ConnectionSnapshot: CustomStringConvertible {
 }
 
 extension Connection {
-    /// How it stands now. Taken on any thread; the connection does not notice.
+    /// A snapshot of the connection as it is now. It may be taken on any thread, and does not affect the connection.
     public var snapshot: ConnectionSnapshot {
         core.withLock { core in
             ConnectionSnapshot(
@@ -47,7 +49,7 @@ extension Connection {
         }
     }
 
-    /// What is known where the request is a job, which is sent with the key that the job has.
+    /// Returns the outcome of a connection whose request is a job, which the queue sends with the job's own key.
     private func handedOver(_ ticket: DurableRequest?) -> ConnectionLife.Outcome? {
         guard let id = ticket?.jobID else { return nil }
         var error = ConnectionError(.queued, "\(request) is kept as job \(id), which was being sent")
@@ -55,14 +57,15 @@ extension Connection {
         return .failure(error)
     }
 
-    /// Makes a connection of what another was, without an engine.
+    /// Makes a connection from the snapshot of another, without an engine.
     ///
-    /// Where the snapshot has a result, the connection has finished with it, and is not enqueued. A subclass has validated and
-    /// decoded the response by then, and the connection has failed where it did not take it. Else it is ready, or paused
-    /// where the other was: what was under way, a download included, begins anew when it is enqueued, with its first attempt.
-    /// Whether the server has acted already, nobody knows then: before you enqueue one whose method is not idempotent (RFC
-    /// 9110 section 9.2.2), look at ``ConnectionSnapshot/state``. One whose request was a job has finished with `queued`, so
-    /// that it does not go out beside that: wait for the job with ``ReplayQueue/end(of:)``.
+    /// If the snapshot has a result, the connection has finished with it, and is not enqueued. A subclass has validated
+    /// and decoded the response by then; if it refused the response, the connection has failed. Without a result the
+    /// connection is ready, or paused if the other was paused. Work that was under way, a download included, starts
+    /// again from its first attempt when the connection is enqueued. Whether the server has acted already is then
+    /// unknown: before you enqueue a connection whose method is not idempotent (RFC 9110 section 9.2.2), look at
+    /// ``ConnectionSnapshot/state``. A connection whose request was a job has finished with `queued`, so that the
+    /// request is not sent in addition to the job: wait for the job with ``ReplayQueue/end(of:)``.
     public convenience init(_ snapshot: ConnectionSnapshot) {
         self.init(snapshot.request)
         if let file = snapshot.file { write(to: file, size: snapshot.size) }

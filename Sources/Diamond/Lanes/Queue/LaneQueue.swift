@@ -8,7 +8,7 @@ struct LaneQueue {
     private(set) var running = 0
     private var runningByOrigin = Tally<String>()
 
-    /// Whether nobody waits, and nothing is on the wire.
+    /// Whether there is no waiter, and nothing is on the wire.
     var isIdle: Bool { running == 0 && queues.isEmpty }
 
     // MARK: Waiting
@@ -48,6 +48,6 @@ struct LaneQueue {
         runningByOrigin.subtract(origin)
     }
 
-    /// Returns the most urgent entry whose origin not all exchanges of the lane are with.
+    /// Returns the most urgent entry with an origin that does not have all running exchanges of the lane.
     func firstElsewhere() -> Entry? { first { runningByOrigin[$0] < running } }
 }

@@ -10,10 +10,10 @@ struct OriginQueue {
         static func < (left: Entry, right: Entry) -> Bool { left.urgency < right.urgency }
     }
 
-    /// One for each priority that somebody waits with.
+    /// The entries by priority, only for priorities with waiters.
     private var lines: [(priority: RequestPriority, entries: FIFOSet<Entry>)] = []
 
-    /// The most urgent of the entries that are first in their lines; `nil` where nobody waits.
+    /// The most urgent of the entries that are first in their lines; `nil` where there is no waiter.
     var first: Entry? { lines.lazy.compactMap(\.entries.first).max() }
 
     mutating func append(_ entry: Entry, _ priority: RequestPriority) {

@@ -1,12 +1,12 @@
-/// A value that decides which exchanges may begin: of those that wait the most urgent, and among equals the first come, for
-/// which there is room in its lane, at its origin and in all.
+/// A value that decides which exchanges may begin: the most urgent waiter that has room in its lane, at its origin and
+/// in all. Among equals, the one that came first begins.
 struct PermitQueue<Who> {
     struct Waiter {
         var place: PermitScope
         var priority: RequestPriority
         /// Its number, in the order in which they came.
         var arrival: Int
-        /// How many exchanges had begun when it came.
+        /// The number of exchanges that had begun when it came.
         var begun: Int
         var who: Who
 
@@ -106,7 +106,7 @@ struct PermitQueue<Who> {
 
     /// Begins an exchange at once where there is room.
     ///
-    /// Those who wait already do so because there is no room for them, and are not passed by this.
+    /// The waiters that are already in the queue have no room, so that this passes none of them.
     ///
     /// - Returns: `false` where it has to wait.
     mutating func begins(_ place: PermitScope) -> Bool {
