@@ -16,7 +16,7 @@ enum CurlFailure {
         return error(code, reason, transfer)
     }
 
-    /// What a proxy says instead of opening a tunnel.
+    /// Returns the failure for a proxy that refuses to open a tunnel.
     private static func proxyRefusal(_ transfer: CurlTransfer) -> (TransportError.Code, String)? {
         guard let handle = transfer.handle, !transfer.hasBegun else { return nil }
         let status = diamond_curl_get_long(handle.easy, CURLINFO_HTTP_CONNECTCODE)
@@ -24,8 +24,8 @@ enum CurlFailure {
         return (.cannotConnect, "the proxy answered \(status): check its address and credentials")
     }
 
-    /// What libcurl tells as a broken connection or want of memory, and is neither: a line without an end, and chunks that are
-    /// none.
+    /// Returns the failure for a line without an end, or for invalid chunks. libcurl reports them as a broken
+    /// connection or lack of memory.
     private static func excess(_ result: CURLcode, _ transfer: CurlTransfer) -> (TransportError.Code, String)? {
         guard transfer.hasBegun, let handle = transfer.handle else { return nil }
         switch result {

@@ -4,7 +4,8 @@ import Foundation
 
 /// An easy handle of libcurl, used for one exchange after another.
 ///
-/// What never changes is set once, and of a request only what differs from the one before: most differ in the URL alone.
+/// The options that never change are set once. Of a request only the differences from the one before are set: most
+/// requests differ in the URL alone.
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     var names = CurlNames()

@@ -67,7 +67,7 @@ final class CurlLoop: Sendable {
         if isOver { completion() }
     }
 
-    /// What becomes of a command when the thread is gone.
+    /// Refuses a command after the thread is gone.
     private func refuse(_ command: Command) {
         switch command {
         case .start(let transfer): transfer.reception.resolve(.failure(CurlFailure.closed(transfer)))

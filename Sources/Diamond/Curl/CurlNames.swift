@@ -5,12 +5,12 @@ import HTTPTypes
 /// costs more than finding it.
 struct CurlNames {
     private var known: [HTTPField.Name] = []
-    /// Where the next name is likely to stand.
+    /// The likely position of the next name.
     private var next = 0
 
     private static let limit = 64
 
-    /// The name that the bytes spell, in this very case; `nil` when they are none.
+    /// Returns the name that the bytes spell, in this very case; `nil` if they are none.
     mutating func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
         for _ in known.indices {
             if next >= known.count { next = 0 }

@@ -46,7 +46,7 @@ struct CurlSettings: Sendable {
         return system + Data("\n".utf8) + own
     }
 
-    /// Where libcurl was built to look, or where the usual distributions keep them.
+    /// Returns the roots from the path that libcurl was built with, or from the usual paths of distributions.
     private static func systemRoots(_ easy: UnsafeMutableRawPointer) -> Data? {
         let usual = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"]
         let paths = (diamond_curl_default_roots(easy).map { [String(cString: $0)] } ?? []) + usual

@@ -2,7 +2,7 @@
 import CDiamondCurl
 import HTTPTypes
 
-/// What of a request is set on an easy handle, but for its URL.
+/// The parts of a request that are set on an easy handle, without its URL.
 struct CurlSetup {
     private let method: HTTPRequest.Method
     private let headers: HTTPFields

@@ -4,41 +4,44 @@ import DiamondSQLite
 /// The transport over the system's libcurl: the default on Linux.
 ///
 /// All exchanges run on one thread, which is started with the first and ends with the transport. Connections are kept
-/// alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated only when a kept connection turns
-/// out to be closed before a byte of the response, only on another connection, and only where its method is idempotent
-/// and its body not a stream; any other fails with `connectionLost`. One that
-/// ``TransportRequest/needsNewConnection`` uses none that is kept. Exchanges over TLS that begin together wait for the first
-/// connection to their host, and share it where it speaks HTTP/2.
+/// alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated only if a kept connection turns out
+/// to be closed before a byte of the response, only on another connection, and only if its method is idempotent and its
+/// body not a stream. Any other fails with `connectionLost`. A request with ``TransportRequest/needsNewConnection``
+/// uses no kept connection. Exchanges over TLS that begin together wait for the first connection to their host, and
+/// share it if it speaks HTTP/2.
 ///
-/// What libcurl tells nobody of HTTP/2: that a server refused a stream (RFC 9113 section 8.7), which passes for a lost
-/// connection, and that it reset one with `NO_ERROR`, which passes for the end of a body of no known length. Some versions
-/// reset the stream of a canceled exchange only with the next one on its connection. A body that its
-/// reader holds back takes 65 MiB of memory at most: libcurl gives a stream a window of 32 MiB, and hands over as much.
+/// libcurl hides two facts of HTTP/2. A stream that a server refused (RFC 9113 section 8.7) looks like a lost
+/// connection. A stream that it reset with `NO_ERROR` looks like the end of a body of unknown length. Some versions
+/// reset the stream of a canceled exchange only with the next one on its connection. A body that its reader holds back
+/// takes 65 MiB of memory at most: libcurl gives a stream a window of 32 MiB, and hands over as much.
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
-/// `Accept-Encoding` itself or asks for a range. Where nothing but the close of the connection ends a body without a coding,
-/// whatever has come is the whole. A head has 256 KiB and 4,000 fields at most, trailers have 16 KiB and 100 fields; more
-/// fails as `badResponse`. A head of HTTP/1 that says twice where its body ends fails as `badResponse`: with lengths that differ, or with one beside a
-/// `Transfer-Encoding` that is not in chunks. That is so of `identity`, too: some versions of libcurl pass over the length
-/// beside it, and would wait for the close of the connection.
+/// `Accept-Encoding` itself or asks for a range. If only the close of the connection ends a body without a coding, the
+/// bytes that have come are the whole body. A head has 256 KiB and 4,000 fields at most, trailers have 16 KiB and 100
+/// fields; more fails as `badResponse`. A head of HTTP/1 that says twice where its body ends fails as `badResponse`:
+/// with lengths that differ, or with a length and a `Transfer-Encoding` that is not in chunks. That includes
+/// `identity`: some versions of libcurl ignore the length next to it, and would wait for the close of the connection.
 ///
-/// Can all that ``TransportSettings`` say: pins with every TLS library but a few (libcurl's `CURLOPT_PINNEDPUBLICKEY`),
+/// It supports all ``TransportSettings``: pins with every TLS library but a few (libcurl's `CURLOPT_PINNEDPUBLICKEY`),
 /// certificates of the app's own from libcurl 7.77 on.
 public final class CurlTransport: Transport {
     private let loop: CurlLoop
     private let settings: TransportSettings
     private let credentials: (any CredentialProvider)?
 
-    /// With the system's certificates, and proxies from the environment (`https_proxy`, `no_proxy` …), as with every program
-    /// over libcurl.
+    /// Creates a transport with the system's certificates, and with proxies from the environment (`https_proxy`,
+    /// `no_proxy` …), as every program over libcurl has.
     public init() {
         (loop, settings, credentials) = (CurlLoop(.standard), TransportSettings(), nil)
     }
 
+    /// Creates a transport with settings.
+    ///
     /// - Parameters:
-    ///   - settings: kept to by every exchange; read once, and so are the files that they name as roots.
+    ///   - settings: the settings of every exchange; they and the files that they name as roots are read once.
     ///   - credentials: knows the secrets that they name.
-    /// - Throws: `badSettings` for what cannot be: a file that cannot be read, a URL that is none.
+    /// - Throws: `badSettings` for settings that cannot be kept to, such as a file that cannot be read or an invalid
+    ///   URL.
     public init(
         _ settings: TransportSettings,
         credentials: (any CredentialProvider)? = nil
@@ -49,11 +52,11 @@ public final class CurlTransport: Transport {
 
     deinit { loop.stop {} }
 
-    /// Runs tasks on the thread of the exchanges, for programs that do little else:
+    /// The executor that runs tasks on the thread of the exchanges, for programs that do little else:
     /// `Task(executorPreference: transport.executor) { … }`.
     ///
-    /// Handing a request to that thread and its answer back costs two wake-ups, which at few requests at a time is more
-    /// than all the rest. What runs here must not block, nor compute for long: every exchange waits meanwhile. After
+    /// Handing a request to that thread and its response back costs two wake-ups, which at few requests at a time is
+    /// more than all the rest. A task on it must not block, nor compute for long: every exchange waits meanwhile. After
     /// ``close()`` tasks run on threads of the system.
     public var executor: any TaskExecutor { loop }
 

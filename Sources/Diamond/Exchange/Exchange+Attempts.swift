@@ -38,7 +38,7 @@ extension Exchange {
         return try launch(number, outgoing, spent: .zero, behind: incomplete, keeper, removals)
     }
 
-    /// Where code of the app or a gate has a say.
+    /// Launches an attempt for which interceptors or a gate are asked.
     // Not inlined: what few need would lie in the frames of all.
     @inline(never)
     private func launchAside(

@@ -6,7 +6,7 @@ import HTTPTypes
 /// The one place that acts on a ``RetryDecision``. Between two attempts it has no place on the wire. What an attempt has
 /// received that broke, the next goes on with; what the last has received is kept for another exchange.
 struct Exchange: Sendable {
-    /// What its attempts go over.
+    /// The transport of the exchange's attempts, and all that they share.
     // A class, because every step of every exchange has it.
     final class Wire: Sendable {
         let transport: any Transport
@@ -51,10 +51,10 @@ struct Exchange: Sendable {
 
     var repetitions: Repetitions { wire.repetitions }
 
-    /// What is sent, but for what its attempts add.
+    /// The request that is sent, without the additions of its attempts.
     var request: TransportRequest { renewed.value ?? order.request }
 
-    /// Of the attempt that is under way, or comes next.
+    /// The number of the current or next attempt.
     var number: Int { history.attempts.count + 1 }
 
     var elapsed: Duration { .milliseconds(repetitions.clock.uptime() - begin) }

@@ -3,10 +3,10 @@ import HTTPTypes
 
 /// One attempt of an exchange, and what came of it.
 struct ExchangeAttempt: Sendable {
-    /// How long it may take.
+    /// The limit for the time of an attempt.
     struct Limit: Sendable {
         let rest: Duration
-        /// What was taken of its time before, to adapt its request.
+        /// The part of its time that was already spent on adapting its request.
         let spent: Duration
     }
 
@@ -14,12 +14,12 @@ struct ExchangeAttempt: Sendable {
     private let end: Transfer.End
     /// The method of a request that is kept; `nil` for others, which only a whole answer decides.
     private let keptMethod: HTTPRequest.Method?
-    /// What has been received of an answer that is not here whole, for the next attempt to go on with.
+    /// The received part of an incomplete response, which the next attempt continues.
     let left: Boxed<PartialResponse>
 
     /// Sends the request, and takes the whole response, or the rest of it.
     ///
-    /// - Parameter limit: how long it may take, where the body goes elsewhere until its head is here; `nil` forever.
+    /// - Parameter limit: the limit for its time, which ends with the head if the body goes to a sink; `nil` for none.
     init(_ transfer: Transfer, limit: Limit?) async {
         startedAt = Date(milliseconds: transfer.wire.now())
         let outcome = await Self.outcome(of: transfer, limit)
@@ -55,7 +55,7 @@ struct ExchangeAttempt: Sendable {
     /// Whether the whole has to be asked for.
     var isRefused: Bool { if case .refused = end { true } else { false } }
 
-    /// What the decision whether to send again depends on.
+    /// The outcome that the retry decision depends on.
     var outcome: RetrySituation.Outcome {
         switch end {
         case .arrived(let arrival, _): .answered(arrival.status, arrival.headers)
@@ -93,7 +93,7 @@ struct ExchangeAttempt: Sendable {
         }
     }
 
-    /// What the caller gets.
+    /// Returns the caller's response, or throws its error.
     func arrival(after attempts: [Attempt]) throws(ConnectionError) -> Arrival {
         var error: ConnectionError
         switch end {

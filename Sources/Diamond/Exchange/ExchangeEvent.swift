@@ -1,15 +1,16 @@
 import Foundation
 
-/// What those who wait for an exchange hear of it.
+/// An event of an exchange, for those who wait for it.
 enum ExchangeEvent: Sendable {
-    /// An attempt begins, and is measured.
+    /// An attempt begins, whose transfer is measured.
     case began(TransferMeter)
-    /// It is about to be sent for the n-th time; told from the second on.
+    /// The request is about to be sent for the n-th time; reported from the second time on.
     case attempt(Int)
-    /// It goes out with a credential that was added on the way, on whose behalf nobody knows: the answer is for one alone.
+    /// The request is sent with a credential that was added on the way, of an unknown user. The response is for a
+    /// single caller.
     case personal
-    /// It has given its place on the wire up, and waits for something else.
+    /// The exchange has given up its place on the wire, and waits for something else.
     case aside
-    /// It waits for its next attempt, without a place on the wire.
+    /// The exchange waits for its next attempt, without a place on the wire.
     case waiting(until: Date)
 }

@@ -1,21 +1,21 @@
-/// What an exchange is to send, how often, and whom it tells.
+/// The order for an exchange: its request, its retry policy and its listener.
 ///
-/// A class, because every step of an exchange has it.
+/// It is a class because every step of an exchange has it.
 final class ExchangeOrder: Sendable {
     let request: TransportRequest
     let policy: RetryPolicy
-    /// Scheme, host and port, whose budget pays for repetitions.
+    /// The origin, as scheme, host and port. Its budget pays for repetitions.
     let origin: String
-    /// `nil` where nobody can make its credentials anew.
+    /// The way to renew its credentials; `nil` if they cannot be renewed.
     let renewal: Renewal?
-    /// What its attempts are counted in.
+    /// The scope that its attempts are counted in.
     let scope: ActivityScope
     let hear: @Sendable (ExchangeEvent) -> Void
-    /// Bytes of a body at most.
+    /// The most bytes of a body.
     let bodyLimit: Int
-    /// On whose behalf it is sent; `nil` where nobody knows.
+    /// The identity on whose behalf it is sent; `nil` if it is unknown.
     let identity: String?
-    /// Which of its fields and parameters are secret.
+    /// The rules that tell which of its fields and parameters are secret.
     let rules: KeyRules
     /// Whether a redirect has led it away from the origin that was asked.
     let isForeign: Bool
@@ -23,13 +23,14 @@ final class ExchangeOrder: Sendable {
     let isContinuable: Bool
     /// Keeps what has been received; `nil` where nobody asks for it behind this exchange.
     let keeper: (any ResumeWriting)?
-    /// Where the body of a successful answer goes piece by piece; `nil` where it is collected.
+    /// The destination of a successful response's body, piece by piece; `nil` if the body is collected.
     let pouring: Pouring?
-    /// Where the body of the request comes from; `nil` where the request has it, or there is none.
+    /// The source of the request's body; `nil` if the request has it, or there is none.
     let upload: Upload?
-    /// Asked before anything leaves; `nil` where nobody has to be.
+    /// The gate that is asked before anything is sent; `nil` for none.
     let gate: SendGate?
-    /// Asked before it is sent, for the first time and again: where it may not be, its run is given up. `nil` where nobody has to be.
+    /// Whether the request may be sent: asked before the first and every other time. If not, its run is given up. `nil`
+    /// if there is nothing to ask.
     let mayBegin: (@Sendable () -> Bool)?
 
     init(
@@ -57,11 +58,11 @@ final class ExchangeOrder: Sendable {
         (self.gate, self.mayBegin) = (gate, mayBegin)
     }
 
-    /// How its request gets newer credentials.
+    /// The renewal of a request's credentials.
     struct Renewal: Sendable {
-        /// Whether they may be made anew at this time.
+        /// Whether the credentials may be renewed at this time.
         let isAllowed: @Sendable () -> Bool
-        /// The request with newer ones.
+        /// Returns the request with newer credentials.
         let request: @Sendable () async throws(ConnectionError) -> TransportRequest
     }
 }

@@ -65,7 +65,7 @@ struct LanePermit: ~Copyable {
         var isLate = false
     }
 
-    /// How long a wait may take, and by which clock.
+    /// The limit for the time of a wait, and its clock.
     struct Limit: Sendable {
         var time: Duration
         var clock: ExchangeClock

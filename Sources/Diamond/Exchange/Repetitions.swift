@@ -1,8 +1,8 @@
 import DiamondSQLite
 import HTTPTypes
 
-/// What the exchanges of an engine have in common where they are repeated: budgets and circuits by origin, the clock and
-/// the dice.
+/// The shared state for the repetitions of an engine's exchanges: budgets and circuits by origin, the clock and the
+/// random numbers.
 final class Repetitions: Sendable {
     private struct State {
         var budgets: RecentlyUsed<String, RetryBudget>
@@ -10,10 +10,10 @@ final class Repetitions: Sendable {
     }
 
     let clock: ExchangeClock
-    /// Between two attempts, and before each.
+    /// The waits between two attempts, and before each.
     let waits: Waits
     private let hasCircuits: Bool
-    /// From 0 up to 1.
+    /// Returns a random number from 0 up to 1.
     let draw: @Sendable () -> Double
     private let state: Guarded<State>
 

@@ -1,4 +1,4 @@
-/// What is left of the time of a request for code of the app that it waits for before it is sent.
+/// The time that a request has left for code of the app that it waits for before it is sent.
 struct TimeLeft: Sendable {
     private let rest: Duration?
     /// `nil` where neither time nor cancellation ends it.
@@ -17,10 +17,11 @@ struct TimeLeft: Sendable {
 
     static let forever = TimeLeft()
 
-    /// What the code brings in time: it need not obey its cancellation, and what it brings later is dropped.
+    /// Returns the value of the code, if it comes in time. The code need not obey its cancellation; a later value is
+    /// dropped.
     ///
-    /// - Throws: `timedOut` where time is up, `cancelled` with the waiting task, `noEngine` where that is closed, and what
-    ///   the code throws.
+    /// - Throws: `timedOut` if the time is up, `cancelled` with the waiting task, `noEngine` if the engine is closed,
+    ///   and the errors of the code.
     func value<Value: Sendable>(
         _ body: @escaping @Sendable () async throws(ConnectionError) -> Value
     ) async throws(ConnectionError) -> Value {

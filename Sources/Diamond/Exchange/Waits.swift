@@ -1,13 +1,13 @@
 import DiamondSQLite
 
-/// What the requests of an engine wait for beside the wire: the time between two attempts, and code of the app. None waits
-/// any longer when its task is canceled, or the engine is closed.
+/// The waits of an engine's requests for anything but the wire: the time between two attempts, and code of the app. A
+/// wait ends when its task is canceled, or the engine is closed.
 final class Waits: Sendable {
-    /// Why something is waited for no longer.
+    /// The reason why a wait has ended without its result.
     enum End: Error { case late, canceled, closed }
 
     private struct State {
-        /// What ends each.
+        /// The functions that end the waits.
         var ends = SlotMap<@Sendable () -> Void>()
         var isClosed = false
     }

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// What async-http-client tells, on the exchange's loop.
+/// The callbacks of async-http-client, on the exchange's loop.
 extension HTTPClientExchange: HTTPClientResponseDelegate {
     typealias Response = Void
 

@@ -2,7 +2,7 @@
 import DiamondSQLite
 import NIOCore
 
-/// What is running, and the way to the event loops while there are any.
+/// The running exchanges, and the way to the event loops while there are any.
 final class HTTPClientExchanges: Sendable {
     private struct State {
         var running: [ObjectIdentifier: HTTPClientExchange] = [:]

@@ -71,7 +71,7 @@ enum HTTPClientFailure {
 
     // MARK: Meanings
 
-    /// How far an exchange has come.
+    /// The stage of an exchange.
     private enum Stage {
         case connecting, sent, inBody
 

@@ -27,8 +27,8 @@ struct HTTPClientHead {
         ["gzip", "deflate"].contains(head.headers[canonicalForm: "Content-Encoding"].first?.lowercased())
     }
 
-    /// What goes back to a server. Where SwiftNIO has put U+FFFD in place of bytes that are no UTF-8, it would be something
-    /// else, and is left out.
+    /// The fields that go back to a server. If SwiftNIO has replaced bytes that are not UTF-8 with U+FFFD, the value
+    /// would have changed, and the field is left out.
     private static let returned: Set<HTTPField.Name> = [.contentLocation, .eTag, .location, .setCookie]
 
     var fields: HTTPFields {

@@ -10,7 +10,7 @@ final class HTTPClientOwner: Sendable {
     let client: HTTPClient
     /// Whether the client decodes bodies by itself.
     let decompresses: Bool
-    /// What runs the client, where it is the transport's own.
+    /// The event loops of the client, if it is the transport's own.
     private let group: MultiThreadedEventLoopGroup?
     private let isShuttingDown = Guarded(false)
     /// Empty when nothing is left to be shut down.

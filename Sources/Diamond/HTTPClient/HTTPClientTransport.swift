@@ -3,38 +3,39 @@ public import AsyncHTTPClient
 
 /// The transport over async-http-client, for servers that have it anyway: trait `AsyncHTTPClient`, off by default.
 ///
-/// Connections are kept alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated, once, only when
-/// its connection ends before a byte of the response, and only where its method is idempotent and its body not a stream;
-/// any other fails with `connectionLost`. One whose stream the server refuses was never sent (RFC 9113 section 8.7).
+/// Connections are kept alive and shared; HTTP/2 is used where TLS negotiates it. A request is repeated, once, only if
+/// its connection ends before a byte of the response, its method is idempotent and its body is not a stream. Any other
+/// fails with `connectionLost`. A request whose stream the server refuses was never sent (RFC 9113 section 8.7).
 ///
 /// Bodies coded with `gzip` or `deflate` arrive decoded, by the rules of ``Transport``, unless the request sets
-/// `Accept-Encoding` itself or asks for a range. A client of the program's that decompresses has SwiftNIO's rules: one member
-/// of `gzip`, no bare DEFLATE.
+/// `Accept-Encoding` itself or asks for a range. A client of the program's that decompresses has SwiftNIO's rules: one
+/// member of `gzip`, no bare DEFLATE.
 ///
-/// What async-http-client cannot do, and so this cannot:
+/// The limits of async-http-client, and so of this transport:
 ///
 /// - A byte of a field that is not UTF-8 arrives as U+FFFD.
 /// - A head with a folded line fails as `badResponse`.
 /// - A head has 256 fields at most, trailers included, each of 80 KiB at most; more fails as `badResponse`.
-/// - Trailers are not seen before their end: their time is the request's timeout alone.
-/// - Nothing chooses the connection: ``TransportRequest/needsNewConnection`` is not kept.
-/// - A GOAWAY does not tell that a request was not looked at: it passes for a lost connection.
+/// - Trailers are not seen before their end: only the request's timeout limits their time.
+/// - The connection cannot be chosen: ``TransportRequest/needsNewConnection`` is ignored.
+/// - A GOAWAY does not tell that a request was not processed: it looks like a lost connection.
 /// - OPTIONS without a body says `Content-Length: 0`, and TRACE carries no body.
-/// - Lookups of names wait for one another on one event loop: one that lasts holds up others, though no exchange whose
-///   connection stands.
+/// - Name lookups wait for one another on one event loop. A long one delays others, but no exchange that has its
+///   connection.
 public final class HTTPClientTransport: Transport {
     let owner: HTTPClientOwner
     private let exchanges: HTTPClientExchanges
 
-    /// Over a client of its own, on a thread of its own, closed with it. It takes 5 minutes at most to connect unless the
-    /// request says otherwise, 64 connections to a host over HTTP/1.1, and the system's certificates; no proxy.
+    /// Creates a transport over a client of its own, on a thread of its own, which is closed with the transport.
+    /// Connecting takes 5 minutes at most unless the request says otherwise. The client makes up to 64 connections to a
+    /// host over HTTP/1.1, uses the system's certificates, and has no proxy.
     public convenience init() { self.init(HTTPClientOwner()) }
 
-    /// Over a client of the program's, with its proxy, certificates, timeouts and pool. ``close()`` ends the exchanges
-    /// and leaves the client alone; close before the client is shut down.
+    /// Creates a transport over a client of the program's, with that client's proxy, certificates, timeouts and pool.
+    /// ``close()`` ends the exchanges and leaves the client alone. Close the transport before the client is shut down.
     ///
     /// - Parameters:
-    ///   - client: made with `redirectConfiguration: .disallow`. Where it follows redirects by itself, an exchange that is
+    ///   - client: made with `redirectConfiguration: .disallow`. If it follows redirects by itself, an exchange that is
     ///     redirected fails and says so.
     ///   - decompresses: whether `client` is made with `decompression: .enabled(limit:)`. Then the transport asks for
     ///     codings, and a body is decoded even when the request names its codings itself. Otherwise bodies are left as

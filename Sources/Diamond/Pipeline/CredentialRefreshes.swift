@@ -24,14 +24,14 @@ final class CredentialRefreshes: Sendable {
     private struct State {
         // One that is being made must not be forgotten, or it would be made twice: some servers take both back then.
         var records = RecentlyUsed<Secret, Record>(isInUse: { $0.run != nil }) { Record() }
-        /// How many refreshes have made something.
+        /// The number of refreshes that have made a credential.
         var count = 0
         var running: [Int: Run] = [:]
         var begun = 0
         var isClosed = false
     }
 
-    /// What is being made by the task that reads this.
+    /// The secrets that are being made by the task that reads this.
     @TaskLocal static var making: Set<Secret> = []
 
     private let state = Guarded(State())
@@ -43,7 +43,8 @@ final class CredentialRefreshes: Sendable {
         self.clock = clock
     }
 
-    /// What ``refresh(_:since:)`` wants to know of the time when the secrets were filled in.
+    /// The number of successful refreshes so far. The caller notes it when the secrets are filled in, for
+    /// ``refresh(_:since:)``.
     var count: Int { state.withLock { $0.count } }
 
     /// Whether a request is sent by what makes its own secrets, and would wait for itself. What that has only begun may
@@ -84,7 +85,7 @@ final class CredentialRefreshes: Sendable {
         }
     }
 
-    /// Those that are under way for its secrets, and one for the rest.
+    /// Returns the running refreshes of its secrets, and one new refresh for the rest.
     private func runs(for wire: WireRequest, since count: Int) -> Set<Run> {
         let now = clock.uptime()
         let (runs, isClosed) = state.withLock { state -> (Set<Run>, Bool) in

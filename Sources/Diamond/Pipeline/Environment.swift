@@ -2,27 +2,27 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// What an engine adds to every request: before it is keyed its base URL, headers and identity, when it is sent the
-/// values of its secrets.
+/// The engine's additions to every request: its base URL, headers and identity before the request is keyed, and the
+/// values of its secrets when it is sent.
 struct Environment: Sendable {
     private static let count = Guarded(0)
 
-    /// Tells this environment from every other of the process.
+    /// The number that tells this environment from every other of the process.
     let number = Self.count.withLock { count in
         count += 1
         return count
     }
-    /// What relative URLs are resolved against.
+    /// The URL that relative URLs are resolved against.
     var baseURL: String?
-    /// Sent with every request that does not set them itself.
+    /// The headers sent with every request that does not set them itself.
     var headers: HTTPFields = [:]
-    /// The engine's own, and the store's key.
+    /// The engine's own rules, and the store's key.
     var rules = KeyRules()
     var provider: (any CredentialProvider)?
 
-    /// The request as it is keyed, persisted and sent.
+    /// Returns the request as it is keyed, persisted and sent.
     ///
-    /// - Parameter left: how long the provider may take.
+    /// - Parameter left: the time that the provider may take.
     func resolve(_ request: Request, within left: TimeLeft = .forever) async throws(ConnectionError) -> Request {
         var resolved = request
         try complete(&resolved)

@@ -3,7 +3,7 @@
 /// A class, because every step of the exchange has it.
 final class ExchangeRequest: Sendable {
     let plan: ExchangePlan
-    /// What the transport gets, but for what its attempts add.
+    /// The transport's request, without the additions of its attempts.
     let request: TransportRequest
     let sentAt: InvalidationLog.Instant
 

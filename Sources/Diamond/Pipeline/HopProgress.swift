@@ -8,7 +8,7 @@
 /// | superseded by a stored response; once | look up again |
 /// | confirmed a stored response that cannot be read | look up again, without it |
 struct HopProgress: Sendable {
-    /// What a hop does next.
+    /// The next step of a hop.
     indirect enum Next {
         case lookUpAgain
         case settle(Result<Response, ConnectionError>)
@@ -51,7 +51,7 @@ struct HopProgress: Sendable {
     /// - Parameter exchange: the start that the last exchange has counted from; `nil` where nothing limits the whole time.
     func begin(after exchange: Int64?) -> Int64? { begin ?? late?.begin ?? exchange }
 
-    /// What is stored could not be read, and nobody has seen its beginning.
+    /// Notes that the stored response could not be read, before any part of it was handed out.
     mutating func noteUnreadable(_ error: CacheError) {
         // Where another has taken its place meanwhile, that is found.
         if error.code != .entryGone { ignoresStored = true }

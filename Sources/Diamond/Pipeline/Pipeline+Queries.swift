@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What the engine and its connections ask beside requests.
+/// The questions of the engine and its connections other than requests.
 extension Pipeline {
     /// Returns a response that lies in memory and may be served as it is, where no code of the app has a say: found without a
     /// wait, within less time than a change of threads takes.

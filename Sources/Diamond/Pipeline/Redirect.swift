@@ -51,7 +51,7 @@ enum Redirect {
         return target(.location, of: response.headers, from: request)
     }
 
-    /// What is odd about where a response leads, for ``ActivityEvent/oddRedirect(reason:)``; `nil` for most.
+    /// Returns the oddity of a response's target, for ``ActivityEvent/oddRedirect(reason:)``; `nil` for most.
     static func oddity(of response: Response, from request: WireRequest) -> String? {
         guard response.status.isRedirect else { return nil }
         guard !response.headers.isContradictory(.location) else {
@@ -61,7 +61,7 @@ enum Redirect {
         return "\(request.url.place) answered with a Location that has user info: followed without it"
     }
 
-    /// Where a `Location` or `Content-Location` leads; `nil` where nowhere.
+    /// Returns the target of a `Location` or `Content-Location`; `nil` if there is none.
     static func target(_ name: HTTPField.Name, of headers: HTTPFields, from request: WireRequest) -> ServerReference? {
         headers.single(name).flatMap { ServerReference($0, from: request.sentURL) }
     }

@@ -5,7 +5,7 @@ import HTTPTypes
 ///
 /// A class, because every stage has it.
 final class RequestContext: Sendable {
-    /// How the hop differs from a request that is sent for the first time.
+    /// The differences between the hop and a request that is sent for the first time.
     struct Traits: OptionSet, Sendable {
         let rawValue: UInt8
 

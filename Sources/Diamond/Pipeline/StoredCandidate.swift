@@ -11,7 +11,7 @@ final class StoredCandidate: Sendable {
         self.reader = reader
     }
 
-    /// The same response, marked stale.
+    /// This candidate, marked stale.
     var invalidated: StoredCandidate {
         var response = response
         response.flags.insert(.invalidated)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// How long to wait before sending again: exponential, with full jitter.
+/// The delay before a request is sent again: exponential, with full jitter.
 ///
-/// `draw · min(cap, base · 2^exponent)`, the draw from 0 up to 1 (Brooker, "Exponential Backoff And Jitter", AWS
-/// Architecture Blog 2015): of clients that failed together, no two come back together.
+/// The delay is `draw · min(cap, base · 2^exponent)`, with a draw from 0 up to 1 (Brooker, "Exponential Backoff And
+/// Jitter", AWS Architecture Blog 2015): clients that failed together do not come back together.
 struct Backoff: Hashable, Sendable {
     /// Milliseconds.
     private let base: Double

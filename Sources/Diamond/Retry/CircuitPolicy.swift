@@ -1,17 +1,18 @@
-/// When nothing more is sent to an origin, and for how long. In the shape of Polly's, with counts that a single app reaches.
+/// The conditions under which nothing more is sent to an origin, and for how long. In the shape of Polly's, with counts
+/// that a single app reaches.
 ///
 /// Durations are kept in whole milliseconds, from none to a hundred years.
 public struct CircuitPolicy: Hashable, Sendable {
-    /// Fewer outcomes than this in the window say nothing; 10.
+    /// The number of outcomes in the window below which the circuit stays closed; 10.
     public var minimumCalls: Int
-    /// Which share of them has to be failures, from 0 to 1; a half.
+    /// The share of the outcomes that have to be failures, from 0 to 1; a half.
     public var failureShare: Double
-    /// 30 seconds.
+    /// The window in which outcomes count; 30 seconds.
     public var window: Duration { didSet { window = window.bounded } }
-    /// How long nothing is sent, before one exchange is let through to try; 5 seconds.
+    /// The time in which nothing is sent, before one exchange is let through to try; 5 seconds.
     public var openTime: Duration { didSet { openTime = openTime.bounded } }
 
-    /// Each as its property says; at least one call.
+    /// Creates a policy from its properties' values, by default those named there; at least one call.
     public init(
         minimumCalls: Int = 10,
         failureShare: Double = 0.5,

@@ -1,5 +1,5 @@
-/// How often a credential may be made anew: 5 times in 30 seconds. A server that answers 401 to whatever it is given
-/// must not keep an app signing in.
+/// The limit for refreshes of a credential: 5 times in 30 seconds. A server that answers 401 to every credential must
+/// not keep an app signing in.
 struct RefreshLimit: Hashable, Sendable {
     private let count: Int
     private let stretch: Duration

@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// What `Retry-After` says (RFC 9110 section 10.2.3).
+/// The `Retry-After` field (RFC 9110 section 10.2.3).
 enum RetryAfter {
-    /// How long to wait, counted from the answer; `nil` where the field is absent, unreadable or in the past. Zero is legal.
-    /// Of several that differ the first counts: to wait for it is more polite than not to wait.
+    /// Returns the time to wait, counted from the response; `nil` if the field is absent, unreadable or in the past.
+    /// Zero is legal. Of several that differ the first counts: waiting for it is more polite than not waiting.
     ///
-    /// A date is held against the answer's own `Date`: the server's clock may differ from ours.
+    /// A date is compared with the response's own `Date`, as the server's clock may differ from ours.
     ///
-    /// - Parameter now: milliseconds since 1970, where there is no readable `Date`.
+    /// - Parameter now: milliseconds since 1970, used if there is no readable `Date`.
     static func duration(_ headers: HTTPFields, now: Int64) -> Duration? {
         guard let text = headers.first(of: .retryAfter) else { return nil }
         return seconds(text) ?? delay(until: text, headers, now: now)

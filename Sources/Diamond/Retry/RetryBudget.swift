@@ -1,11 +1,11 @@
-/// How many requests to one origin may be sent again still.
+/// The number of requests to one origin that may still be sent again.
 ///
-/// A bucket of tokens in the shape of Finagle's: each request puts its share of a token in, each repetition takes one out,
-/// either is forgotten after the window. Where it is empty nobody waits: the failure is the caller's at once.
+/// A bucket of tokens in the shape of Finagle's: each request adds its share of a token, each repetition removes one,
+/// and both are forgotten after the window. With an empty bucket there is no wait: the caller gets the failure at once.
 ///
 /// Times are milliseconds of a clock that only goes forward.
 struct RetryBudget: Hashable, Sendable {
-    /// In thousandths of a token, so that sums are exact.
+    /// The cost of a repetition in thousandths of a token, so that sums are exact.
     private static let repetition = 1000
 
     private let share: Int
@@ -35,6 +35,6 @@ struct RetryBudget: Hashable, Sendable {
         return true
     }
 
-    /// Gives back what was paid for a repetition that nobody has sent.
+    /// Returns the payment for a repetition that was not sent.
     mutating func refund(at now: Int64) { balance.add(Self.repetition, at: now) }
 }

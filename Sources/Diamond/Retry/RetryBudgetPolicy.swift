@@ -1,16 +1,17 @@
-/// How many requests to one origin may be sent again, whatever their ``RetryPolicy`` says.
+/// The limit for the requests to one origin that may be sent again, whatever their ``RetryPolicy`` says.
 ///
-/// Where a server fails for everybody, repetitions multiply its load; a budget holds them to a share of it (*Site Reliability
-/// Engineering*, chapter 21).
+/// If a server fails for all clients, repetitions multiply its load. A budget limits them to a share of it (*Site
+/// Reliability Engineering*, chapter 21).
 public struct RetryBudgetPolicy: Hashable, Sendable {
-    /// How many repetitions each request pays for, from 0 to 1; a tenth.
+    /// The number of repetitions that each request pays for, from 0 to 1; a tenth.
     public var share: Double { didSet { share = Self.bounded(share) } }
-    /// Repetitions beside those, in each window; 10, and a million at most.
+    /// The number of additional repetitions in each window; 10, and a million at most.
     public var reserve: Int { didSet { reserve = Self.bounded(reserve) } }
-    /// After which requests and repetitions are forgotten; 10 seconds. Kept in whole milliseconds, a hundred years at most.
+    /// The time after which requests and repetitions are forgotten; 10 seconds. Kept in whole milliseconds, a hundred
+    /// years at most.
     public var window: Duration { didSet { window = window.bounded } }
 
-    /// Each as its property says.
+    /// Creates a policy from its properties' values, by default those named there.
     public init(share: Double = 0.1, reserve: Int = 10, window: Duration = .seconds(10)) {
         self.share = Self.bounded(share)
         self.reserve = Self.bounded(reserve)

@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// What the outcome of an attempt says of another, before anybody asks for time, budget and counts.
+/// The verdict of an attempt's outcome on another attempt, before time, budget and counts are considered.
 enum RetryCause: Equatable {
-    /// Surely not processed: any method may go again.
+    /// The request was certainly not processed: any method may be sent again.
     case unprocessed(RetryReason)
-    /// It may have been processed, and a second time does no harm; or the server itself asks for it.
+    /// The request may have been processed and a repetition does no harm, or the server itself asks for a repetition.
     case repeatable(RetryReason)
     case unauthorized
     case none(RetryReason)
@@ -57,7 +57,7 @@ enum RetryCause: Equatable {
 }
 
 extension RetrySituation {
-    /// How long the server asks to wait; `nil` where it does not say.
+    /// The time that the server asks to wait; `nil` if it names none.
     var pushBack: Duration? {
         guard case .answered(_, let headers) = outcome else { return nil }
         return RetryAfter.duration(headers, now: now)

@@ -1,14 +1,15 @@
-/// What to do after an attempt. A value, computed without I/O; the pipeline obeys it.
+/// The decision after an attempt. A value, computed without I/O; the pipeline obeys it.
 ///
-/// The rule is that of gRPC's A6: again where the request surely was not processed, else only where a repetition does
-/// no harm (RFC 9110 section 9.2.2); never after bytes of the answer have reached the caller.
+/// The rule is that of gRPC's A6. A request that was certainly not processed is sent again. Any other is sent again
+/// only if a repetition does no harm (RFC 9110 section 9.2.2), and never after bytes of the response have reached the
+/// caller.
 enum RetryDecision: Hashable, Sendable {
-    /// Send it again.
+    /// Send the request again.
     ///
     /// - Parameters:
     ///   - isFree: whether the attempt that ended does not count, and the next needs no budget.
     case retry(after: Duration, isFree: Bool, reason: RetryReason)
-    /// Have the credential made anew, once for all who wait for it, and send the request again at once with it.
+    /// Refresh the credential, once for all who wait for it, and send the request again at once with it.
     case refreshCredential
     /// The outcome is the caller's.
     case giveUp(RetryReason)

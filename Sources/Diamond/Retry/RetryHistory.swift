@@ -6,15 +6,16 @@ import Foundation
 /// history.
 struct RetryHistory: Hashable, Sendable {
     private(set) var attempts: [Attempt] = []
-    /// Attempts that count for ``RetryPolicy/attempts``.
+    /// The number of attempts that count for ``RetryPolicy/attempts``.
     var counted = 0
-    /// Attempts that did not, because the request surely was not processed.
+    /// The number of attempts that do not count, because the request was certainly not processed.
     var free = 0
-    /// Of the next delay: grows with each, and begins anew after the server has named the time (gRPC A6).
+    /// The exponent of the next delay. It grows with each delay, and starts again at zero after the server has named
+    /// the time (gRPC A6).
     var exponent = 0
     /// Whether a 421 was answered with another attempt.
     var wasMisdirected = false
-    /// Whether the credential was made anew.
+    /// Whether the credential was refreshed.
     var hasRefreshed = false
     /// Whether a connection that ended early was answered with another attempt.
     var hasLostConnection = false
@@ -47,13 +48,13 @@ struct RetryHistory: Hashable, Sendable {
         attempts.append(attempt)
     }
 
-    /// What was to follow the last attempt does not.
+    /// Notes that nothing follows the last attempt, although another was due.
     mutating func giveUp(_ reason: RetryReason) {
         guard let last = attempts.indices.last else { return }
         (attempts[last].delay, attempts[last].reason) = (nil, reason)
     }
 
-    /// Keeps an attempt in whose place another one counts that went beside it.
+    /// Records an attempt that does not count, because another that ran in parallel does.
     mutating func recordHedge(_ outcome: Attempt.Outcome, startedAt: Date) {
         attempts.append(
             Attempt(number: attempts.count + 1, startedAt: startedAt, outcome: outcome, reason: .hedged))

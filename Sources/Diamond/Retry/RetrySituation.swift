@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// All that the decision whether to send again depends on, at the end of an attempt.
 struct RetrySituation: Sendable {
-    /// What came of the attempt.
+    /// The outcome of the attempt.
     enum Outcome: Sendable {
         case answered(HTTPResponse.Status, HTTPFields)
         /// - Parameter afterHead: whether the head of an answer was there.
@@ -14,29 +14,29 @@ struct RetrySituation: Sendable {
     /// The attempts before this one.
     var history = RetryHistory()
     var outcome: Outcome
-    /// Whether bytes of the answer have reached the caller, who cannot give them back.
+    /// Whether bytes of the response have reached the caller, who cannot return them.
     var isCommitted = false
     /// Whether the request's body could be read only once, and was.
     var isBodyConsumed = false
-    /// Since the first attempt began.
+    /// The time since the first attempt began.
     var elapsed = Duration.zero
-    /// Milliseconds since 1970; only for answers without a `Date`.
+    /// The time now, in milliseconds since 1970; only for responses without a `Date`.
     var now: Int64
-    /// What ``RetryBudget/canWithdraw(at:)`` says of the origin.
+    /// Whether the origin's budget pays for a repetition, by ``RetryBudget/canWithdraw(at:)``.
     var hasBudget = true
     /// Whether the origin's ``CircuitBreaker`` lets nothing through.
     var isCircuitOpen = false
-    /// From 0 up to 1.
+    /// A random number from 0 up to 1.
     var draw: Double
 }
 
-/// What of a request counts for sending it again. Its body does not: each kind can be made as often as is needed, but
-/// for a source that can be read only once.
+/// The properties of a request that decide whether it is sent again. Its body is not among them: each kind can be made
+/// as often as needed, except a source that can be read only once.
 struct RetryableRequest: Hashable, Sendable {
     var method: HTTPRequest.Method
     /// draft-ietf-httpapi-idempotency-key-header: the server acts once for one key.
     var hasIdempotencyKey = false
-    /// Whether there is somebody who can make the credential anew, and ``RefreshLimit`` allows it.
+    /// Whether the credential can be refreshed, and ``RefreshLimit`` allows it.
     var canRefreshCredential = false
 
     init(_ method: HTTPRequest.Method, headers: HTTPFields = [:], canRefreshCredential: Bool = false) {

@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// What an exchange says of its server.
+/// The health of a server, by the outcome of an exchange.
 enum ServerHealth: Hashable, Sendable {
     case good, bad
-    /// Nothing: the fault lies with the request, the caller or the network.
+    /// Unknown: the fault lies with the request, the caller or the network.
     case unknown
 
-    /// Those that may pass, but for 425 (RFC 8470): it is the way that the request was sent that the server minds.
+    /// The statuses that may pass, without 425 (RFC 8470): that one rejects how the request was sent.
     private static let badStatuses = RetryPolicy.defaultStatuses.subtracting([425])
     private static let badErrors: Set<TransportError.Code> = [
         .badResponse, .cannotConnect, .connectionLost, .timedOut, .tlsFailed, .truncatedBody,

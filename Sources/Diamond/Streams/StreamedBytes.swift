@@ -1,10 +1,10 @@
 public import Foundation
 
-/// The body of a ``StreamedResponse``, in pieces of any size, read from the wire or the store only as fast as it is
-/// consumed: what waits in memory is a few mebibytes at most.
+/// The body of a ``StreamedResponse``, in pieces of any size. It is read from the wire or the store only as fast as it
+/// is consumed: a few mebibytes at most wait in memory.
 ///
-/// One consumer, and one iteration. Leaving its loop ends the exchange at once, also where somebody keeps the response,
-/// and so does dropping it unread or canceling the task that reads it: another iteration fails with `cancelled`.
+/// It has one consumer and one iteration. Leaving its loop ends the exchange at once, even if the response is kept. So
+/// does dropping it unread, or canceling the task that reads it. Another iteration fails with `cancelled`.
 public struct StreamedBytes: AsyncSequence, Sendable {
     public typealias Element = Data
     public typealias Failure = ConnectionError
@@ -13,7 +13,7 @@ public struct StreamedBytes: AsyncSequence, Sendable {
 
     init(_ pieces: BodyStream) { self.pieces = pieces }
 
-    /// Gone with the last copy of an iterator: nobody reads any more.
+    /// Ends the reading when the last copy of an iterator is gone.
     private final class Reading: Sendable {
         private let pieces: BodyStream
         init(_ pieces: BodyStream) { self.pieces = pieces }
@@ -28,16 +28,18 @@ public struct StreamedBytes: AsyncSequence, Sendable {
             (self.pieces, reading) = (pieces.makeAsyncIterator(), Reading(pieces))
         }
 
-        /// - Throws: ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`, `timedOut` where nothing
-        ///   came for ``Request/timeout``, `bodyTooLarge`, `cancelled` with the waiting task. `connectionLost` also where what
-        ///   is stored cannot be read to its end: its cause is a ``CacheError``.
+        /// Returns the next piece; `nil` at the end.
+        ///
+        /// - Throws: ``ConnectionError``, with the ``ConnectionError/attempts``: `connectionLost`, `timedOut` if
+        ///   nothing came for ``Request/timeout``, `bodyTooLarge`, `cancelled` with the waiting task. `connectionLost`
+        ///   also if a stored body cannot be read to its end: its cause is a ``CacheError``.
         public mutating func next() async throws(ConnectionError) -> Data? {
             do throws(TransportError) { return try await pieces.next() } catch {
                 throw error.cause as? ConnectionError ?? ConnectionError(error)
             }
         }
 
-        /// Nobody reads any more, also where somebody keeps the iterator.
+        /// Ends the reading, even if the iterator is kept.
         func abandon() { pieces.abandon() }
     }
 

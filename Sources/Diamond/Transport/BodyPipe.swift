@@ -1,9 +1,9 @@
 import DiamondSQLite
 import Foundation
 
-/// Where a body's producer and its one consumer meet: bounded, and without a thread of its own.
+/// The bounded buffer between a body's producer and its one consumer. It has no thread of its own.
 struct BodyPipe: Sendable {
-    /// What the producer is to do after a piece.
+    /// The producer's next step after a piece.
     enum Demand { case more, pause, stop }
 
     // Unsafe: the state resumes it once, and a checked one costs an allocation. With whether nobody else waits.
@@ -15,7 +15,7 @@ struct BodyPipe: Sendable {
         var waiter: Waiter?
         /// Set once the whole body is wanted: the waiter is woken at its end only, and nothing pauses.
         var limit: Int?
-        /// Called with how many bytes there are, while the whole body is waited for.
+        /// Called with the number of bytes so far, while the whole body is waited for.
         var whenMore: (@Sendable (Int) -> Void)?
         var isPaused = false
         var onResume: (@Sendable () -> Void)?
@@ -35,8 +35,8 @@ struct BodyPipe: Sendable {
 
     // MARK: The producer's side
 
-    /// Says whom to tell when there is room again after a pause, and when nobody reads any more. Both are called
-    /// without a lock held, on the consumer's thread.
+    /// Sets the functions to call when there is room again after a pause, and when the consumer stops reading. Both are
+    /// called without a lock held, on the consumer's thread.
     func connect(onResume: @escaping @Sendable () -> Void, onStop: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard state.end == nil else { return }
@@ -45,7 +45,8 @@ struct BodyPipe: Sendable {
         }
     }
 
-    /// Lets go of those to tell: the producer has ended, or nobody can ask it any more.
+    /// Removes the functions that ``connect(onResume:onStop:)`` has set: the producer has ended, or the consumer can
+    /// ask for nothing more.
     func disconnect() {
         state.withLock { ($0.onResume, $0.onStop) = (nil, nil) }
     }
@@ -98,8 +99,8 @@ struct BodyPipe: Sendable {
 
     // MARK: The consumer's side
 
-    /// All that is here, or what comes next; `nil` at the end. Where the reading task is canceled, nothing more comes, and what
-    /// is here is the last.
+    /// Returns all bytes that have arrived, or waits for the next; `nil` at the end. If the reading task is canceled,
+    /// no more bytes come, and those that have arrived are the last.
     func next() async throws(TransportError) -> Data? {
         // Whoever is slower than the wire never waits, and would not hear of it.
         if Task.isCancelled { stop(.cancelled(requestMayHaveBeenSent: true), dropsRest: false) }
@@ -111,7 +112,7 @@ struct BodyPipe: Sendable {
         }
     }
 
-    /// The whole body where it is here to its end; else nothing is taken.
+    /// Returns the whole body if all of it has arrived; else takes nothing and returns `nil`.
     func whole(upTo limit: Int) -> Data? {
         state.withLock { state in
             guard case .complete? = state.end, state.buffer.count <= limit else { return nil }
@@ -140,12 +141,12 @@ struct BodyPipe: Sendable {
         }
     }
 
-    /// Nobody reads any more.
+    /// Stops the body: the consumer reads no more.
     func abandon() {
         stop(TransportError(.cancelled, "the body was dropped before its end", requestMayHaveBeenSent: true))
     }
 
-    /// - Throws: `other` where somebody waits already, whom nobody would wake any more.
+    /// - Throws: `other` if another reader waits already: nothing would wake that one any more.
     private func wait() async throws(TransportError) {
         let isAlone = await withTaskCancellationHandler {
             await withUnsafeContinuation { (waiter: Waiter) in
@@ -187,7 +188,7 @@ struct BodyPipe: Sendable {
 extension BodyPipe.State {
     fileprivate typealias News = (count: Int, tell: @Sendable (Int) -> Void)
 
-    /// How many bytes there are, and who wants to know.
+    /// The number of bytes so far, and the function that is told it.
     fileprivate var news: News? { whenMore.map { (buffer.count, $0) } }
 
     fileprivate typealias Outcome<Value> = Result<Value, TransportError>

@@ -2,9 +2,9 @@ public import Foundation
 
 /// The body of a response, in pieces, read from the wire only as fast as it is consumed.
 ///
-/// One reader at a time: a second iteration goes on where the first has left off, and two that wait at the same time are an
-/// error of the second. Dropping it unread cancels the exchange behind it, and so
-/// does canceling the task that reads it.
+/// It has one reader at a time. A second iteration continues at the first's position. If two readers wait at the same
+/// time, the second gets an error. Dropping the stream unread cancels the exchange behind it. Canceling the task that
+/// reads it does so, too.
 public struct BodyStream: AsyncSequence, Sendable {
     public typealias Element = Data
     public typealias Failure = TransportError
@@ -19,14 +19,14 @@ public struct BodyStream: AsyncSequence, Sendable {
         self.init(pipe)
     }
 
-    /// A body that somebody else makes, pulled as it is consumed. For transports of your own.
+    /// Creates a body from a sequence of pieces, which is pulled as the body is consumed. For transports of your own.
     public init(_ pieces: some AsyncSequence<Data, any Error> & Sendable) {
         self.init(BodyPump.pipe(from: pieces))
     }
 
     init(_ pipe: BodyPipe) { consumer = Consumer(pipe: pipe) }
 
-    /// Tells the producer when nobody can ask any more.
+    /// Tells the producer when the stream and its iterators are gone.
     fileprivate final class Consumer: Sendable {
         let pipe: BodyPipe
         init(pipe: BodyPipe) { self.pipe = pipe }
@@ -38,23 +38,26 @@ public struct BodyStream: AsyncSequence, Sendable {
 
         public mutating func next() async throws(TransportError) -> Data? { try await consumer.pipe.next() }
 
-        /// Nobody reads any more, also where somebody keeps the stream.
+        /// Ends the reading, even if the stream itself is kept.
         func abandon() { consumer.pipe.abandon() }
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(consumer: consumer) }
 
-    /// The whole body. A small one that is here already is returned without waiting.
+    /// Returns the whole body. A small one that has arrived already is returned without waiting.
     ///
     /// - Throws: `bodyTooLarge` as soon as more than `limit` bytes have come.
     public func collect(limit: Int = .max) async throws(TransportError) -> Data {
         try await consumer.pipe.collect(limit: limit)
     }
 
-    /// The whole body where it is here to its end, as small ones are with their heads; else nothing is taken.
+    /// Returns the whole body if all of it has arrived, as small ones have with their heads; else takes nothing and
+    /// returns `nil`.
     func whole(upTo limit: Int) -> Data? { consumer.pipe.whole(upTo: limit) }
 
-    /// - Parameter whenMore: called with how many bytes have come in all, as they come, on the producer's thread.
+    /// Returns the whole body, and reports its progress.
+    ///
+    /// - Parameter whenMore: called with the number of bytes so far, as they come, on the producer's thread.
     func collect(
         limit: Int,
         whenMore: @escaping @Sendable (Int) -> Void

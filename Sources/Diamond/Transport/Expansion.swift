@@ -1,10 +1,10 @@
-/// How far a body has grown where a content coding is removed from it: beyond a bound it is a bomb, a few bytes that become
-/// many.
+/// The growth of a body while its content coding is removed. A body that grows beyond a bound is a bomb: a few bytes
+/// that become many.
 struct Expansion: Sendable {
-    /// Decoded bytes for one on the wire at most. Deflate itself ends at 1032; JSON of thousands of equal rows stays below
-    /// 100.
+    /// The highest ratio of decoded bytes to bytes on the wire. Deflate itself ends at 1032; JSON of thousands of equal
+    /// rows stays below 100.
     static let highestRatio = 250
-    /// Decoded bytes that are not held against the ratio: they do no harm.
+    /// The decoded bytes that the ratio does not apply to: they do no harm.
     static let allowance = 4 << 20
 
     private(set) var decoded = 0

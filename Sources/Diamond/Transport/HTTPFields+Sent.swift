@@ -1,15 +1,16 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// Those that a transport hands to its library: without the framing, which is the library's own, and with all
-    /// cookies in one field.
+    /// The fields that a transport hands to its library. The framing is left out, as the library sets it. All cookies
+    /// are in one field.
     var sent: [HTTPField] {
         var sent = self
         sent.joinCookies()
         return sent.filter { $0.name != .contentLength && $0.name != .transferEncoding }
     }
 
-    /// The same for a library that sends text: without what is not UTF-8, which would arrive as something else.
+    /// The fields that a transport hands to a library that sends text: ``sent`` without the values that are not UTF-8,
+    /// which would arrive changed.
     var sentAsText: [HTTPField] { sent.filter(\.isText) }
 }
 

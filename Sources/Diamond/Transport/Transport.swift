@@ -1,23 +1,24 @@
-/// What puts bytes on the wire.
+/// The layer that sends requests over the wire.
 ///
-/// A transport runs one exchange at a time per call and knows nothing of caches, retries or redirects: it answers a
-/// redirect with the redirect itself, keeps no cache and no cookies, and repeats no request, but an idempotent one at
-/// once where a kept connection has broken before a byte of its answer (RFC 9112 section 9.3.1). Implement it to
-/// put something else on the wire than Diamond's own ``CurlTransport``, ``URLSessionTransport`` and
-/// `HTTPClientTransport` (trait `AsyncHTTPClient`); all of them pass one contract:
+/// A transport runs one exchange at a time per call and knows nothing of caches, retries or redirects. It returns a
+/// redirect as the response, and keeps no cache and no cookies. It repeats no request, with one exception: an
+/// idempotent one at once, if a kept connection has broken before a byte of its response (RFC 9112 section 9.3.1).
+/// Implement it to send requests in another way than Diamond's own ``CurlTransport``, ``URLSessionTransport`` and
+/// `HTTPClientTransport` (trait `AsyncHTTPClient`). All of them follow one contract:
 ///
-/// - ``send(_:)`` returns when the head of the final response (not a 1xx) is here; the body streams after it, and is
-///   read from the wire only as fast as it is consumed.
+/// - ``send(_:)`` returns when the head of the final response (not a 1xx) has arrived. The body streams after it, and
+///   is read from the wire only as fast as it is consumed.
 /// - Canceling the task that waits, in `send` or in the body, ends the wait at once with
-///   ``TransportError/Code-swift.struct/cancelled``; what has to be taken down on the wire follows behind it and holds up no other exchange.
+///   ``TransportError/Code-swift.struct/cancelled``. The cleanup on the wire follows later and delays no other
+///   exchange.
 /// - Dropping the response's body unread cancels the exchange.
-/// - A body that ends early is an error (``TransportError/Code-swift.struct/truncatedBody``), never a short success. So is one
-///   whose content coding is cut before its end.
-/// - A content coding that the transport asked for itself is removed: `gzip` (also `x-gzip`, and of several members), and
-///   `deflate` (in zlib's format or bare), also several of them. Zeros behind the end of a coding are padding; anything else
-///   there is broken, and ``TransportError/Code-swift.struct/badResponse``. A body whose `Content-Encoding` names what is not
-///   known is handed on as it comes, with the field.
-/// - A head, the trailers behind a body, and the time that they take are bounded.
+/// - A body that ends early is an error (``TransportError/Code-swift.struct/truncatedBody``), never a short success. So
+///   is one whose content coding is cut before its end.
+/// - A content coding that the transport asked for itself is removed: `gzip` (also `x-gzip`, and with several members),
+///   and `deflate` (in zlib's format or bare), also several of them. Zeros behind the end of a coding are padding; any
+///   other bytes there are an error, ``TransportError/Code-swift.struct/badResponse``. A body with an unknown
+///   `Content-Encoding` is handed on as it comes, with the field.
+/// - The size of a head, the size of the trailers behind a body, and the time that they take are bounded.
 public protocol Transport: Sendable {
     /// Sends one request and returns with the head of its response.
     ///

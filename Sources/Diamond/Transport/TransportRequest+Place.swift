@@ -1,5 +1,5 @@
 extension TransportRequest {
-    /// Where it goes, for errors: scheme, host and port, no user info, path or query.
+    /// The request's destination, for errors: scheme, host and port, without user info, path or query.
     var place: String { (try? RequestURL(parsing: url))?.place ?? "" }
 
     /// The URL for libraries that read it with Foundation's `URL`: that escapes a whole part once more where one character

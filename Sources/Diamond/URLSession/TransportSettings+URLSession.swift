@@ -5,7 +5,7 @@ import FoundationNetworking
 #endif
 
 extension TransportSettings {
-    /// What of them URLSession cannot do; `nil` where it can do all.
+    /// The settings that URLSession does not support; `nil` if it supports all.
     var refusal: TransportError? {
         let usual = TransportSettings()
         var left = self

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// How far an exchange over URLSession has come.
+/// The progress of an exchange over URLSession.
 struct URLSessionProgress {
     private(set) var task: URLSessionDataTask?
     private var isHeadHere = false
@@ -45,13 +45,13 @@ struct URLSessionProgress {
         return task
     }
 
-    /// When the timeout could be over; `nil` when the exchange is.
+    /// Returns the time at which the timeout may be over; `nil` if the exchange is over.
     func due(after timeout: Duration) -> ContinuousClock.Instant? {
         guard !isOver else { return nil }
         return (isSuspended ? .now : last) + timeout
     }
 
-    /// The body was promised longer than it came.
+    /// Returns the error for a body that is shorter than its length.
     func truncation(_ error: (any Error)?) -> TransportError? {
         guard let expectedLength, receivedLength < expectedLength, error == nil || receivedLength > 0 else {
             return nil

@@ -8,35 +8,37 @@ import FoundationNetworking
 
 /// The transport over Foundation's URLSession: the default on Apple platforms, and on Linux without the trait `Curl`.
 ///
-/// Has no cache, no cookies and follows no redirect. What Foundation cannot do, and so this cannot:
+/// It has no cache and no cookies, and follows no redirect. The limits of Foundation, and so of this transport:
 ///
-/// - The body of a request is held in memory whole: Foundation's streams send chunks of an unknown length only.
+/// - The body of a request is held in memory whole: Foundation's streams send only chunks of an unknown length.
 /// - GET carries no body.
 /// - Fields are added that were not set: `Accept`, `Accept-Language`, `Connection`, `User-Agent`.
-/// - Several fields of one name arrive joined by commas; their order is lost. `Set-Cookie` is taken apart again, which
-///   fails for a value with a comma that looks like the begin of another cookie.
-/// - Nothing tells when a connection stands: `connectTimeout` is not kept, and `requestMayHaveBeenSent` is `true` unless
-///   the host could not be resolved or connected to. HTTP/2 is used where Foundation does, unseen.
-/// - Nothing chooses the connection: ``TransportRequest/needsNewConnection`` is not kept.
+/// - Several fields of one name arrive joined by commas; their order is lost. `Set-Cookie` is split again, which fails
+///   for a value with a comma that looks like the beginning of another cookie.
+/// - Foundation does not report when a connection is established: `connectTimeout` is ignored, and
+///   `requestMayHaveBeenSent` is `true` unless the host could not be resolved or connected to. HTTP/2 is used where
+///   Foundation uses it, without a report.
+/// - The connection cannot be chosen: ``TransportRequest/needsNewConnection`` is ignored.
 ///
-/// On Apple platforms a body is decoded by the system even when the request names its codings itself. Nothing tells how many
-/// bytes of a coded body have come: only its size is bounded (``Request/bodyLimit``), not how far it grows. Apple does not
-/// document what becomes of a body whose coding is cut within framing that is right: ask for `identity` where that counts.
+/// On Apple platforms the system decodes a body even when the request names its codings itself. It does not report how
+/// many bytes of a coded body have come: only the body's size is bounded (``Request/bodyLimit``), not its growth. Apple
+/// does not document the outcome for a body whose coding is cut within correct framing. Ask for `identity` if that
+/// matters.
 ///
-/// There, too, the head and the first 512 bytes of a body whose type says little, such as `text/plain`, come together: the
-/// system looks at them first. JSON and streams of events come as they are.
+/// On Apple platforms, too, the head and the first 512 bytes of a body arrive together if the body's type says little,
+/// such as `text/plain`: the system looks at them first. JSON and streams of events come as they are.
 ///
-/// On Linux, moreover:
+/// On Linux there are further limits:
 ///
-/// - Bodies are asked for with `Accept-Encoding: identity`. Foundation removes codings by itself and does not tell whether
-///   they have come to their ends, so that a coded body is refused: as `badResponse`, which names the coding.
+/// - Bodies are asked for with `Accept-Encoding: identity`. Foundation removes codings by itself and does not report
+///   whether they were complete. A coded body is therefore refused as `badResponse`, which names the coding.
 /// - A body that is read more slowly than it comes is held in memory.
-/// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body without its last chunk, and a head
-///   that is too large. A reset in a body of known length is `truncatedBody`.
+/// - A response with a field that is not UTF-8 fails as `connectionLost`; so does a body without its last chunk, and a
+///   head that is too large. A reset in a body of known length is `truncatedBody`.
 /// - A response with trailers behind its body ends the process: Foundation traps
 ///   (<https://github.com/swiftlang/swift-corelibs-foundation/issues/5285>). Do not ask a server that is not trusted.
-/// - An exchange canceled while its host's name is being looked up holds up every other exchange of the process over
-///   URLSession until the lookup ends.
+/// - An exchange canceled during its name lookup delays every other exchange of the process over URLSession until the
+///   lookup ends.
 /// - A POST is repeated when a kept connection turns out to be closed.
 public final class URLSessionTransport: Transport {
     /// Foundation's own default for a whole transfer, in seconds.
@@ -44,15 +46,17 @@ public final class URLSessionTransport: Transport {
 
     private let session: URLSession
     private let exchanges = URLSessionExchanges()
-    /// Where everything is asked of the session. Foundation on Linux makes its callers wait, for a name lookup even, and
-    /// a task that waited would hold up all of its executor.
+    /// The queue for all calls to the session. Foundation on Linux makes its callers wait, even for a name lookup. A
+    /// task that waited would hold up all of its executor.
     private let control = DispatchQueue(label: "diamond.urlsession")
 
-    /// With the system's certificates and proxies.
+    /// Creates a transport with the system's certificates and proxies.
     public convenience init() { self.init(unchecked: TransportSettings()) }
 
-    /// - Throws: `badSettings` for what URLSession cannot do: on Linux all that is not the default; elsewhere everything but
-    ///   no proxy at all, and a minimum version of TLS.
+    /// Creates a transport with settings.
+    ///
+    /// - Throws: `badSettings` for settings that URLSession does not support. On Linux it supports only the defaults;
+    ///   elsewhere also no proxy at all, and a minimum version of TLS.
     public convenience init(_ settings: TransportSettings) throws(TransportError) {
         if let refusal = settings.refusal { throw refusal }
         self.init(unchecked: settings)

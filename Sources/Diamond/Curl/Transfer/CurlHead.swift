@@ -9,7 +9,8 @@ struct CurlHead {
     private(set) var fields = HTTPFields()
     /// Whether the line before was a field, so that a folded line belongs to it.
     private var isInField = false
-    /// What folded lines add to the last field, each behind a blank: put there when the last of them has come.
+    /// The folded lines' additions to the last field, each behind a blank. They are appended when the last of them has
+    /// come.
     private var folds: [UInt8] = []
     /// Bytes of all lines, interim responses' as well.
     private var size = 0

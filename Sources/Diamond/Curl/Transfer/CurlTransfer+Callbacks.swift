@@ -3,7 +3,7 @@ import CDiamondCurl
 import Foundation
 import HTTPTypes
 
-/// What libcurl asks and tells in the middle of a transfer, on the loop's thread.
+/// The callbacks of libcurl in the middle of a transfer, on the loop's thread.
 extension CurlTransfer {
     /// Whether the request may be sent now: for the first time, or again because a kept connection turned out closed.
     func mayBegin() -> Bool {

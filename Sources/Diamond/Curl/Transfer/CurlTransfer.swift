@@ -37,7 +37,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// `nil` where no coding is removed.
     var decoder: ContentDecoder?
     private var trailers = TrailerCount()
-    /// When the trailers have to be over; `nil` before the first.
+    /// The deadline of the trailers; `nil` before the first.
     private var trailerDeadline: ContinuousClock.Instant?
     private var outcome: Reception.Outcome?
     private unowned(unsafe) var session: CurlSession?
@@ -66,7 +66,7 @@ final class CurlTransfer: @unchecked Sendable {
         return diamond_curl_get_long(handle.easy, CURLINFO_NUM_CONNECTS) == 0
     }
 
-    /// When it ends unless something moves, or a connection stands; `nil` for never.
+    /// The time at which the transfer ends unless it makes progress or gets a connection; `nil` for never.
     var deadline: ContinuousClock.Instant? {
         let standstill = isHeldBack ? nil : request.timeout.map { lastProgress + $0 }
         // libcurl keeps it too, but not while the connection of another transfer is waited for.

@@ -3,11 +3,11 @@ import Foundation
 
 /// The body of a request on its way up. Used by the loop's thread alone.
 final class CurlUpload {
-    /// What there is to send now.
+    /// The result of a read of the body.
     enum Reading {
         /// Bytes written into the buffer; 0 at the end.
         case bytes(Int)
-        /// Nothing yet: ask again after the resumption.
+        /// No bytes yet: ask again after the resumption.
         case wait
         case failed(TransportError)
     }

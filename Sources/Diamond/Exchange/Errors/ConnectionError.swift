@@ -1,18 +1,18 @@
 public import Foundation
 
-/// Why a request got no response. A response with an error status is a response, not an error.
+/// The error of a request that got no response. A response with an error status is a response, not an error.
 public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kinds of failure; new ones may come.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
-        /// The request cannot be sent as it is; ``ConnectionError/cause`` is a ``RequestError``, a ``ReplayError`` where it
-        /// cannot be kept so, or a ``TransportError`` where the transport refuses it.
+        /// The request cannot be sent as it is. ``ConnectionError/cause`` is a ``RequestError``; a ``ReplayError`` if
+        /// the request cannot be kept as it is; or a ``TransportError`` if the transport refuses it.
         public static let badRequest = Code(description: "badRequest")
         /// The connection, the call, or the task that waits for it was canceled.
         public static let cancelled = Code(description: "cancelled")
-        /// Nothing moved on the wire for ``Request/timeout``, or the time is up that the ``RetryPolicy`` or, of a durable
-        /// request, ``ReplayPolicy/expiry`` allows.
+        /// Nothing moved on the wire for ``Request/timeout``, or the time is up: that of the ``RetryPolicy``, or
+        /// ``ReplayPolicy/expiry`` of a durable request.
         public static let timedOut = Code(description: "timedOut")
         /// The host's name or the host itself cannot be reached.
         public static let cannotConnect = Code(description: "cannotConnect")
@@ -20,18 +20,18 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         public static let tlsFailed = Code(description: "tlsFailed")
         /// The connection broke, or the body ended early.
         public static let connectionLost = Code(description: "connectionLost")
-        /// What the server sent is not HTTP, or leads nowhere (a redirect without an end).
+        /// The response is not HTTP, or leads nowhere (a redirect without an end).
         public static let badResponse = Code(description: "badResponse")
-        /// The server answered a call with a status other than 2xx, or one that a ``ResponseValidator`` does not take;
-        /// ``ConnectionError/response`` has it.
+        /// The server answered a call with a status other than 2xx, or with one that a ``ResponseValidator`` does not
+        /// accept; ``ConnectionError/response`` has it.
         public static let badStatus = Code(description: "badStatus")
-        /// The body is of a type that a ``ResponseValidator`` does not take; ``ConnectionError/response`` has it.
+        /// The body is of a type that a ``ResponseValidator`` does not accept; ``ConnectionError/response`` has it.
         public static let badContentType = Code(description: "badContentType")
-        /// An ``Interceptor`` of the engine would not have the request or its response; ``ConnectionError/cause`` says why.
+        /// An ``Interceptor`` of the engine refused the request or its response; ``ConnectionError/cause`` tells why.
         public static let intercepted = Code(description: "intercepted")
-        /// The body is not what the call's `Output` is; ``ConnectionError/response`` has it.
+        /// The body cannot be decoded as the call's `Output`; ``ConnectionError/response`` has it.
         public static let undecodable = Code(description: "undecodable")
-        /// The response is not taken: ``Connection/validate(_:)`` says no. ``ConnectionError/response`` has it.
+        /// ``Connection/validate(_:)`` refused the response; ``ConnectionError/response`` has it.
         public static let invalidResponse = Code(description: "invalidResponse")
         /// ``Connection/prepare(_:)`` failed; ``ConnectionError/cause`` says why.
         public static let preparationFailed = Code(description: "preparationFailed")
@@ -40,27 +40,30 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         /// The body, or a line or an event of it, is larger than request or engine allow, or grows out of proportion when its
         /// coding is removed.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
-        /// The ``TransportSettings`` ask for what the transport cannot do, or name what is not there.
+        /// The ``TransportSettings`` ask for something that the transport does not support, or name something that does
+        /// not exist.
         public static let badSettings = Code(description: "badSettings")
-        /// The file of a download cannot be written: no room, no permission, no such directory; ``ConnectionError/cause`` is
-        /// a `POSIXError`. Or its ``DownloadSink`` does not take the body; the cause is what that has thrown.
+        /// The file of a download cannot be written: no space, no permission, no such directory.
+        /// ``ConnectionError/cause`` is a `POSIXError`. Or the download's ``DownloadSink`` refused the body; the cause
+        /// is the error that it threw.
         public static let cannotWrite = Code(description: "cannotWrite")
-        /// The request came to no end, and is kept: ``ConnectionError/jobID`` names the job, ``ConnectionError/cause`` says
-        /// what was wrong, but where it only has to wait behind others. Mostly it is sent later; where it may have acted, or
-        /// nobody is signed in for it, somebody has to look at it, or to sign in (``ReplayJob/state``).
+        /// The request has no final response, and is kept: ``ConnectionError/jobID`` names the job.
+        /// ``ConnectionError/cause`` has the error, unless the request only has to wait behind others. Usually it is
+        /// sent later. If it may have acted, the job has to be reviewed; if no user is signed in for it, a user has to
+        /// sign in (``ReplayJob/state``).
         public static let queued = Code(description: "queued")
-        /// The request was to be kept, and could not be: the message says what was wrong with both.
+        /// The request had to be kept, and could not be: the message tells the errors of both.
         public static let cannotQueue = Code(description: "cannotQueue")
         /// The connection was started without an engine, or the engine was closed.
         public static let noEngine = Code(description: "noEngine")
-        /// A connection that this one depends on failed, was canceled, or brought what is of no use;
-        /// ``ConnectionError/cause`` says why.
+        /// A connection that this one depends on failed, was canceled, or returned an unusable result;
+        /// ``ConnectionError/cause`` tells why.
         public static let dependencyFailed = Code(description: "dependencyFailed")
         /// The connection would have waited for itself; the message names the cycle.
         public static let dependencyCycle = Code(description: "dependencyCycle")
-        /// Most exchanges with the origin failed lately, and none is made for a while.
+        /// Most recent exchanges with the origin failed, and no more are made for a while.
         public static let circuitOpen = Code(description: "circuitOpen")
-        /// Something else; the message and ``ConnectionError/cause`` say what.
+        /// Any other failure; the message and ``ConnectionError/cause`` tell more.
         public static let other = Code(description: "other")
     }
 
@@ -77,27 +80,27 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
     // Every step of a request has room for an error, and few have one.
     private var content: CopyOnWrite<Content>
 
-    /// Which kind of failure it is.
+    /// The kind of failure.
     public var code: Code {
         get { content.value.code }
         set { content.change { $0.code = newValue } }
     }
 
-    /// What happened and what to do, in one line, without secrets.
+    /// A one-line message with the failure and its remedy, without secrets.
     public var message: String {
         get { content.value.message }
         set { content.change { $0.message = newValue } }
     }
 
-    /// The ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError` behind it, or what code of the app has
-    /// thrown. A ``TransportError`` is the last attempt's, and says that the request may have been sent where a redirect had
-    /// been followed before, too.
+    /// The underlying ``RequestError``, ``TransportError``, ``ReplayError`` or `DecodingError`, or the error that code
+    /// of the app has thrown. A ``TransportError`` is the last attempt's. It says that the request may have been sent
+    /// also if a redirect was followed before.
     public var cause: (any Error)? {
         get { content.value.cause }
         set { content.change { $0.cause = newValue } }
     }
 
-    /// The response, whole, where there is one that is not what was asked for.
+    /// The whole response, if there is one that is not as requested.
     public var response: Response? {
         get { content.value.response }
         set { content.change { $0.response = newValue } }
@@ -109,7 +112,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         set { content.change { $0.attempts = newValue } }
     }
 
-    /// The job that the request is kept as; `nil` where it is not, or has to be sent no more.
+    /// The job that the request is kept as; `nil` if it is not kept, or need not be sent any more.
     public var jobID: Int64? {
         get { content.value.jobID }
         set { content.change { $0.jobID = newValue } }
@@ -122,8 +125,8 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         set { content.change { $0.head = newValue } }
     }
 
-    /// The same for the request as a whole, one hop of which a server has redirected: it has been sent, though nothing may
-    /// have been of the hop that this tells of.
+    /// The error for the request as a whole, after a server has redirected it: the request has been sent, even if
+    /// nothing of this hop has been.
     var behindRedirect: ConnectionError {
         guard var cause = cause as? TransportError else { return self }
         var error = self
@@ -155,7 +158,7 @@ public struct ConnectionError: LocalizedError, Sendable, CustomStringConvertible
         return try response.decode(type, using: decoder)
     }
 
-    /// What the server says is wrong; `nil` where it says so not in `application/problem+json` (RFC 9457).
+    /// The problem that the server reports; `nil` if the response is not `application/problem+json` (RFC 9457).
     public var problem: ProblemDetails? { response?.problem }
 
     init(_ error: RequestError) { self.init(.badRequest, error.message, cause: error) }

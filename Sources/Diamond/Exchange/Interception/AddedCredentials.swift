@@ -1,13 +1,14 @@
 import HTTPTypes
 
-/// What interceptors have put into a request that is somebody's, or may be.
+/// The credentials that interceptors have added to a request.
 struct AddedCredentials {
     private let headers: Set<HTTPField.Name>
-    /// Items of the query, and what stands before `@`.
+    /// Whether credentials were added to the URL: items of the query, or the part before `@`.
     private let isInURL: Bool
-    /// Nobody can tell what a body that was changed says. One that is made piece by piece is taken for unchanged.
+    /// Whether the body was changed, and so may hold a credential. A body that is made piece by piece counts as
+    /// unchanged.
     private let isBodyChanged: Bool
-    /// Whether one that was there is not any more.
+    /// Whether a credential of the request was removed.
     let hasLost: Bool
 
     /// - Parameters:

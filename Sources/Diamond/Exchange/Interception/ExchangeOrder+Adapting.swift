@@ -1,11 +1,11 @@
 import HTTPTypes
 
-/// What cookies and interceptors may make of a request, and what that makes of its answer.
+/// The changes that cookies and interceptors make to a request, and their effect on its response.
 extension ExchangeOrder {
     /// A request as it goes out.
     struct Outgoing: Sendable {
         var request: TransportRequest
-        /// Whether it is now one of somebody who is not named.
+        /// Whether the request is now one of an unnamed user.
         var isPersonal = false
         /// ``Arrival/adaptedHeaders``.
         var adaptedHeaders: Set<String> = []
@@ -26,10 +26,11 @@ extension ExchangeOrder {
         return Outgoing(request: sent, isPersonal: identity == nil)
     }
 
-    /// What interceptors make of it. A redirect to another origin takes no credential along, also none of theirs.
+    /// Returns the request as changed by the interceptors. A redirect to another origin takes no credential along, nor
+    /// one that they add.
     ///
     /// - Parameters:
-    ///   - wire: what the engine adds to all it sends.
+    ///   - wire: the engine's additions to all that it sends.
     ///   - attempt: 1 for the first.
     func adapted(
         _ outgoing: Outgoing,
@@ -58,7 +59,7 @@ extension ExchangeOrder {
             && adapted.url != outgoing.url && CookieOrigin(adapted.url) != CookieOrigin(outgoing.url)
     }
 
-    /// Those that are other ones now, in lower case, but for credentials that the identity stands for.
+    /// Returns the changed headers' names in lower case, without the credentials that the identity stands for.
     private func adaptedHeaders(_ adapted: HTTPFields, from outgoing: HTTPFields) -> Set<String> {
         guard !adapted.isExactly(outgoing) else { return [] }
         let names = Set((adapted + outgoing).map(\.name)).filter {

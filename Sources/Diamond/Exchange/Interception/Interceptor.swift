@@ -1,4 +1,4 @@
-/// What an app adds to every request of an engine on its way, and asks of every answer.
+/// The app's own changes to every request and response of an engine.
 ///
 /// ```swift
 /// struct Attempts: Interceptor {
@@ -9,42 +9,47 @@
 /// configuration.interceptors = [Attempts(), ResponseValidator.json]
 /// ```
 ///
-/// All that an engine has are called in their order, each with what the one before has left. What one throws ends the
-/// request with ``ConnectionError/Code-swift.struct/intercepted`` and the error as its cause, or with that very error
-/// where it is a ``ConnectionError``. They are called by many tasks at once, on no particular thread.
+/// An engine calls all its interceptors in their order, each with the result of the one before. An error that one
+/// throws ends the request with ``ConnectionError/Code-swift.struct/intercepted`` and that error as its cause. A
+/// ``ConnectionError`` that one throws is passed on as it is. Many tasks call them at once, on no particular thread.
 public protocol Interceptor: Sendable {
-    /// Changes what is about to be sent, such as to sign it: for each attempt, after the cache was asked, with secrets
-    /// filled in. What it adds is no part of the request's identity: an answer to a credential that is added to a request
-    /// without ``Request/identity`` is neither stored nor shared. A credential is a header or a parameter of the query whose
-    /// name says so, or is among the ``IdentityRules``' secrets, and a body that was changed. Called also for the targets of
-    /// redirects; those of another origin are sent no credential that is added, and their answers are not stored where one
-    /// would have been.
+    /// Changes a request that is about to be sent, such as to sign it. Called for each attempt, after the cache was
+    /// asked, with secrets filled in.
     ///
-    /// An answer that varies (`Vary`) by a header that this has changed is not stored either, as no key has what was sent: what
-    /// tells answers apart, such as `Accept-Language`, belongs to the request or to ``Engine/Configuration/headers``.
+    /// The additions are no part of the request's identity. If a credential is added to a request without
+    /// ``Request/identity``, the response is neither stored nor shared. A credential is a header or a query parameter
+    /// whose name says so or is among the ``IdentityRules``' secrets, or a body that was changed. Also called for the
+    /// targets of redirects. Targets of another origin get no added credential, and their responses are not stored if
+    /// one would have been added.
     ///
-    /// Called while the request has its place on the wire: be quick, and send what this needs through another engine, or
-    /// the two may wait for each other. What it takes is of the attempt's time: at ``RetryPolicy/attemptTimeout`` or
-    /// ``RetryPolicy/deadline`` it is canceled and not waited for, the request ends with `timedOut`, and what comes of
-    /// it later is dropped. Where neither is set nothing bounds it, nor does ``Request/timeout``.
+    /// A response that varies (`Vary`) by a header that this method has changed is not stored either, as no key has the
+    /// value that was sent. A header that selects among responses, such as `Accept-Language`, belongs in the request or
+    /// in ``Engine/Configuration/headers``.
+    ///
+    /// Called while the request has its place on the wire. Be quick, and send the interceptor's own requests through
+    /// another engine, or the two may wait for each other. The time that this takes counts for the attempt. At
+    /// ``RetryPolicy/attemptTimeout`` or ``RetryPolicy/deadline`` the call is canceled and not waited for, the request
+    /// ends with `timedOut`, and a later result is dropped. If neither is set, nothing limits its time, not even
+    /// ``Request/timeout``.
     ///
     /// - Parameters:
     ///   - request: as it is about to be sent.
-    ///   - attempt: 1 for the first; counted anew for each hop of a redirect.
+    ///   - attempt: 1 for the first; each hop of a redirect counts from 1 again.
     func adapt(_ request: inout TransportRequest, attempt: Int) async throws
 
-    /// Looks at what a server has answered, whatever the status, before it is stored: what is refused never is, and the
-    /// error has the ``ConnectionError/response``. Redirects that are followed, confirmations (304), and successes
-    /// whose body is not collected are not shown.
+    /// Checks a response from a server, whatever its status, before it is stored. A refused response is never stored,
+    /// and the error has the ``ConnectionError/response``. Not called for redirects that are followed, for
+    /// confirmations (304), and for successes whose body is not collected.
     func validate(_ response: Response) async throws
 
-    /// Changes what the caller gets, from a server or from the cache: before it is validated and decoded by who asks, a
-    /// subclass of ``Connection`` or a typed call. What is stored stays as it came.
+    /// Changes the response that the caller gets, from a server or from the cache, before the caller (a subclass of
+    /// ``Connection`` or a typed call) validates and decodes it. The stored response stays as it came.
     func transform(_ response: inout Response) async throws
 
-    /// Changes the error that the caller gets, such as to tell what the body of its response says: also `badStatus` and
-    /// `undecodable` of a typed call, `badStatus` of a download, and what a subclass of ``Connection`` has thrown. Called once,
-    /// before any callback. Not called for canceled requests, nor for what a reader of events or lines has against an answer.
+    /// Changes the error that the caller gets, such as to add the message in its response's body. Also called for
+    /// `badStatus` and `undecodable` of a typed call, for `badStatus` of a download, and for an error that a subclass
+    /// of ``Connection`` has thrown. Called once, before any callback. Not called for canceled requests, nor if a
+    /// reader of events or lines refuses a response.
     func transform(_ error: inout ConnectionError) async
 }
 

@@ -42,11 +42,11 @@ extension BodySink {
     func hear(_ event: ExchangeEvent) {}
 }
 
-/// What goes into a sink: the answer of whom.
+/// The sink of a response's body, and the request that the response is for.
 struct Pouring: Sendable {
     let sink: any BodySink
-    /// That is asked, without what is secret.
+    /// The URL of the request, without secrets.
     let url: String
-    /// Its scheme, host and port.
+    /// The scheme, host and port of the URL.
     let origin: String
 }

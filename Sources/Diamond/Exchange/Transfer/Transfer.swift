@@ -24,14 +24,14 @@ final class Transfer: Sendable {
     /// The request that is sent: for the rest, where ``before`` has a partial response.
     let request: TransportRequest
     let order: ExchangeOrder
-    /// How many sessions had ended when its cookies were read; `nil` without a jar.
+    /// The number of sessions that had ended when its cookies were read; `nil` without a jar.
     let removals: Int?
     let isPersonal: Bool
     private let adaptedHeaders: Set<String>
     /// The partial response that is resumed.
     let before: Boxed<PartialResponse>
     let keeper: (any ResumeWriting)?
-    /// What has led to it.
+    /// The attempts that have led to this transfer.
     let history: RetryHistory
     let admission: CircuitBreaker.Admission
     let wire: Exchange.Wire

@@ -1,17 +1,19 @@
-/// How far a request and its answer have come over the wire, in bytes of their bodies, as they are without content coding.
+/// The progress of a request and its response over the wire, in bytes of their bodies without content coding.
 ///
-/// No number falls within one attempt; the next begins with none.
+/// No number decreases within one attempt; the next attempt begins at zero.
 public struct TransferProgress: Hashable, Sendable {
-    /// What the wire has taken of the request's body. A body in memory counts as a whole, when the answer begins.
+    /// The bytes of the request's body that the wire has taken. A body in memory counts as a whole, when the response
+    /// begins.
     public var sent: Int64
-    /// The length of the request's body, 0 where there is none; `nil` where it is not known.
+    /// The length of the request's body, 0 if there is none; `nil` if it is unknown.
     public var expectedToSend: Int64?
-    /// What has come of the answer's body.
+    /// The bytes of the response's body so far.
     public var received: Int64
-    /// `nil` before the answer begins, and where the server does not tell, as with a content coding.
+    /// The length of the response's body; `nil` before the response begins, and if the server does not tell it, as with
+    /// a content coding.
     public var expectedToReceive: Int64?
 
-    /// For previews and tests; transfers tell their own.
+    /// Creates a progress for previews and tests; transfers report their own.
     public init(
         sent: Int64 = 0,
         expectedToSend: Int64? = 0,

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// What an answer or an error means for another attempt, at another time.
+/// The meaning of a response or an error for another attempt, at another time.
 extension ReplayOutcome {
     /// - Parameters:
     ///   - statuses: those that another attempt may change.
@@ -75,8 +75,8 @@ extension ReplayOutcome {
         return cause.requestMayHaveBeenSent ? .unknown : .unsent
     }
 
-    /// Where a credential could not be had for now: what the provider has asked for it could not be reached, or answers
-    /// otherwise later. Nobody has to sign in for that.
+    /// Returns the fault for a credential that is unavailable for now: the server that the provider asked could not be
+    /// reached, or may answer differently later. The user need not sign in for that.
     private static func passingFault(
         ofProvider error: ConnectionError, _ statuses: Set<Int>, _ isReachable: Bool
     ) -> Fault? {
@@ -118,9 +118,9 @@ extension TransportError.Code {
 }
 
 extension ReplayDraft.History {
-    /// What was tried before the request was kept.
+    /// Creates the history of the attempts made before the request was kept.
     ///
-    /// - Parameter queue: the queue by whose time it is written.
+    /// - Parameter queue: the queue whose clock gives the times.
     init(_ attempts: [Attempt], _ result: JobResult, in queue: ReplayQueue) {
         outcome = result.outcome
         unknownAt = result.unknownAt
@@ -144,6 +144,7 @@ extension ReplayDraft.History.Failure {
 }
 
 extension [Attempt] {
-    /// When the first of those began that may have been processed without anybody knowing.
+    /// The beginning of the first attempt that may have been processed unnoticed, in milliseconds since 1970; `nil` if
+    /// there is none.
     var unknownAt: Int64? { first(where: \.mayHaveArrived)?.startedAt.milliseconds }
 }

@@ -1,7 +1,7 @@
 /// The result of sending a kept request.
 struct SentRequest: Sendable {
     let response: Result<Response, ConnectionError>
-    /// What the response means for the job.
+    /// The meaning of the response for the job.
     let outcome: ReplayOutcome
     /// Whether the gate has ended the request.
     let isRefused: Bool
@@ -14,7 +14,7 @@ struct SentRequest: Sendable {
     /// Whether it was given up before its response was complete.
     var isInterrupted: Bool { isGivenUp && error?.response == nil }
 
-    /// What was answered, if the request was given up while the body arrived.
+    /// The outcome of the response, if the request was given up while the body arrived.
     var interruptedAnswer: ReplayOutcome? { error?.head.value == nil ? nil : outcome }
 
     /// The error, or a response that is as good as one.

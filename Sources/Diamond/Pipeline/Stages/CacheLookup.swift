@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// The second stage: finds what is stored for a request, decides what it is good for, and serves it.
 struct CacheLookup: Sendable {
-    /// What a hop does about a stored response.
+    /// The next step of a hop with a stored response.
     enum Step {
         case serve(StoredCandidate, Response.Source)
         /// Serve it, and refresh it in the background.

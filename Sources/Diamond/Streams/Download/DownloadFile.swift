@@ -3,7 +3,7 @@ import Foundation
 
 /// The file that a body goes into, under a name of its own until it is whole.
 ///
-/// What blocks runs on a queue: a slow disk holds up the wire, and nobody's thread.
+/// Blocking calls run on a queue: a slow disk holds up the wire, but no thread of a task.
 final class DownloadFile: DownloadTarget {
     typealias Write = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
 
@@ -22,7 +22,8 @@ final class DownloadFile: DownloadTarget {
     private let queue = DispatchQueue(label: "diamond.download", qos: .utility)
     private let state = Guarded(State())
 
-    /// Of which there is nothing before ``open()``: what waits for its place holds no descriptor.
+    /// Creates a download file that opens nothing before ``open()``. A download that waits for its place holds no
+    /// descriptor.
     init(
         later url: URL,
         limit: Int,

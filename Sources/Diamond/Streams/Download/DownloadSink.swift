@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What takes the body of a download piece by piece while it comes, instead of a file: a hash, an unpacker, a player.
+/// A receiver for the body of a download, piece by piece as it comes, instead of a file: a hash, an unpacker, a player.
 ///
 /// ```swift
 /// actor Checksum: DownloadSink {
@@ -12,32 +12,33 @@ public import Foundation
 /// }
 /// ```
 ///
-/// ``Engine/download(_:to:limit:progress:)-(_,DownloadSink,_,_)`` calls one after another, never two at the same time,
-/// on no particular thread: ``begin(_:)``, any number of ``write(_:)``, and ``finish()`` when all of the body was taken.
-/// Where a transfer breaks and is gone on with, more pieces come; where it has to begin anew, ``begin(_:)`` says so. A
-/// download that fails is told by its error alone: no call comes after that.
+/// ``Engine/download(_:to:limit:progress:)-(_,DownloadSink,_,_)`` calls one method after another, never two at the same
+/// time, on no particular thread: ``begin(_:)``, any number of ``write(_:)``, and ``finish()`` when the whole body was
+/// taken. If a broken transfer is resumed, more pieces come. If it has to start again, ``begin(_:)`` is called again.
+/// The error of the download alone reports its failure: no call comes after that.
 ///
-/// What one throws ends the download, and nothing is sent again: the error is `cannotWrite`, its cause what was thrown;
-/// it is `cancelled` for a `CancellationError`. Where the download is canceled, or its engine closed, the task of a call
-/// that is under way is canceled, and not waited for: what it does later is its own affair.
+/// An error that a method throws ends the download, and nothing is sent again. The download's error is `cannotWrite`,
+/// with the thrown error as its cause; it is `cancelled` for a `CancellationError`. If the download is canceled or its
+/// engine closed, the task of a running call is canceled and not waited for. Later effects of that call are the sink's
+/// own concern.
 ///
-/// A body that comes over the wire has its place there meanwhile. What a sink sends through the same engine needs
-/// another: where there is none, as in a serial lane, the two wait for each other.
+/// A body that comes over the wire keeps its place there meanwhile. A request that a sink sends through the same engine
+/// needs another place. If there is none, as in a serial lane, the two wait for each other.
 public protocol DownloadSink: Sendable {
-    /// An answer begins, and with it its body: what was taken before is of no use. Called once at least, also where the
-    /// body is empty; not for redirects and errors.
+    /// Begins a response and its body: the sink drops all that it took before. Called at least once, also if the body
+    /// is empty; not for redirects and errors.
     ///
     /// - Parameter head: a success (2xx) from a server or from the cache, without its body.
     func begin(_ head: Response) async throws
 
-    /// Takes what comes next of the body, its content coding removed. The wire waits until this returns: of a body of
+    /// Takes the next piece of the body, its content coding removed. The wire waits until this returns: for a body of
     /// any size a few mebibytes are in memory.
     ///
     /// - Parameter piece: of any size, but not empty.
     func write(_ piece: Data) async throws
 
-    /// All of the body was taken. Where this throws, such as for a wrong checksum, the download fails as well. Nothing
-    /// by default.
+    /// Ends the body, all of which was taken. If this throws, such as for a wrong checksum, the download fails as well.
+    /// Does nothing by default.
     func finish() async throws
 }
 

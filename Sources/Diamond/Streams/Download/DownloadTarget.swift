@@ -1,18 +1,18 @@
 import Foundation
 
-/// Where the body of a download goes. What was taken before its end can be thrown away, or gone on with.
+/// The destination of a download's body. A part that was taken before the body's end can be discarded or continued.
 protocol DownloadTarget: BodySink {
-    /// `nil` where it is none.
+    /// The file; `nil` if the target is none.
     var file: URL? { get }
-    /// Bytes that were taken.
+    /// The number of bytes taken.
     var size: Int { get }
     /// Called for every piece that comes over the wire.
     var progress: (@Sendable (TransferProgress) -> Void)? { get }
 
-    /// The whole body is in it, and nobody has anything against that.
+    /// Publishes the whole body, which was accepted.
     func publish() async throws(ConnectionError)
 
-    /// What is in it is of no use. Without effect behind ``publish()``.
+    /// Discards the part that was taken. Without effect after ``publish()``.
     func discard()
 }
 

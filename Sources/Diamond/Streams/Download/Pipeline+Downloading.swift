@@ -38,7 +38,7 @@ extension Pipeline {
         try await target.publish()
     }
 
-    /// What has become a success where an interceptor has looked at it, and is here whole.
+    /// Puts a response that an interceptor has turned into a success, and that is here whole, into the target.
     private func take(_ response: Response, in target: any DownloadTarget) async throws(ConnectionError) {
         do throws(TransportError) {
             guard response.body.count <= target.limit else { throw TransportError(bodyLargerThan: target.limit) }

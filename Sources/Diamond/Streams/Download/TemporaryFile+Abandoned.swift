@@ -1,13 +1,13 @@
 import DiamondSQLite
 import Foundation
 
-/// What processes leave that are killed.
+/// The files that killed processes leave behind.
 extension TemporaryFile {
     private static let (begin, end) = (".diamond-", ".part")
 
-    /// Of its own name, whatever the length of the other's.
+    /// Creates a file with a name of its own, whatever the length of the target's.
     ///
-    /// - Returns: where it is, and a descriptor that has its lock.
+    /// - Returns: its path, and a descriptor that holds its lock.
     static func make(in directory: String) throws -> (path: String, descriptor: Int32) {
         for _ in 0..<3 {
             let path = directory + "/" + begin + UUID().uuidString + end

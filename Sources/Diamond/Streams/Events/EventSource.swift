@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// Where events come from.
+/// The source of a sequence of events.
 struct EventSource: Sendable {
     let request: Request
     let pipeline: Pipeline
-    /// What the first connection asks for events after; empty for none.
+    /// The event id after which the first connection asks for events; empty for none.
     let lastEventID: String
-    /// Bytes of an event at most.
+    /// The most bytes of an event.
     let limit: Int
 
     private static let mediaType = "text/event-stream"

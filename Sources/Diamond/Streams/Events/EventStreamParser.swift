@@ -21,7 +21,7 @@ struct EventStreamParser: Sendable {
     private var id: String
     /// That of the last event, or of a block without one: what is asked for events after.
     private(set) var lastEventID: String
-    /// How long to wait before connecting again; `nil` where the server has not said.
+    /// The time to wait before connecting again; `nil` if the server has not named one.
     private(set) var reconnectionTime: Duration?
 
     /// - Parameters:

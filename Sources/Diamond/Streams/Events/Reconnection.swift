@@ -2,19 +2,20 @@ import HTTPTypes
 
 /// Whether a stream of events that has ended is connected to again, and when. A value; the reader obeys it.
 struct Reconnection: Sendable {
-    /// Until the server says something else (browsers wait about as long).
+    /// The time to wait until the server names another (browsers wait about as long).
     static let defaultTime = Duration.seconds(3)
-    /// Whatever the server and the policy say: what is closed as soon as it is opened would be asked for without end.
+    /// The shortest time to wait, whatever the server and the policy say. Without it, a stream that closes as soon as
+    /// it is opened would be requested without end.
     static let leastTime = Duration.milliseconds(50)
 
     /// Whether a second request does no harm, and is wanted.
     private let isAllowed: Bool
     private let policy: RetryPolicy
-    /// What the server wants.
+    /// The time that the server wants.
     var time = defaultTime
-    /// Whether the stream was open once: before, a failure is the caller's.
+    /// Whether the stream was open once. A failure before that is the caller's.
     private(set) var hasOpened = false
-    /// Since the stream was open last.
+    /// The number of failures since the stream was last open.
     private(set) var failures = 0
 
     init(_ request: Request, _ policy: RetryPolicy) {
@@ -24,7 +25,8 @@ struct Reconnection: Sendable {
             && RetryableRequest(request.method, headers: request.headers).isRepeatable(by: policy)
     }
 
-    /// How often one connection is tried by itself: the first as the policy says, then it is this that waits.
+    /// The policy for the attempts of one connection. The first follows the request's policy. After that each makes one
+    /// attempt, and this type waits between them.
     var attempts: RetryPolicy {
         var policy = policy
         if hasOpened { policy.attempts = 1 }
@@ -33,10 +35,10 @@ struct Reconnection: Sendable {
 
     mutating func open() { (hasOpened, failures) = (true, 0) }
 
-    /// The server's time, and never at once.
+    /// The time to wait: the server's, and never zero.
     private var pause: Duration { max(time, policy.baseDelay, Self.leastTime) }
 
-    /// After the end of a stream.
+    /// The time to wait after the end of a stream.
     var delayAfterEnd: Duration? { isAllowed ? pause : nil }
 
     /// After a failure: as after an end, and a delay on top that grows with each in a row and is drawn, so that clients

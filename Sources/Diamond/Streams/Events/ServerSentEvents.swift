@@ -1,9 +1,9 @@
 public import Foundation
 
-/// The events that a server sends, through as many connections as that takes (HTML living standard, section 9.2).
+/// The events that a server sends, through as many connections as needed (HTML living standard, section 9.2).
 ///
-/// Made by `Engine.events`. Each iteration is a connection of its own, opened when its first event is asked for, and ended
-/// when it is dropped or its task is canceled.
+/// Made by `Engine.events`. Each iteration is a connection of its own. It opens when its first event is asked for, and
+/// ends when it is dropped or its task is canceled.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
     public typealias Failure = ConnectionError
@@ -15,7 +15,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var reader: EventReader
 
-        /// The next event; `nil` where the server has said that there are no more.
+        /// Returns the next event; `nil` if the server has said that there are no more.
         public mutating func next() async throws(ConnectionError) -> ServerSentEvent? { try await reader.next() }
     }
 
@@ -23,7 +23,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 }
 
 extension AsyncSequence where Element == ServerSentEvent, Self: Sendable {
-    /// The data of each event as a value.
+    /// Returns the data of each event as a value.
     ///
     /// ```swift
     /// for try await price in engine.events(request).decoded(as: Price.self) {
@@ -31,8 +31,8 @@ extension AsyncSequence where Element == ServerSentEvent, Self: Sendable {
     /// }
     /// ```
     ///
-    /// What is not to be decoded, filter out before. The first event that cannot be decoded ends the sequence with the
-    /// ``ConnectionError`` `undecodable`, whose message tells nothing of what the event holds.
+    /// Filter out events that are not to be decoded first. The first event that cannot be decoded ends the sequence
+    /// with the ``ConnectionError`` `undecodable`, whose message contains nothing of the event's data.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type,
         using decoder: any ResponseDecoder = JSONDecoder()

@@ -1,9 +1,10 @@
 import DiamondSQLite
 import Foundation
 
-/// Hands an answer over while it comes: the head first, then piece by piece, each when every consumer has room for it.
+/// Hands a response to its consumers while it comes: the head first, then piece by piece, each when every consumer has
+/// room for it.
 ///
-/// Nobody gets what he has not seen the beginning of: others may join until the head is here.
+/// Others may join until the head has arrived. A consumer gets only a body that it has from the beginning.
 final class Handover: BodySink {
     private struct State {
         var consumers: [StreamConsumer]
@@ -17,9 +18,9 @@ final class Handover: BodySink {
     let limit: Int
     /// Bytes that a consumer may be behind before it is waited for.
     private let window: Int
-    /// Called when nobody can join any more, and not for the first time perhaps.
+    /// Called when no more readers can join, possibly more than once.
     private let whenClosed: @Sendable () -> Void
-    /// For whom it was begun.
+    /// The consumer that it was begun for.
     let first: StreamConsumer
     private let state: Guarded<State>
 
@@ -34,9 +35,9 @@ final class Handover: BodySink {
         first.onLeave { [self] in leave(first) }
     }
 
-    /// Returns with the head; the exchange goes on in a task of its own, until its body has ended or nobody reads it.
+    /// Returns with the head. The exchange continues in a task of its own, until its body has ended or has no readers.
     ///
-    /// - Parameter epoch: the instant at which the request was resolved; `nil` where that is still to be done.
+    /// - Parameter epoch: the instant at which the request was resolved; `nil` if it is still to be resolved.
     static func open(
         _ request: Request,
         resolvedAt epoch: InvalidationLog.Instant? = nil,
@@ -50,10 +51,10 @@ final class Handover: BodySink {
         return response
     }
 
-    /// How many read.
+    /// The number of readers.
     var readers: Int { state.withLock { $0.consumers.count } }
 
-    /// Somebody else who reads; `nil` where it is too late.
+    /// Adds a reader; `nil` if it is too late.
     func join() -> StreamConsumer? {
         let consumer = StreamConsumer(window: window)
         let isIn = state.withLock { state in
@@ -121,7 +122,7 @@ final class Handover: BodySink {
     // MARK: The exchange's side
 
     var isCommitted: Bool { state.withLock { $0.isCommitted } }
-    /// Who reads has the head.
+    /// Always `false`: the readers have the head.
     var isForWhole: Bool { false }
     var isComplete: Bool { state.withLock { $0.isComplete } }
     /// The consumers know the first head.

@@ -2,12 +2,12 @@ import DiamondSQLite
 
 /// The exchanges of an engine whose answers are streamed to all who ask the same before the head is here (single flight).
 final class SharedHandovers: Sendable {
-    /// What two must ask to share one.
+    /// The key that two requests must share to get one handover.
     struct Key: Hashable {
-        /// With all that the engine adds, and for whom it is.
+        /// The request with all that the engine adds, and its identity.
         let request: Request
         let key: RequestKey
-        /// Bytes of a body at most.
+        /// The most bytes of a body.
         let limit: Int
     }
 
@@ -29,10 +29,10 @@ final class SharedHandovers: Sendable {
 
     private let state = Guarded(State())
 
-    /// How many wait for a head.
+    /// The number of readers that wait for a head.
     var waiting: Int { state.withLock { $0.handovers.values.reduce(0) { $0 + $1.handover.readers } } }
 
-    /// Streams an answer to who asks, and to all who ask the same meanwhile where that may be shared.
+    /// Streams a response to its caller, and to all callers that ask the same meanwhile, if it may be shared.
     func open(
         _ request: Request,
         limit: Int,

@@ -8,7 +8,7 @@ struct LineBuffer: Sendable {
     let limit: Int
     private var input: [UInt8] = []
     private var position = 0
-    /// What has come of the line that is read.
+    /// The part of the current line that has come.
     var line: [UInt8] = []
 
     /// - Parameter limit: bytes of a line at most.

@@ -1,7 +1,7 @@
 /// Cuts bytes into lines, however they come in pieces.
 struct LineSplitter: Sendable {
     private var buffer: LineBuffer
-    /// Of the line that was returned last, from 1 on; while one is too long, its own.
+    /// The number of the line that was returned last, from 1 on; while a line is too long, that line's.
     private(set) var number = 0
 
     /// - Parameter limit: bytes of a line at most.
@@ -20,7 +20,7 @@ struct LineSplitter: Sendable {
         }
     }
 
-    /// What is left at the end, where that is a line without its U+000A.
+    /// Returns the rest at the end, if that is a line without its U+000A.
     mutating func last() -> [UInt8]? { buffer.line.isEmpty ? nil : take() }
 
     private mutating func take() -> [UInt8] {

@@ -7,7 +7,8 @@ enum ContentCoding: Sendable {
     /// Codings of one body at most, as libcurl has it: each costs time and memory.
     static let mostOfOneBody = 5
 
-    /// What a request asks for that names no codings itself. No `br` and no `zstd`: their ends are not looked for.
+    /// The codings that a request asks for if it names none itself. `br` and `zstd` are not among them: their ends are
+    /// not checked.
     static let accepted = "gzip, deflate"
 
     /// - Parameter name: in lower case.

@@ -1,15 +1,15 @@
 #if (Curl || AsyncHTTPClient) && canImport(CDiamondZlib)
 import HTTPTypes
 
-/// What is wrong with a coded body.
+/// The error in a coded body.
 enum ContentFault: Error {
-    /// It is not what its coding says.
+    /// The body does not match its coding.
     case broken
-    /// Its coding has not come to its end.
+    /// The body ends before its coding does.
     case cut
-    /// It grows out of proportion.
+    /// The body grows out of proportion.
     case bomb
-    /// Nobody reads it any more.
+    /// The body has no reader any more.
     case unwanted
 }
 
@@ -23,9 +23,9 @@ final class ContentDecoder {
     /// The last coding that the server applied first.
     private var steps: [Step]
     private let request: TransportRequest
-    /// What `Content-Encoding` says.
+    /// The value of `Content-Encoding`.
     private let name: String
-    /// Bytes that have come over the wire.
+    /// The bytes that have come over the wire.
     private var encoded = 0
 
     /// `nil` where the head names no coding, or one that is not known; and when the memory is gone.

@@ -1,13 +1,14 @@
-/// How much of a head and of trailers is taken from a server. Nobody sends more in earnest, and it would fill the memory.
+/// The limits for the head and the trailers that a server sends. Real servers stay below them; more would fill the
+/// memory.
 enum HeadLimit {
-    /// Bytes of a head at most, those of interim responses included. libcurl ends at 300 KB, and tells that as a broken
-    /// connection.
+    /// The most bytes of a head, those of interim responses included. libcurl ends at 300 KB, and reports that as a
+    /// broken connection.
     static let mostBytes = 256 << 10
-    /// Fields of a head at most. libcurl ends at 5,000.
+    /// The most fields of a head. libcurl ends at 5,000.
     static let mostFields = 4000
-    /// Trailer fields at most, as hyper has it.
+    /// The most trailer fields; hyper has the same limit.
     static let mostTrailerFields = 100
-    /// Bytes of trailers at most, as hyper has it.
+    /// The most bytes of trailers; hyper has the same limit.
     static let mostTrailerBytes = 16 << 10
     /// The longest time that trailers may take, where the request's timeout is not shorter.
     static let trailerTime = Duration.seconds(10)
@@ -30,7 +31,7 @@ enum HeadLimit {
     }
 }
 
-/// How much of a body's trailers has come.
+/// The fields and bytes of a body's trailers so far.
 struct TrailerCount: Sendable {
     private var fields = 0
     private var bytes = 0

@@ -1,28 +1,29 @@
-/// What stands between a transport and the servers.
+/// The proxy between a transport and the servers.
 public enum ProxySelection: Hashable, Sendable {
-    /// What the platform says: with libcurl the environment (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`), with
-    /// URLSession on Apple platforms the system's settings. The default.
+    /// The platform's proxy, the default. With libcurl the environment names it (`http_proxy`, `https_proxy`,
+    /// `all_proxy`, `no_proxy`), with URLSession on Apple platforms the system's settings.
     case system
-    /// None, whatever the platform says.
+    /// No proxy, whatever the platform says.
     case none
-    /// This one, but for its ``Proxy/exceptions``.
+    /// This proxy, except for its ``Proxy/exceptions``.
     case through(Proxy)
 }
 
-/// A proxy of HTTP or SOCKS.
+/// An HTTP or SOCKS proxy.
 public struct Proxy: Hashable, Sendable {
     /// Scheme, host and port: `http`; `https`, spoken to over TLS, which its certificate has to pass as a server's has;
     /// `socks5`, and `socks5h`, which looks names up itself. `https` requests go through a tunnel (`CONNECT`), which the proxy
     /// cannot look into.
     public var url: String
-    /// For servers of both kinds: Basic authentication (RFC 7617), or that of SOCKS (RFC 1929).
+    /// The user name, for both kinds of proxy: for Basic authentication (RFC 7617), or for that of SOCKS (RFC 1929).
     public var username: String?
-    /// Asked of the engine's ``CredentialProvider`` for each exchange, for no identity.
+    /// The password. The engine's ``CredentialProvider`` is asked for it for each exchange, for no identity.
     public var password: Secret?
-    /// Hosts that are reached without it: names, with all that is below them, and addresses (`127.0.0.1`); `*` for all.
+    /// The hosts that are reached without the proxy: names, which include all names below them, and addresses
+    /// (`127.0.0.1`); `*` for all hosts.
     public var exceptions: [String]
 
-    /// What is wrong with it is told where it is used, with `badSettings`.
+    /// Creates a proxy. Errors in it are reported where it is used, with `badSettings`.
     public init(_ url: String, username: String? = nil, password: Secret? = nil, exceptions: [String] = []) {
         self.url = url
         self.username = username
@@ -30,7 +31,7 @@ public struct Proxy: Hashable, Sendable {
         self.exceptions = exceptions
     }
 
-    /// Why there can be no such proxy; `nil` where there can be.
+    /// The error for a proxy that cannot be used; `nil` for others.
     var refusal: TransportError? {
         guard let scheme = url.firstRange(of: "://").map({ url[..<$0.lowerBound].lowercased() }),
             ["http", "https", "socks5", "socks5h"].contains(scheme)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Whom a transport trusts, and as whom it appears. Certificates and host names are always verified.
+/// The certificates that a transport trusts, and its own certificate. Certificates and host names are always verified.
 public struct TLSSettings: Hashable, Sendable {
     /// A version of TLS.
     public enum Version: String, Hashable, Sendable, CaseIterable {
@@ -8,26 +8,28 @@ public struct TLSSettings: Hashable, Sendable {
         case v1_3 = "TLS 1.3"
     }
 
-    /// Who vouches for servers.
+    /// The root certificates that vouch for servers.
     public enum Roots: Hashable, Sendable {
-        /// Those that the system trusts.
+        /// The system's roots.
         case system
-        /// Those, and the certificates in a PEM file: of a company, or of a server that vouches for itself.
+        /// The system's roots, and the certificates in a PEM file: those of a company, or of a server with a
+        /// self-signed certificate.
         case systemAnd(URL)
-        /// The certificates in a PEM file, and nobody else.
+        /// The certificates in a PEM file, and no others.
         case only(URL)
     }
 
     /// A certificate of our own, for servers that ask for one.
     public struct ClientCertificate: Hashable, Sendable {
-        /// A PEM file with it, and behind it those that vouch for it.
+        /// A PEM file with the certificate, followed by the certificates that vouch for it.
         public var certificate: URL
-        /// A PEM file.
+        /// A PEM file with the private key.
         public var privateKey: URL
-        /// Of the private key; asked of the engine's ``CredentialProvider`` for each exchange, for no identity.
+        /// The password of the private key. The engine's ``CredentialProvider`` is asked for it for each exchange, for
+        /// no identity.
         public var password: Secret?
 
-        /// Both files are PEM.
+        /// Creates a client certificate from two PEM files.
         public init(certificate: URL, privateKey: URL, password: Secret? = nil) {
             self.certificate = certificate
             self.privateKey = privateKey
@@ -35,25 +37,27 @@ public struct TLSSettings: Hashable, Sendable {
         }
     }
 
-    /// Who vouches for servers; those whom the system trusts by default.
+    /// The root certificates that vouch for servers; the system's by default.
     public var roots = Roots.system
-    /// Of servers, and of a proxy that is spoken to over TLS; `nil` for the library's own, which is TLS 1.2 in all that
-    /// are maintained.
+    /// The lowest version of TLS for servers, and for a proxy that is spoken to over TLS. `nil` means the library's
+    /// own, which is TLS 1.2 in all libraries that are maintained.
     public var minimumVersion: Version?
-    /// As whom it appears to servers that ask; `nil`, the default, as nobody. A proxy is not told.
+    /// The certificate for servers that ask for one; `nil`, the default, sends none. A proxy gets none.
     public var clientCertificate: ClientCertificate?
-    /// The public keys that a host may have, beside a certificate that is trusted: by its name, in lower case, or its
-    /// address (one of IPv6 as RFC 5952 writes it, without brackets), the SHA-256 of its `SubjectPublicKeyInfo` in base64
-    /// (RFC 7469 section 2.4). Hosts that are not named may have any. Give one that is not in use yet as well: a server
-    /// whose key is lost is not reached any more.
+    /// The public keys that a host may have, in addition to the requirement that its certificate is trusted.
+    ///
+    /// A key of the dictionary is the host's name in lower case, or its address (an IPv6 address as RFC 5952 writes it,
+    /// without brackets). A value is the SHA-256 of the host's `SubjectPublicKeyInfo` in base64 (RFC 7469 section 2.4).
+    /// Hosts that are not named may have any key. Also give a key that is not in use yet: a server whose only pinned
+    /// key is lost cannot be reached any more.
     ///
     /// `openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`
     public var pins: [String: Set<String>] = [:]
 
-    /// The system's roots, the library's versions, no certificate, no pins.
+    /// Creates settings with the system's roots, the library's versions, no certificate and no pins.
     public init() {}
 
-    /// Why there can be no such settings; `nil` where there can be. Reads the files.
+    /// The error for settings that cannot be kept to; `nil` for others. Reads the files.
     var refusal: TransportError? {
         for (host, keys) in pins {
             if let address = IPv6Address(host)?.description, address != host {
@@ -79,14 +83,14 @@ public struct TLSSettings: Hashable, Sendable {
         return nil
     }
 
-    /// Whether a name is as a URL's host is compared: with another, no pin would ever count.
+    /// Whether a name is written as a URL's host is compared. With another name, no pin would ever apply.
     private static func isHost(_ name: String) -> Bool {
         guard !name.contains(":") else { return IPv6Address(name) != nil }
         let allowed = "abcdefghijklmnopqrstuvwxyz0123456789-_."
         return !name.isEmpty && name.allSatisfy(allowed.contains) && name.last != "." && name.first != "."
     }
 
-    /// The keys that the server of a URL may have; empty for any, `nil` where nobody can tell.
+    /// Returns the keys that the server of a URL may have: an empty set for any key, `nil` if the URL cannot be parsed.
     func pins(for url: String) -> Set<String>? {
         guard !pins.isEmpty else { return [] }
         guard var host = (try? RequestURL(parsing: url))?.host else { return nil }
@@ -95,7 +99,7 @@ public struct TLSSettings: Hashable, Sendable {
         return pins[IPv6Address(host)?.description ?? host] ?? []
     }
 
-    /// Those of the app's file, as PEM; `nil` where the system's are all.
+    /// Returns the roots in the app's file, as PEM; `nil` if only the system's are used.
     func rootCertificates() throws(TransportError) -> Data? {
         switch roots {
         case .system: nil
