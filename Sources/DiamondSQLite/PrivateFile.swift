@@ -1,11 +1,12 @@
 import Foundation
 
-/// Files of a directory that belongs to this user alone, so that nobody else can put a link or a pipe in their places.
+/// Files of a directory that belongs to this user alone, so that no other user can put a link or a pipe in their
+/// places.
 ///
 /// As `ssh` does with keys, an owner is this user or root, and what others may write is refused. Another user's directory is
 /// refused for root, too: the files that root makes there would keep that user out.
 package enum PrivateFile {
-    /// How such a file is opened: neither through a link, nor waiting for the other end of a pipe.
+    /// The flags with which such a file is opened: neither through a link, nor waiting for the other end of a pipe.
     package static let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 
     /// Opens a file, readable by its owner only where this makes it.
@@ -29,8 +30,8 @@ package enum PrivateFile {
         try checkOwner(status, path)
     }
 
-    /// Refuses a directory that is another user's, or that others may write into. One that is missing is refused by
-    /// whoever makes files in it.
+    /// Refuses a directory that is another user's, or that others may write into. A missing one is refused by the code
+    /// that makes files in it.
     ///
     /// With the umask 002, which is the default on many systems, `mkdir` makes directories into which a group may write. If
     /// others have access to nothing in such a directory, this removes the group's right to write.
@@ -62,7 +63,8 @@ package enum PrivateFile {
         return fchmod(descriptor, status.st_mode & 0o7755) == 0
     }
 
-    /// Whether a file or directory belongs to this user, and nobody else has access to it. All files of a store are so.
+    /// Whether a file or directory belongs to this user, and no other user has access to it. All files of a store are
+    /// so.
     private static func isPrivate(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_uid == geteuid() && status.st_mode & 0o077 == 0
@@ -81,7 +83,8 @@ package enum PrivateFile {
         throw SQLiteError(.notOurs, "belongs to another user, \(status.st_uid)", path: path)
     }
 
-    /// What stands in the place of a file; `nil` for a file, and for a directory, which nobody opens as one.
+    /// Returns the kind of a thing in the place of a file; `nil` for a file, and for a directory, which is not opened
+    /// as one.
     private static func kind(of status: stat) -> String? {
         switch status.st_mode & S_IFMT {
         case S_IFREG, S_IFDIR: nil

@@ -1,4 +1,4 @@
-/// How one database file is opened.
+/// The settings with which one database file is opened.
 package struct SQLiteConfiguration: Sendable {
     package enum Synchronous: String, Sendable {
         /// A commit survives the death of the process; the newest may be lost with the power.

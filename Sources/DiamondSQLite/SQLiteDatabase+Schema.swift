@@ -1,4 +1,4 @@
-/// Ways to a database beside the usual one: to compare and to mend a schema.
+/// Access to a database to compare and to mend its schema, in addition to the usual one.
 extension SQLiteDatabase {
     /// Runs `body` on a database in memory that has just been made by a configuration's scripts: what a schema has to be.
     package static func fresh<Result>(

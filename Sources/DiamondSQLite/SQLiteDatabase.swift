@@ -1,13 +1,13 @@
 import CDiamondSQLite
 import Foundation
 
-/// One SQLite file in WAL mode: one writer at a time, any number of readers beside it.
+/// One SQLite file in WAL mode: one writer at a time, and any number of readers at the same time.
 ///
 /// Calls block the calling thread for the work and, in `write`, for the writers before it. The file stays open until
 /// the last reference goes.
 package final class SQLiteDatabase: Sendable {
     package let path: String
-    /// The same, links to its directory followed once: what it leads to later is another store.
+    /// The path with the links to its directory followed once. A store that the links lead to later is another one.
     private let place: String
     private let configuration: SQLiteConfiguration
     private let writer: Guarded<SQLiteHandle>

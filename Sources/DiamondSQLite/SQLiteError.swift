@@ -77,7 +77,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
         return "\(summary), in `\(sql.split(whereSeparator: \.isWhitespace).joined(separator: " "))`"
     }
 
-    /// What the person in front of the machine can do.
+    /// The remedy for the person in front of the machine.
     package var remedy: String? {
         guard code != .noSharedMemory else { return "free space on the disk" }
         return switch code.primary {

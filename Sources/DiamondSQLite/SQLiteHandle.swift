@@ -2,15 +2,15 @@ import CDiamondSQLite
 
 /// One open `sqlite3 *` with its prepared statements; used by one thread at a time.
 ///
-/// `@unchecked Sendable`: whoever takes a handle out of `SQLiteDatabase`'s writer lock or reader pool is the only one
-/// to touch it until it goes back.
+/// `@unchecked Sendable`: the code that takes a handle out of `SQLiteDatabase`'s writer lock or reader pool is the only
+/// one to touch it until it goes back.
 final class SQLiteHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let path: String
     // Unchecked: every value that is bound looks at them, and what is used by one thread at a time, and calls nobody back,
     // has no overlap for the runtime to find.
     @exclusivity(unchecked) private var statements = SQLiteStatementCache()
-    /// How many statements are in use.
+    /// The number of statements in use.
     @exclusivity(unchecked) private var uses = 0
     @exclusivity(unchecked) private var bindings = SQLiteBindings()
     /// Length of the write-ahead log in pages after this handle's last commit.

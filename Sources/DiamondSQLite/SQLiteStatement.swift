@@ -102,7 +102,7 @@ package struct SQLiteStatement: ~Copyable {
         if let error { throw error }
     }
 
-    /// Of a step. To be asked at once: the handle has the message of its last call alone.
+    /// Returns the failure of a step. Call it at once: the handle has the message of its last call alone.
     private func failure(of code: Int32) -> SQLiteError? {
         guard code != SQLITE_DONE, code != SQLITE_ROW else { return nil }
         return handle.error(code, sql: String(cString: sqlite3_sql(pointer)))

@@ -1,7 +1,7 @@
 /// The prepared statements of one connection, by the address of their SQL.
 ///
-/// What is taken keeps its place, so that giving it back needs no search: the queue has a hundred statements, and looking
-/// through them twice for each use was a third of its time in a debug build.
+/// A statement that is taken keeps its place, so that giving it back needs no search. The queue has a hundred
+/// statements, and looking through them twice for each use was a third of its time in a debug build.
 struct SQLiteStatementCache {
     private struct Entry {
         let sql: UnsafePointer<UInt8>
@@ -11,7 +11,7 @@ struct SQLiteStatementCache {
 
     enum Lookup: Equatable {
         case found(OpaquePointer, place: Int)
-        /// Somebody uses it: the same SQL inside of itself.
+        /// The statement is in use: the same SQL inside of itself.
         case taken
         case missing
     }
@@ -44,7 +44,7 @@ struct SQLiteStatementCache {
         return entries.count - 1
     }
 
-    /// Where the SQL is in the table, or belongs.
+    /// Returns the place of the SQL in the table, or the place where it belongs.
     private func slot(of sql: UnsafePointer<UInt8>) -> Int {
         // Fibonacci hashing (Knuth, TAOCP 3, 6.4): addresses of literals differ in few bits.
         let hash = UInt64(UInt(bitPattern: sql)) &* 0x9E37_79B9_7F4A_7C15

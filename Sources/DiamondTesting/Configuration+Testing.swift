@@ -10,8 +10,8 @@ private struct ConstantReachability: Reachability {
 extension Engine.Configuration {
     /// An engine that sends nothing, and whose time stands still until the clock is moved.
     ///
-    /// Nothing is sent again, because who waits for it would wait for the clock: set
-    /// ``Engine/Configuration/retry`` where that is what you test.
+    /// Nothing is sent again, because a retry would wait for the clock. Set ``Engine/Configuration/retry`` to test
+    /// retries.
     ///
     /// - Parameter store: `nil` for an engine without a cache.
     public init(testing transport: any Transport, clock: TestClock = TestClock(), store: TemporaryStore? = nil) {

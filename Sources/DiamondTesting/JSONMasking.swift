@@ -4,13 +4,13 @@ import Foundation
 /// Masks texts and numbers of members whose names say that they are secret, however far below them, and secret items of
 /// URLs in other texts. The rest stays as it is written, and a number stays one, for those who decode it.
 ///
-/// What is no JSON is read as if it were. By bytes: as a character, a quote is none where a mark follows that combines
-/// with it.
+/// A text that is no JSON is read as if it were. Texts are read by bytes: as a character, a quote is none where a
+/// combining mark follows.
 struct JSONMasking {
     private let bytes: [UInt8]
     private var position = 0
     private var masked: [UInt8] = []
-    /// Of the arrays and objects that are read, whether they are secret.
+    /// Whether each array or object that is being read is secret.
     private var containers: [Bool] = []
     /// Whether the value that comes next is a secret member's.
     private var isMemberSecret = false
@@ -45,7 +45,7 @@ struct JSONMasking {
         position = end
     }
 
-    /// Of the text that begins here, to its quote or, where that is missing, to the end.
+    /// The content of the text that begins here, to its quote or, where that is missing, to the end.
     private var content: ArraySlice<UInt8> {
         let start = position + 1
         var end = start
@@ -60,7 +60,7 @@ struct JSONMasking {
         position = number.endIndex
     }
 
-    /// Of what stands between texts and numbers.
+    /// Reads a byte between texts and numbers.
     private mutating func readSign() {
         let byte = bytes[position]
         switch byte {

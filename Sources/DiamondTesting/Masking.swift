@@ -34,7 +34,7 @@ enum Masking {
         return body(data, isForm: type.hasPrefix("application/x-www-form-urlencoded"))
     }
 
-    /// A body of which nobody says what it is: a form, unless it begins as JSON does.
+    /// Masks a body of unknown type as a form, unless it begins as JSON does.
     static func body(_ data: Data) -> Data {
         let json = /^\s*[{\["]/.matchingSemantics(.unicodeScalar)
         return body(data, isForm: String(decoding: data, as: UTF8.self).firstMatch(of: json) == nil)

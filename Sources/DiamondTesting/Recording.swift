@@ -2,20 +2,20 @@ public import Foundation
 
 /// Exchanges as they went over the wire, to be written to a file and answered from later, without a network.
 ///
-/// A file in JSON that people can read and change. What a ``RecordingTransport`` puts into it is masked (`•••`, and 0
-/// for a number) where a name says that it is secret, such as `Authorization`, `api_key` and `token`: headers, the
-/// values of cookies, parameters of URLs also in headers and texts of JSON, members of JSON with all below them, items
-/// of forms. What else is secret, mask yourself before you commit it.
+/// The file is JSON that people can read and change. A ``RecordingTransport`` masks a value (`•••`, and 0 for a number)
+/// where a name says that it is secret, such as `Authorization`, `api_key` and `token`: headers, the values of cookies,
+/// parameters of URLs also in headers and texts of JSON, members of JSON with all below them, items of forms. Mask
+/// other secrets yourself before you commit the file.
 public struct Recording: Codable, Hashable, Sendable {
     /// One exchange.
     public struct Exchange: Codable, Hashable, Sendable {
-        /// The request's.
+        /// The method of the request.
         public var method: String
-        /// Absolute.
+        /// The absolute URL of the request.
         public var url: String
-        /// What the request carried up; `nil` where that was nothing, or is not known.
+        /// The body that the request carried; `nil` where it carried none, or where it is not known.
         public var requestBody: Body?
-        /// The response's.
+        /// The status of the response.
         public var status: Int
         /// `Name: value`.
         public var headers: [String]
@@ -46,23 +46,24 @@ public struct Recording: Codable, Hashable, Sendable {
         case base64(Data)
     }
 
-    /// Of the file's format.
+    /// The version of the file's format.
     private var version = Self.current
     private static let current = 1
-    /// In the order in which they ended.
+    /// The exchanges, in the order in which they ended.
     public var exchanges: [Exchange]
 
     /// A recording made by hand.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
-    /// - Throws: what reading the file throws, and `DecodingError` where it is no recording, or one of another version.
+    /// - Throws: the error of reading the file, and `DecodingError` where it is no recording, or one of another
+    ///   version.
     public init(contentsOf file: URL) throws {
         self = try JSONDecoder().decode(Recording.self, from: Data(contentsOf: file))
     }
 
-    /// Writes the file, at one stroke, in place of what was there.
+    /// Writes the file, at one stroke, in place of an older one.
     ///
-    /// - Throws: what writing the file throws.
+    /// - Throws: the error of writing the file.
     public func write(to file: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -3,7 +3,7 @@ import DiamondSQLite
 import Foundation
 import HTTPTypes
 
-/// Sends over another transport, and keeps what went over the wire: for a ``ReplayingTransport`` later.
+/// Sends over another transport, and keeps the exchanges for a ``ReplayingTransport``.
 ///
 /// ```swift
 /// let transport = RecordingTransport(CurlTransport())
@@ -11,7 +11,7 @@ import HTTPTypes
 /// try transport.recording.write(to: file)
 /// ```
 ///
-/// Bodies of responses are taken whole before they are handed on. What fails is not recorded.
+/// Bodies of responses are read whole before they are handed on. An exchange that fails is not recorded.
 public final class RecordingTransport: Transport {
     private let transport: any Transport
     private let exchanges = Guarded<[Recording.Exchange]>([])
@@ -48,7 +48,7 @@ extension Recording.Exchange {
 }
 
 extension Recording.Body {
-    /// What a request carries up, secrets masked; `nil` where that is nothing, or comes in pieces.
+    /// The body that a request carries, secrets masked; `nil` where it carries none, or where it comes in pieces.
     fileprivate init?(_ request: TransportRequest) {
         guard case .bytes(let data) = request.body else { return nil }
         self.init(Masking.body(data, request.headers))
@@ -56,8 +56,8 @@ extension Recording.Body {
 }
 
 extension Recording {
-    /// What an exchange is found by: the request in normal form, secrets masked, also where a recording was made by
-    /// hand.
+    /// The properties by which an exchange is found: the request in normal form, secrets masked, also where a recording
+    /// was made by hand.
     struct Question: Hashable {
         let method: String
         let url: String

@@ -4,10 +4,10 @@ import HTTPTypes
 
 /// Answers from a ``Recording``, without a network.
 ///
-/// A request is answered with what was recorded for the same method, URL and body, secrets masked; asked again, with
-/// the next, and with the last one again when there is no more. A body that goes up in pieces, such as a file or a form
-/// with several parts, is not recorded: requests with one are told apart by method and URL alone. What was not recorded
-/// fails with ``TransportError/Code-swift.struct/cannotConnect``.
+/// A request is answered with the response recorded for the same method, URL and body, secrets masked. Asked again, it
+/// gets the next one, and the last one again when there is no more. A body that goes up in pieces, such as a file or a
+/// form with several parts, is not recorded: requests with one are told apart by method and URL alone. A request that
+/// was not recorded fails with ``TransportError/Code-swift.struct/cannotConnect``.
 public final class ReplayingTransport: Transport {
     private struct State {
         /// By their places in the recording: two may be the same.
@@ -18,7 +18,7 @@ public final class ReplayingTransport: Transport {
     private let state: Guarded<State>
     private let recording: Recording
 
-    /// From a recording: `Recording(contentsOf:)` reads one.
+    /// Creates a transport that answers from a recording: `Recording(contentsOf:)` reads one.
     public init(_ recording: Recording) {
         self.recording = recording
         let exchanges = recording.exchanges
@@ -26,7 +26,7 @@ public final class ReplayingTransport: Transport {
             State(exchanges: Dictionary(grouping: exchanges.indices) { Recording.Question(exchanges[$0]) }))
     }
 
-    /// What nobody has asked for so far.
+    /// The exchanges that no request has asked for so far.
     public var unused: [Recording.Exchange] {
         let asked = state.withLock { $0.asked }
         return recording.exchanges.indices.filter { !asked.contains($0) }.map { recording.exchanges[$0] }

@@ -21,7 +21,7 @@ public final class SimulatedTable {
     public struct Cell: Hashable {
         /// The identity of the row that the cell represents.
         public var id: AnyHashable
-        /// What the cell was configured with.
+        /// The content that the cell was configured with.
         public var content: AnyHashable
         /// The state that the cell was configured with.
         public var state: RowState = []
@@ -45,7 +45,7 @@ public final class SimulatedTable {
     public internal(set) var reloads = 0
     /// The number of rows that were configured again.
     public internal(set) var reconfigurations = 0
-    /// What the table has refused, each with its reason.
+    /// The operations that the table has refused, each with its reason.
     public internal(set) var failures: [String] = []
     /// The state that the table was told last.
     public internal(set) var presentation: Presentation?

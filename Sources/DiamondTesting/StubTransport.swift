@@ -12,7 +12,7 @@ public import HTTPTypes
 /// }
 /// ```
 public final class StubTransport: Transport {
-    /// What makes an answer of a request, or fails as a transport does.
+    /// A function that makes an answer for a request, or fails as a transport does.
     public typealias Answer = @Sendable (TransportRequest) async throws(TransportError) -> TransportResponse
 
     private let answer: Answer

@@ -5,7 +5,7 @@ public import Foundation
 public final class TemporaryStore: Sendable {
     /// Made when the first engine opens the store.
     public let directory: URL
-    /// For an engine: `Engine.Configuration(store: temporary.store)`.
+    /// The store for an engine: `Engine.Configuration(store: temporary.store)`.
     public var store: Store { Store(directory: directory) }
 
     /// Makes nothing on disk yet.

@@ -41,7 +41,7 @@ public final class TestClock: Clock {
     /// - Parameter date: what ``date`` begins with: 2026-01-01T00:00:00Z.
     public init(date: Date = Date(timeIntervalSince1970: 1_767_225_600)) { begin = date }
 
-    /// As far as it was moved.
+    /// The present instant: as far as the clock was moved.
     public var now: Instant { state.withLock { $0.now } }
     /// A nanosecond.
     public let minimumResolution = Duration.nanoseconds(1)
@@ -49,7 +49,7 @@ public final class TestClock: Clock {
     /// The wall clock's time.
     public var date: Date { begin + TimeInterval(now.sinceBegin / .seconds(1)) }
 
-    /// How long each of those who sleep has still to sleep, the shortest first.
+    /// The time that each sleeper has still to sleep, the shortest first.
     public var sleeping: [Duration] {
         state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted() }
     }

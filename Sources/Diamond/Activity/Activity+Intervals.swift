@@ -6,7 +6,7 @@ extension Activity {
     /// - Parameters:
     ///   - parent: the request or refresh that it belongs to.
     ///   - attempt: of an attempt and what comes before it.
-    ///   - request: asked for only where somebody observes.
+    ///   - request: asked for only where there is an observer.
     func begin(
         _ kind: ActivityInterval.Kind,
         _ subject: ActivitySubject,

@@ -1,16 +1,16 @@
 import DiamondSQLite
 import Synchronization
 
-/// What is going on: the counts of what waits and what is on the wire, and the events of every room.
+/// The activity of an engine: its counts and its events.
 ///
-/// Counts are of this process. See <doc:WatchingActivity>.
+/// The counts cover what waits and what is on the wire, in this process. The events come from every room.
 public final class Activity: Sendable {
     let state = Guarded(ActivityState())
     /// Apart from the state, because every hit asks: a lock here would be everybody's.
     private let hasObservers = Atomic(false)
-    /// What of an URL is not told.
+    /// The rules that mask secrets in the URLs of events.
     let rules: KeyRules
-    /// What delays of the indicator go by.
+    /// The clock for the delays of the indicator.
     let clock: any Clock<Duration>
 
     package init(
@@ -38,13 +38,14 @@ public final class Activity: Sendable {
     /// All in all, now.
     public var counts: ActivityCounts { state.withLock { $0.ledger.total } }
 
-    /// What is going on now: in all, by lane, by origin and by tag, taken at one moment.
+    /// The counts now: in all, by lane, by origin and by tag, taken at one moment.
     public var snapshot: ActivitySnapshot { state.withLock { $0.ledger.snapshot } }
 
-    /// What is going on, first now, then whenever it changes; ends with the engine, or the task that waits.
+    /// The snapshots of the activity: the present one first, then one whenever it changes. The sequence ends with the
+    /// engine, or with the waiting task.
     ///
-    /// Coalesced: an iteration keeps nothing for who is slow, but brings what is when it is asked for, as soon as that is
-    /// not what was when it last was.
+    /// Coalesced: an iteration stores nothing for a slow consumer. It returns the newest snapshot as soon as something
+    /// has changed since the last one it returned.
     public var changes: ActivityChanges { ActivityChanges(state: state) }
 
     /// Waits until nothing is queued, on the wire, between two attempts, or refreshed, and no connection is left but
@@ -56,8 +57,8 @@ public final class Activity: Sendable {
 
     // MARK: Events
 
-    /// Calls `observer` with every event from now on, until the returned token is dropped. Of what began before, the end
-    /// may come alone.
+    /// Calls `observer` with every event from now on, until the returned token is dropped. The end of an interval that
+    /// began before may come alone.
     ///
     /// - Parameter observer: called at once, on the thread where it happened, and by many threads at the same time: be
     ///   short, and call nothing of the engine.
@@ -77,7 +78,7 @@ public final class Activity: Sendable {
         }
     }
 
-    /// The same for an observer of a type of its own.
+    /// Sends every event to an observer of a type of its own, from now on, until the returned token is dropped.
     public func observe(_ observer: some ActivityObserver) -> ActivityObservation {
         observe { observer.notice($0) }
     }

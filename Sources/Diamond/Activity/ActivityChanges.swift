@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// What is going on, as it changes: ``Activity/changes``.
+/// The snapshots of the activity as it changes: ``Activity/changes``.
 public struct ActivityChanges: AsyncSequence, Sendable {
     public typealias Element = ActivitySnapshot
     public typealias Failure = Never

@@ -7,7 +7,7 @@
 public enum ActivityEvent: Sendable {
     /// Something began that has an end.
     case began(ActivityInterval)
-    /// What began has ended, as everything does exactly once: also what is canceled, paused, or forgotten.
+    /// An interval has ended. Every interval ends exactly once, also when it is canceled, paused, or forgotten.
     case ended(ActivityInterval, ActivityOutcome)
     /// A body came with a `Content-Encoding` that is not removed, such as `utf-8`, and that the request did not ask for. It
     /// is handed on as it came, with the field.
@@ -16,8 +16,8 @@ public enum ActivityEvent: Sendable {
     case hit(Response.Source)
     /// Nothing usable was stored.
     case miss
-    /// A response was put into the cache: it is found from now on, and goes to disk a moment later. Where that fails, a
-    /// ``cacheFailed(reason:)`` follows; what got there, ``CacheCounts/stores`` counts.
+    /// A response was put into the cache. It is found from now on, and goes to disk a moment later. Where that fails, a
+    /// ``cacheFailed(reason:)`` follows. ``CacheCounts/stores`` counts the responses that got to disk.
     case stored
     /// An entry could not be read, or did not match its checksum; it was dropped and counts as a miss.
     case cacheEntryDropped(reason: String)
@@ -27,7 +27,7 @@ public enum ActivityEvent: Sendable {
     case cacheEntriesLocked(reason: String)
     /// Entries went, so that the store keeps within its bound.
     case evicted(count: Int)
-    /// The store's file was damaged; it was set aside under this path, and begins anew.
+    /// The store's file was damaged. It was set aside under this path, and a new one begins.
     case cacheSetAside(file: String)
     /// The cache could not be opened, read or written; requests go on without it.
     case cacheFailed(reason: String)
@@ -36,6 +36,6 @@ public enum ActivityEvent: Sendable {
     case oddRedirect(reason: String)
     /// A job of the queue went from one state to another, in this process.
     case job(ReplayTransition)
-    /// The queue could not be opened, read or written. What it was told to keep, and has not, the caller was told.
+    /// The queue could not be opened, read or written. The caller was told of everything that it has not kept.
     case queueFailed(reason: String)
 }

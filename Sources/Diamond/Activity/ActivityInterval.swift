@@ -20,7 +20,7 @@ public struct ActivityInterval: Identifiable, Sendable {
         public static let backoff = Kind(name: .backoff)
         /// A connection is held.
         public static let pause = Kind(name: .pause)
-        /// What was served stale is brought up to date.
+        /// The update of a response that was served stale.
         public static let refresh = Kind(name: .refresh)
 
         public var description: String { name.rawValue }
@@ -31,34 +31,35 @@ public struct ActivityInterval: Identifiable, Sendable {
         let number: Int
     }
 
-    /// The same in its begin and its end.
+    /// The identity of the interval, equal in its begin and its end.
     public let id: ID
-    /// What it is an interval of.
+    /// The kind of the interval.
     public let kind: Kind
     /// The request or refresh that it belongs to; of an attempt that several requests share, the first of them. It may be
     /// over before this is.
     public let parent: ID?
-    /// The request's.
+    /// The lane of the request.
     public let lane: Lane
     /// Scheme, host and port; empty where the request's URL is none.
     public let origin: String
-    /// The request's.
+    /// The tags of the request.
     public let tags: Set<String>
-    /// The request's.
+    /// The method of the request.
     public let method: HTTPRequest.Method
     /// Which attempt of its exchange it is, from 1 on, or comes before; `nil` for other kinds.
     public let attempt: Int?
     let writeURL: @Sendable () -> String
 
-    /// Without user info, items sorted by name, secret parameters masked. Written when it is asked for.
+    /// The URL without user info, items sorted by name, secret parameters masked. Written when it is asked for.
     public var url: String { writeURL() }
 }
 
-/// How an interval ended. Empty where that is all there is to say, as of a wait, or it was canceled or forgotten.
+/// The outcome of an interval. Empty where there is nothing to add, such as after a wait, and where the interval was
+/// canceled or forgotten.
 public struct ActivityOutcome: Hashable, Sendable {
-    /// Of the response, if there was one.
+    /// The status of the response, if there was one.
     public var status: HTTPResponse.Status?
-    /// How a request got its response.
+    /// The source of the response to a request.
     public var source: Response.Source?
     /// The code of the error, such as `timedOut`.
     public var error: String?

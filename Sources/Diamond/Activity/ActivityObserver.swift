@@ -1,4 +1,4 @@
-/// Somebody who is told what happens in an engine, such as what writes it into a log. Hand it to
+/// An observer that is told what happens in an engine, such as one that writes a log. Pass it to
 /// ``Engine/Configuration/observers`` or ``Activity/observe(_:)-(ActivityObserver)``.
 public protocol ActivityObserver: Sendable {
     /// Something has happened. Called at once, on the thread where it happened, and by many threads at the same time: be

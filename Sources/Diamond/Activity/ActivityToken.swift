@@ -3,7 +3,7 @@
 /// `@unchecked Sendable`: `isOpen` and the outcome that is told are changed only while the lock of the activity is held, and
 /// that only while it is open; who has closed it may read it.
 package final class ActivityToken: @unchecked Sendable {
-    /// What its end is told with.
+    /// The interval and the outcome that its end reports.
     // Apart: most are observed by nobody, and each that waits has two.
     final class Story {
         let interval: ActivityInterval
@@ -13,9 +13,9 @@ package final class ActivityToken: @unchecked Sendable {
     }
 
     let id: ActivityInterval.ID
-    /// Of its account.
+    /// The place of its account.
     let place: Int
-    /// `nil` where nobody observed its begin.
+    /// `nil` where no observer was told of its begin.
     let story: Story?
     private let activity: Activity
     // Last, and beside each other: each that waits has two tokens, and these take no word of their own.
@@ -35,7 +35,7 @@ package final class ActivityToken: @unchecked Sendable {
     // Nobody else has it any more.
     deinit { if isOpen { end() } }
 
-    /// What its end will tell, unless that says something itself.
+    /// Notes the outcome that its end reports, unless the end gives one itself.
     func note(_ outcome: @autoclosure () -> ActivityOutcome) {
         if story != nil { activity.note(outcome(), self) }
     }

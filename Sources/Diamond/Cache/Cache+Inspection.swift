@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// What people need.
+/// The reads that people need.
 extension Cache {
     /// A page of the entries that are in every one of some selections. A deep page costs what the first does; in a sealed
     /// store, by URL or of what URLs begin with, every entry's that may be meant is opened.
@@ -43,23 +43,23 @@ extension Cache {
         try file.read { (connection) throws(SQLiteError) in try CacheTable.sealedSecrets(on: connection).keys.sorted() }
     }
 
-    /// How many entries are sealed, by the names of the keys.
+    /// Returns the number of sealed entries, by the names of the keys.
     package func seals() throws(CacheError) -> [String: Int] {
         // A store without a sealed secret has no sealed rows to look for.
         guard try !keyIDs().isEmpty else { return [:] }
         return try file.read { (connection) throws(SQLiteError) in try CacheTable.seals(on: connection) }
     }
 
-    /// What the store holds now, by all its processes; what is not on disk yet is among it after ``flush()``. Reads
-    /// indexes, some tens of milliseconds for a million entries.
+    /// Returns the totals of the store now, over all its processes. Entries that are not on disk yet are counted after
+    /// ``flush()``. Reads indexes, which takes some tens of milliseconds for a million entries.
     public func totals() throws(CacheError) -> CacheTotals {
         var totals = try file.read { (connection) throws(SQLiteError) in try CacheTable.totals(on: connection) }
         totals.diskBytes = file.database.size
         return totals
     }
 
-    /// What happened in every hour of the last days, by all processes of the store, the oldest first. What this process
-    /// did since its last write is among it after ``flush()``.
+    /// Returns the counts of every hour of the last days, over all processes of the store, the oldest first. The counts
+    /// of this process since its last write are among them after ``flush()``.
     ///
     /// - Parameter days: 30 by default, 400 at most. Of the hours in which something happened, the last 9,600 are kept.
     public func statistics(days: Int = 30) throws(CacheError) -> [CacheCounts] {

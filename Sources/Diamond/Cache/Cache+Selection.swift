@@ -2,13 +2,14 @@ import DiamondSQLite
 
 /// Erasing entries, and marking them stale.
 extension Cache {
-    /// Erases what a selection names, for every process of the store. No file holds its bytes afterwards, as far as
-    /// readers of other processes allow: a damaged file that was set aside goes, too. What this process has asked for
-    /// before and comes after is not stored; what another process has asked for is.
+    /// Erases the entries of a selection, for every process of the store. No file holds their bytes afterwards, as far
+    /// as readers of other processes allow. A damaged file that was set aside goes, too. A response that comes after
+    /// the call is not stored if this process asked for it before. It is stored if another process asked for it.
     ///
-    /// It needs little space, however much there is to erase. Where it fails, what was erased by then stays erased.
+    /// The call needs little space, however much there is to erase. If it fails, the entries that were erased by then
+    /// stay erased.
     ///
-    /// - Returns: how many entries there were.
+    /// - Returns: the number of entries there were.
     @discardableResult
     public func purge(_ selection: CacheSelection = .all) async throws(CacheError) -> Int {
         invalidations.add(selection, isErasure: true)
@@ -58,13 +59,14 @@ extension Cache {
         while !isLast { isLast = try file.erasing(CacheTable.deleteOrphanSlice) }
     }
 
-    /// Marks what a selection names stale against every lifetime and `maxAge`, for every process of the store. The next
-    /// request asks the server, with the validators that are stored. What this process has asked for before and comes after
-    /// is stored as stale, too; what another process has asked for is stored as it comes.
+    /// Marks the entries of a selection stale against every lifetime and `maxAge`, for every process of the store. The
+    /// next request asks the server, with the validators that are stored. A response that comes after the call is
+    /// stored as stale, too, if this process asked for it before. It is stored as it comes if another process asked for
+    /// it.
     ///
-    /// Where it fails, what was not marked by then stays as it was.
+    /// If it fails, the entries that were not marked by then stay as they were.
     ///
-    /// - Returns: how many entries were not marked before.
+    /// - Returns: the number of entries that were not marked before.
     @discardableResult
     public func invalidate(_ selection: CacheSelection) async throws(CacheError) -> Int {
         invalidations.add(selection, isErasure: false)
@@ -75,8 +77,8 @@ extension Cache {
         }
     }
 
-    /// Marks what is stored of some URLs stale, and waits for no disk: for this process it is so at once, for others soon,
-    /// and it stays so for this process where that cannot be written.
+    /// Marks the entries of some URLs stale, and waits for no disk. The mark holds at once for this process, and soon
+    /// for others. It holds for this process even where it cannot be written.
     ///
     /// - Parameter urls: in normal form, as ``CacheSelection/url(_:)`` takes them.
     package func markStale(urls: Set<String>) {
@@ -88,17 +90,17 @@ extension Cache {
         memory.remove(urls: urls)
     }
 
-    /// Erases what is stored under a key, because it is no longer so, and waits for no disk. What was asked for before is
-    /// stored as stale.
+    /// Erases the entry under a key, because it is outdated, and waits for no disk. A response that comes later, and
+    /// was asked for before the call, is stored as stale.
     package func outdate(_ key: RequestKey) {
         invalidations.add(.key(key), isErasure: false)
         forget(key)
     }
 
-    /// Erases what a predicate picks out of all entries, for every process of the store. Looks at each of them: some
-    /// hundred thousand a second.
+    /// Erases the entries that a predicate picks, for every process of the store. The predicate is called for every
+    /// entry: some hundred thousand a second.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of entries there were.
     @discardableResult
     public func purge(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
         try await removingSetAside { () async throws(CacheError) in
@@ -109,9 +111,10 @@ extension Cache {
         }
     }
 
-    /// Marks stale what a predicate picks out of all entries, for every process of the store. Looks at each of them.
+    /// Marks the entries that a predicate picks stale, for every process of the store. The predicate is called for
+    /// every entry.
     ///
-    /// - Returns: how many were not marked before.
+    /// - Returns: the number of entries that were not marked before.
     @discardableResult
     public func invalidate(where predicate: (CacheListing) -> Bool) async throws(CacheError) -> Int {
         var count = 0
@@ -120,7 +123,7 @@ extension Cache {
         return count
     }
 
-    /// What is in a memory alone, no predicate has seen.
+    /// Empties the memory of every process. No predicate has seen the entries that are in a memory alone.
     private func forgetInEveryMemory() async throws(CacheError) {
         defer { memory.removeAll() }
         let file = file
@@ -158,9 +161,10 @@ extension Cache {
     @discardableResult
     public func purge(_ key: RequestKey) async throws(CacheError) -> Bool { try await purge(.key(key)) > 0 }
 
-    /// How many entries a selection names.
+    /// Returns the number of entries in a selection.
     ///
-    /// - Parameter onlyValid: whether those that are marked stale are left out: what ``invalidate(_:)`` would mark.
+    /// - Parameter onlyValid: whether to leave out the entries that are marked stale. The result is then the number
+    ///   that ``invalidate(_:)`` would mark.
     package func count(_ selection: CacheSelection, onlyValid: Bool = false) throws(CacheError) -> Int {
         let parts = try file.parts(of: selection)
         return try file.read { (connection) throws(SQLiteError) in

@@ -1,4 +1,4 @@
-/// What people do with a store beside the programs that use it.
+/// The operations on a store that people run, apart from the programs that use it.
 extension Cache {
     /// Brings the store within a bound now: what is expired first, then by SIEVE, down to 90 % of it. Gives the space
     /// back, as far as readers of other processes allow.
@@ -11,7 +11,7 @@ extension Cache {
         return done
     }
 
-    /// What is used of a bound.
+    /// Returns the usage of a bound.
     package func usage(of capacity: Int64) throws(CacheError) -> CacheUsage {
         try Eviction(file: file, capacity: capacity, now: now).usage()
     }

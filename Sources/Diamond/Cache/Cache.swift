@@ -4,12 +4,12 @@ import Foundation
 
 /// Stored responses: a memory tier over SQLite, keyed on the normalized request.
 ///
-/// Both tiers are bounded in bytes, and what was not used goes by SIEVE, on disk what is expired first. A lookup takes a
-/// microsecond in memory or, in the calling thread, some ten on disk; it never waits for a write. What cannot
-/// be read counts as a miss and is reported to the ``Activity``; a lookup throws nothing.
+/// Both tiers are bounded in bytes. Entries that were not used are evicted by SIEVE; the disk tier evicts expired ones
+/// first. A lookup takes a microsecond in memory or, in the calling thread, some ten on disk. It never waits for a
+/// write. An entry that cannot be read counts as a miss and is reported to the ``Activity``; a lookup throws nothing.
 ///
-/// Several processes share one store: what one has written, the others find; what one has replaced or removed, the
-/// others notice within a tenth of a second.
+/// Several processes share one store. Each finds what the others have written, and notices within a tenth of a second
+/// what they have replaced or removed.
 public final class Cache: Sendable {
     let file: CacheFile
     let memory: MemoryTier
@@ -20,9 +20,9 @@ public final class Cache: Sendable {
     private let pressure: MemoryPressure
     let activity: Activity
     let now: @Sendable () -> Int64
-    /// What has been told of entries that are not to be read.
+    /// The locks of unreadable entries that have been reported.
     private let locks = Guarded<Set<CacheLock>>([])
-    /// What makes this store's keys.
+    /// The rules that make this store's keys.
     package let rules: KeyRules
 
     /// Bytes the memory tier keeps when nothing is said: 32 MiB.
@@ -75,8 +75,8 @@ public final class Cache: Sendable {
         set { memory.capacity = newValue }
     }
 
-    /// Bytes on disk at most, the log beside the file included: 16 MiB are kept for it, half of the bound at most. A
-    /// sixteenth more, no more than 12 MiB, is set aside in `cache.reserve`, so that entries can be erased when the disk is full. May
+    /// The maximum bytes on disk, the log included: 16 MiB are kept for the log, at most half of the bound. A sixteenth
+    /// more, at most 12 MiB, is reserved in `cache.reserve`, so that entries can be erased when the disk is full. May
     /// be changed at any time; lowering it evicts with the next write, or with ``flush()``.
     public var diskCapacity: Int64 {
         get { eviction.capacity }
@@ -85,10 +85,10 @@ public final class Cache: Sendable {
 
     // MARK: What the pipeline needs
 
-    /// What is stored under a key, fresh or not; `nil` where there is nothing, or nothing sound.
+    /// Returns the response stored under a key, fresh or not; `nil` where there is none, or none that is sound.
     ///
-    /// - Parameter url: ``CacheEntry/url`` of what is asked for: an invalidation by another URL leaves it as it is. `nil` where
-    ///   what is stored may have another.
+    /// - Parameter url: ``CacheEntry/url`` of the request. An invalidation by another URL leaves the response as it is.
+    ///   `nil` where the stored response may have another.
     package func find(_ key: RequestKey, request: [UInt8], url: String? = nil) -> StoredResponse? {
         heedNeighbors()
         switch memory.find(key, request: request) {
@@ -99,7 +99,8 @@ public final class Cache: Sendable {
         }
     }
 
-    /// The same where it lies in memory, and it is too early to look what other processes have changed: waits for nothing.
+    /// Returns the response stored under a key if it is in memory, and waits for nothing. `nil` also where it is time
+    /// to look for the changes of other processes.
     package func findAtHand(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         guard !neighbors.isDue, case .hit(let stored, let isFirst) = memory.find(key, request: request) else {
             return nil
@@ -108,7 +109,7 @@ public final class Cache: Sendable {
         return stored
     }
 
-    /// What is stored, as far as it is in memory or waits to be written: looks at no file, and counts for no use.
+    /// Returns the stored response if it is in memory or waits to be written. Reads no file, and counts as no use.
     func peek(_ key: RequestKey, request: [UInt8]) -> StoredResponse? {
         if let stored = memory.peek(key, request: request) { return stored }
         switch writer.pending(key, url: nil).change?.action {
@@ -117,7 +118,7 @@ public final class Cache: Sendable {
         }
     }
 
-    /// What waits to be written comes before what is written.
+    /// Finds a response below the memory tier. A change that waits to be written comes before what is written.
     private func findBelow(
         _ key: RequestKey,
         _ request: [UInt8],
@@ -168,9 +169,10 @@ public final class Cache: Sendable {
         return nil
     }
 
-    /// What is damaged is dropped, what is locked is told once.
+    /// Drops a damaged entry, and reports a locked one once.
     ///
-    /// - Parameter isPartial: whether it is what a transfer has left: what is whole under the key stays.
+    /// - Parameter isPartial: whether the finding is the part that a transfer has left. The whole entry under the key
+    ///   then stays.
     func heed(_ finding: CacheTable.Finding, of key: RequestKey, isPartial: Bool = false) {
         switch finding {
         case .nothing, .entry: break

@@ -97,7 +97,7 @@ final class InvalidationLog: Sendable {
     }
 }
 
-/// What an entry is known by, before there is one.
+/// The properties that identify an entry before it exists.
 struct CacheSubject: Sendable {
     let key: RequestKey
     /// ``CacheEntry/url``.

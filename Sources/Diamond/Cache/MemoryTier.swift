@@ -139,7 +139,8 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Removes what is named, and, where URLs are, what nobody knows the URL of: then it looks at every slot.
+    /// Removes the named entries. Where URLs are named, it looks at every slot, and also removes entries whose URL is
+    /// unknown.
     ///
     /// - Parameter number: ``CacheFile/number(of:)``.
     func remove(named names: CacheNames, by number: (String) -> Int64) {
@@ -153,7 +154,7 @@ final class MemoryTier: Sendable {
         }
     }
 
-    /// Removes what is of some URLs, whatever their queries, and what nobody knows the URL of.
+    /// Removes the entries of some URLs, whatever their queries, and those whose URL is unknown.
     func remove(urls: Set<String>) {
         let urls = Set(urls.map(\.withoutQuery))
         for part in parts {

@@ -2,10 +2,10 @@ import DiamondSQLite
 import Foundation
 import Synchronization
 
-/// What other processes have changed of what this one may have in memory.
+/// The changes by other processes to entries that this process may have in memory.
 ///
-/// Looks a few times a second when it is asked, not at every hit: whether the file is still the one that was opened, and
-/// the table of changes since the last look.
+/// Looks a few times a second when it is asked, not at every hit. A look checks whether the file is still the one that
+/// was opened, and reads the table of changes since the last look.
 final class Neighbors: Sendable {
     enum News {
         /// Entries that were replaced, removed or marked stale.
@@ -22,7 +22,7 @@ final class Neighbors: Sendable {
     /// Nanoseconds between two looks: how long an answer may come from memory that another process has replaced.
     static let interval: UInt64 = 100_000_000
 
-    /// What a look tells beside the news.
+    /// The presence of partial entries, which a look updates, too.
     let partials = PartialPresence()
     private let file: CacheFile
     private let uptime: @Sendable () -> UInt64

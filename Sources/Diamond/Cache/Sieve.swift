@@ -21,7 +21,7 @@ package struct Sieve<Key: Hashable, Value> {
     private var oldest: Int?
     private var newest: Int?
     private var hand: Int?
-    /// What all values cost together.
+    /// The cost of all values together.
     package private(set) var cost = 0
     /// Setting it evicts what is too much.
     package var capacity: Int { didSet { evict(for: 0) } }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a cache of other sizes would have made of the accesses that this one has recorded.
+/// A simulation of caches of other sizes, over the accesses that this one has recorded.
 ///
 /// A sample of the keys stands for all of them, in a cache that is smaller at the same rate (SHARDS: Waldspurger and
 /// others, FAST 2015). What the sample misses is held against all accesses, those that were not recorded among them:
@@ -13,11 +13,11 @@ package struct Simulation: Sendable {
     /// The parts that would have gone over the network, from 0 to 1.
     package struct Misses: Hashable, Sendable {
         package var requests: Double
-        /// Of bodies.
+        /// The part of the body bytes.
         package var bytes: Double
     }
 
-    /// What one size would have made of it.
+    /// The misses of one size.
     package struct Line: Hashable, Sendable {
         /// The bound that a cache is given.
         package var capacity: Int64
@@ -27,13 +27,13 @@ package struct Simulation: Sendable {
         package var lru: Misses
     }
 
-    /// What size pays.
+    /// The size that pays.
     package struct Recommendation: Hashable, Sendable {
         package var capacity: Int64
         /// Whether a size beyond all that were simulated would pay still more.
         package var isOpen: Bool
-        /// Bytes of bodies that would not have gone over the network, with the present size; below 0, that would have.
-        /// Of a day, or of the whole record where it is shorter than that.
+        /// Bytes of bodies that would not have gone over the network, with the present size; below 0, bytes that would
+        /// have. The period is a day, or the whole record where it is shorter than that.
         package var bytesSaved: Int64
     }
 
@@ -42,9 +42,9 @@ package struct Simulation: Sendable {
 
     /// Accesses that count, those that were not recorded among them.
     package let requests: Int64
-    /// Of their bodies.
+    /// The bytes of their bodies.
     package let bytes: Int64
-    /// From the first to the last access.
+    /// The seconds from the first to the last access.
     package let seconds: Int64
     package let sampling: Sampling
     /// The bound of the cache that recorded.
@@ -100,7 +100,7 @@ package struct Simulation: Sendable {
         )
     }
 
-    /// Of one doubling on the way from the size before.
+    /// Returns the gain of one doubling on the way from the size before.
     private func gain(to index: Int) -> Double {
         let (smaller, larger) = (lines[index - 1], lines[index])
         let doublings = log2(Double(larger.capacity) / Double(max(1, smaller.capacity)))

@@ -20,7 +20,7 @@ struct Trace: Sendable {
             bytes = bytes.addedAtMost(passed.bytes)
         }
 
-        /// Of all, where these are of a sample.
+        /// Returns the sum for all accesses, where this one is of a sample.
         func scaled(by sampling: Sampling) -> Sum {
             let factor = Int64(1) << sampling.shift
             return Sum(requests: requests.multipliedAtMost(by: factor), bytes: bytes.multipliedAtMost(by: factor))
@@ -32,7 +32,7 @@ struct Trace: Sendable {
     /// From the first to the last.
     let seconds: Int64
     private let steps: [Step]
-    /// What counts, of all keys.
+    /// The sum of the accesses that count, of all keys.
     private let total: Sum
 
     init(_ accesses: [CacheAccess]) {
@@ -98,7 +98,7 @@ private protocol SimulatedCache {
 }
 
 extension SimulatedCache {
-    /// How many of the uses that an access stands for would have missed.
+    /// Returns how many of the uses that an access stands for would have missed.
     fileprivate mutating func misses(_ access: CacheAccess, _ isUnknown: Bool, _ largest: Int64) -> Int64 {
         let known = find(access.prefix)
         let isHit =

@@ -18,7 +18,7 @@ public struct Cookie: Hashable, Sendable {
     public var isHostOnly: Bool
     /// The URLs that it is for: those whose path is this, or below it.
     public var path: String
-    /// When it ends; `nil` for one that ends with the jar.
+    /// The time when it ends; `nil` for a cookie that ends with the jar.
     public var expires: Date?
     /// Whether it is sent over `https` only.
     public var isSecure: Bool
@@ -65,7 +65,7 @@ public struct Cookie: Hashable, Sendable {
         self.isHTTPOnly = isHTTPOnly
     }
 
-    /// What of a cookie there is one of.
+    /// The properties by which a new cookie replaces an old one.
     struct Place: Hashable {
         let name: CookieText
         let domain: String

@@ -14,15 +14,16 @@ import HTTPTypes
 /// sent with that. They are kept in memory alone, 3000 for an identity and 180 for a domain: those that were used least
 /// lately go first.
 ///
-/// A cookie is a credential. Answers to requests with an identity are cached under that, whatever their cookies; what is
-/// asked for without one and with a cookie is neither looked up, stored nor shared.
+/// A cookie is a credential. Answers to requests with an identity are cached under that, whatever their cookies. A
+/// request without an identity and with a cookie is neither looked up, stored nor shared.
 ///
 /// There is no list of public suffixes: a server may set a cookie for all of `co.uk`, though not for `com`. Use a jar with
 /// servers that you know. `SameSite` is not looked at, because no request comes from a site.
 public final class CookieJar: Sendable {
     private struct State {
         var shelves: [ExactText?: CookieShelf] = [:]
-        /// Those that were emptied lately. What was under way for longer than that counts as from before.
+        /// The shelves that were emptied lately. An exchange that was under way for longer than that counts as from
+        /// before.
         var removals = RecentLog<ExactText?>()
     }
 
@@ -31,18 +32,18 @@ public final class CookieJar: Sendable {
     /// An empty jar. Engines may share one.
     public init() {}
 
-    /// All of an identity, those that have expired as well until others come.
+    /// The cookies of an identity, expired ones included until others come.
     public func cookies(of identity: String? = nil) -> [Cookie] {
         state.withLock { $0.shelves[identity.exact]?.cookies ?? [] }
     }
 
-    /// Puts one in, as an app that has kept it does; in place of the one of the same name, domain and path.
+    /// Sets a cookie, as an app that has kept it does. It replaces the one of the same name, domain and path.
     public func set(_ cookie: Cookie, of identity: String? = nil, at now: Date = Date()) {
         state.withLock { $0.shelves[identity.exact, default: CookieShelf()].set(cookie, isTrusted: true, at: now) }
     }
 
-    /// Takes out those of an identity that a predicate picks; one that is set anew meanwhile stays. The predicate may ask the
-    /// jar.
+    /// Removes the cookies of an identity that a predicate picks. A cookie that is set again meanwhile stays. The
+    /// predicate may ask the jar.
     public func remove(of identity: String? = nil, where isGone: (Cookie) -> Bool) {
         // It is the app's, and not called where the lock is held.
         let gone = Set(cookies(of: identity).filter(isGone))
@@ -50,8 +51,8 @@ public final class CookieJar: Sendable {
         state.withLock { $0.shelves[identity.exact]?.remove { gone.contains($0) } }
     }
 
-    /// Takes out all of an identity; what a server sets in answer to what was sent before is not kept. An engine does so when
-    /// it forgets the identity (``Engine/forget(identity:)``).
+    /// Removes all cookies of an identity. A cookie that a server sets in answer to a request sent before is not kept.
+    /// An engine calls this when it forgets the identity (``Engine/forget(identity:)``).
     public func removeAll(of identity: String?) {
         state.withLock { state in
             state.shelves[identity.exact] = nil
@@ -61,17 +62,17 @@ public final class CookieJar: Sendable {
 
     // MARK: On the way
 
-    /// How often all cookies of somebody were taken out, for ``receive(_:from:of:since:at:)``.
+    /// The number of times that all cookies of an identity were taken out, for ``receive(_:from:of:since:at:)``.
     var removals: Int { state.withLock { $0.removals.count } }
 
-    /// Whether there is one for a URL.
+    /// Whether there is a cookie for a URL.
     func has(for url: String, of identity: String?, at now: Date) -> Bool {
         let isEmpty = state.withLock { $0.shelves[identity.exact]?.isEmpty ?? true }
         guard !isEmpty, let origin = CookieOrigin(url) else { return false }
         return state.withLock { $0.shelves[identity.exact]?.has(for: origin, at: now) ?? false }
     }
 
-    /// What goes along to a URL; `nil` for nothing.
+    /// Returns the `Cookie` field for a URL; `nil` where no cookie goes there.
     func field(for url: String, of identity: String?, at now: Date) -> HTTPField? {
         guard let origin = CookieOrigin(url) else { return nil }
         let cookies = state.withLock { $0.shelves[identity.exact]?.cookies(for: origin, at: now) ?? [] }

@@ -1,4 +1,4 @@
-/// Where a cookie comes from, or would go: host, path and scheme of a URL.
+/// The host, path and scheme of a URL that a cookie comes from, or would go to.
 struct CookieOrigin: Hashable, Sendable {
     let host: String
     /// As it is sent: with that, and not with its normal form, a server compares the paths of its cookies.

@@ -4,7 +4,7 @@ import Foundation
 struct CookieShelf: Sendable {
     private struct Kept {
         var cookie: Cookie
-        /// When it was first set, as a number in order.
+        /// The place of its first setting, as a number in order.
         let number: Int
         var lastUse: Int
 
@@ -17,7 +17,7 @@ struct CookieShelf: Sendable {
     }
 
     private var kept: [String: [Kept]] = [:]
-    /// Of what has happened to it.
+    /// A clock that counts what has happened to the shelf.
     private var clock = 0
     private(set) var count = 0
 
@@ -96,7 +96,7 @@ struct CookieShelf: Sendable {
         }
     }
 
-    /// Those with longer paths first, and of those the oldest (RFC 6265 section 5.4).
+    /// Returns the cookies with longer paths first, and of those the oldest (RFC 6265 section 5.4).
     mutating func cookies(for origin: CookieOrigin, at now: Date) -> [Cookie] {
         clock += 1
         var found: [Kept] = []

@@ -80,8 +80,8 @@ struct SetCookie {
             expires: expiry(at: now), isSecure: isSecure, isHTTPOnly: isHTTPOnly)
     }
 
-    /// A name of one label (`com`, `localhost`) is nobody's to share. That others are not, such as `co.uk`, only a list
-    /// knows, which is not here.
+    /// Returns the place of the cookie. A name of one label (`com`, `localhost`) cannot be shared. Other names that
+    /// cannot be shared, such as `co.uk`, are known to a list only, which is not here.
     private func place(from origin: CookieOrigin) -> (domain: String, isHostOnly: Bool)? {
         guard !domain.isEmpty, domain != origin.host || domain.contains(".") else { return (origin.host, true) }
         guard domain.contains("."), domain.last != ".", origin.isWithin(domain) else { return nil }

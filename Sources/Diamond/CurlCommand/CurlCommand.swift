@@ -9,7 +9,7 @@ struct CurlCommand {
     private let rules: KeyRules
     private var variables = ShellVariables()
     private var words = ["curl"]
-    /// What goes before a pipe into the command.
+    /// The format of the `printf` before the pipe into the command.
     private var input: String?
 
     init(_ request: Request) throws(RequestError) {

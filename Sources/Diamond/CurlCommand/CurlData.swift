@@ -2,14 +2,14 @@ import Foundation
 
 /// The data of a `curl` command's options, joined as `curl` does.
 struct CurlData {
-    /// How an option writes its value.
+    /// The ways in which an option writes its value.
     enum Form {
         case text, raw, binary, encoded
     }
 
     private(set) var bytes: [UInt8]?
     private(set) var isJSON = false
-    /// What `@-` stands for.
+    /// The bytes that `@-` stands for.
     var input: [UInt8]?
 
     mutating func add(_ value: ShellWord, as form: Form) throws(RequestError) {

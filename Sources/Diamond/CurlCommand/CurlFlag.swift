@@ -1,13 +1,13 @@
-/// What an option of `curl` means to a request.
+/// The meaning of an option of `curl` for a request.
 enum CurlFlag: Hashable {
     case method, header, json, get, head, user, userAgent, referer, cookie, url, maxTime, globoff, pathAsIs
     case data(CurlData.Form)
     case form, formString
     /// Changes nothing in what is sent.
     case ignored
-    /// The same, with a value.
+    /// Changes nothing in what is sent, and takes a value.
     case ignoredValue
-    /// Why a request cannot do it, and the remedy.
+    /// A request cannot do it: the reason and the remedy.
     case refused(String)
 
     var takesValue: Bool {
@@ -35,8 +35,8 @@ enum CurlFlag: Hashable {
         "insecure": insecure, "form": .form, "form-string": .formString, "path-as-is": .pathAsIs,
     ]
 
-    /// What is written where, shown how, kept open, limited, and tried again. Every other option of curl is refused by its
-    /// name: it would change what is sent, to whom, or over which connection.
+    /// The options for where output is written, how it is shown, what is kept open, limits, and retries. Every other
+    /// option of curl is refused by its name: it would change what is sent, to whom, or over which connection.
     private static let changingNothing: [String: CurlFlag] = {
         let switches = [
             "basic", "buffer", "clobber", "compressed", "create-dirs", "fail", "fail-early", "fail-with-body",

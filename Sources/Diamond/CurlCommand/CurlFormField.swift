@@ -4,9 +4,9 @@ import Foundation
 struct CurlFormField {
     private let word: ShellWord
     private let name: String
-    /// What is not read yet of the content and what stands behind it.
+    /// The unread rest of the content and what stands behind it.
     private var rest: ArraySlice<UInt8>
-    /// What ends a value beside `;`.
+    /// The byte that ends a value, in addition to `;`.
     private var separator: UInt8?
     private var filename: String?
     private var type: Range<Int>?

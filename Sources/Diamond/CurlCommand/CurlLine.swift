@@ -7,12 +7,12 @@ struct CurlLine {
     private(set) var url: ShellWord?
     private(set) var headers = CurlHeaders()
     private(set) var data = CurlData()
-    /// Of a form, which no data stand beside.
+    /// The parts of a form. A command with a form has no other data.
     private(set) var parts: [MultipartPart] = []
     private(set) var timeout: Duration? = Request.defaultTimeout
     /// The options that are said by standing there.
     private(set) var switches: Set<CurlFlag> = []
-    /// Where the command ends, for what is missing there.
+    /// The position where the command ends, for errors about what is missing there.
     let end: Int
 
     init(_ text: String) throws(RequestError) {
@@ -34,7 +34,7 @@ struct CurlLine {
         try readLong(word)
     }
 
-    /// What follows `--` is no option.
+    /// Reads the words behind `--`, none of which is an option.
     private mutating func readRest() throws(RequestError) {
         while let word = words.popFirst() { try setURL(word) }
     }

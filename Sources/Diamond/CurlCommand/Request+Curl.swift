@@ -54,7 +54,7 @@ extension Request {
         headers[.contentType] = nil
     }
 
-    /// What the command says, or what curl takes data for.
+    /// Returns the type that the command gives, or the type that curl takes data for.
     private func contentType(_ given: CurlHeaders) -> String? {
         let made = given.names.contains(.contentType) ? nil : "application/x-www-form-urlencoded"
         return headers[.contentType] ?? made
@@ -62,7 +62,7 @@ extension Request {
 }
 
 extension CurlLine {
-    /// What `-X` says; else what the data and `-I` make it.
+    /// Returns the method that `-X` gives, or else the one that the data and `-I` imply.
     fileprivate func method(hasBody: Bool) throws(RequestError) -> HTTPRequest.Method {
         let isHead = switches.contains(.head)
         guard !isHead || parts.isEmpty else { throw .curl(end, "-I sends no form: remove -I or -F") }

@@ -1,10 +1,11 @@
-/// What to do for a request, given what is stored. A value, computed without I/O; the pipeline obeys it.
+/// The decision for a request, given what is stored. A value, computed without I/O; the pipeline obeys it.
 enum CacheDecision: Equatable {
     /// Answer from the cache: `.cache` when fresh, `.stale` when the policy does not mind.
     case serve(Response.Source)
-    /// Answer with what is stale, and bring it up to date behind the answer.
+    /// Answer with the stale response, and bring it up to date behind the answer.
     case serveStaleAndRefresh
-    /// Ask the server: with the stored validators or without; when it cannot be reached, answer what is stored or fail.
+    /// Ask the server, with the stored validators or without. When it cannot be reached, answer with the stored
+    /// response or fail.
     case ask(conditionally: Bool, elseStored: Bool)
     /// Answer 504 (RFC 9111 section 5.2.1.7).
     case fail

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What an answer says of the bytes that it carries, of how many (RFC 9110 section 14.4).
+/// The range of bytes that an answer carries, and the length of the whole (RFC 9110 section 14.4).
 enum ContentRange: Hashable {
     /// - Parameter length: of the whole representation; `nil` where the server does not know it.
     case bytes(ClosedRange<Int>, length: Int?)

@@ -14,8 +14,8 @@ enum EntityTag {
 extension HTTPFields {
     /// A validator to ask with: the value of `ETag` or `Last-Modified`.
     ///
-    /// `nil` where it is not ASCII. The bytes of such a one mean something to its server alone, in a charset that nobody
-    /// names; it has to come back as it was sent, and no transport promises that of text.
+    /// `nil` where it is not ASCII. Such bytes mean something to their server alone, in a charset that is not named.
+    /// They have to come back as they were sent, and no transport promises that of text.
     func validator(_ name: HTTPField.Name) -> String? {
         guard let value = single(name), value.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         return value

@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// How long a response may be reused without asking, and how old it was when it came (RFC 9111 section 4.2).
-/// All times in milliseconds.
+/// The lifetime of a response without asking the server, and its age when it came (RFC 9111 section 4.2). All times are
+/// in milliseconds.
 struct Freshness: Equatable {
     /// The server's explicit lifetime: `max-age`, else `Expires` less `Date`; `nil` where it gives none.
     var lifetime: Int64?

@@ -100,7 +100,7 @@ extension Int64 {
 }
 
 extension Span<UInt8> {
-    /// What digits write; `nil` where something else stands among them.
+    /// Returns the number that digits write; `nil` where something else stands among them.
     fileprivate func number(_ range: Range<Int>) -> Int64? {
         var number: Int64 = 0
         for index in range {

@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// What the answer to a HEAD says of the stored answer to the same GET (RFC 9111 section 4.3.5). A value, computed without
-/// I/O.
+/// The meaning of the answer to a HEAD for the stored answer to the same GET (RFC 9111 section 4.3.5). A value,
+/// computed without I/O.
 ///
 /// | answer | decision |
 /// |---|---|
@@ -11,9 +11,9 @@ import HTTPTypes
 enum HeadDecision: Hashable {
     /// Its fields take the place of the stored ones, as those of a 304 do.
     case update
-    /// What is stored is stale.
+    /// The stored answer is stale.
     case invalidate
-    /// It says nothing of what is stored.
+    /// The answer says nothing of the stored one.
     case ignore
 
     init(_ stored: StoredResponse, status: Int, headers: HTTPFields) {

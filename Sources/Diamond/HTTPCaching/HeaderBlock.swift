@@ -30,7 +30,7 @@ enum HeaderBlock {
         return !name.withBytes { dropped.hasWhole($0) } && (listed.isEmpty || !listed.contains(name))
     }
 
-    /// What `Connection` names, in lower case; of what almost every server says, nothing is to be found.
+    /// Returns the names that `Connection` lists, in lower case. The values that almost every server sends list none.
     private static func listed(in headers: HTTPFields) -> Set<String> {
         var listed: Set<String> = []
         for field in headers where field.name == .connection {

@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// What the response to a request for the rest of a partial response means for the part that is here. A value, computed
-/// without I/O; `Transfer` acts on it.
+/// The meaning of the response to a request for the rest of a partial response, for the part that is here. A value,
+/// computed without I/O; `Transfer` acts on it.
 ///
 /// | response | decision |
 /// |---|---|

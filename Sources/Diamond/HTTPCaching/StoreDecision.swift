@@ -3,15 +3,15 @@ import HTTPTypes
 
 /// Whether a response goes into the cache, and as what (RFC 9111 section 3). A value, computed without I/O.
 struct StoreDecision {
-    /// What to store, or `nil`.
+    /// The response to store, or `nil`.
     let stored: StoredResponse?
-    /// ``StoredResponse/originTime``, also of what is not stored.
+    /// ``StoredResponse/originTime``, also of a response that is not stored.
     let originTime: Int64
 
     /// Statuses that may be kept without a word from the server (RFC 9110 section 15.1), less 206.
     static let cacheable: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
-    /// What a cache must not keep, whatever the server says of its lifetime (RFC 6585 sections 3 to 6).
+    /// The statuses that a cache must not keep, whatever lifetime the server gives (RFC 6585 sections 3 to 6).
     private static let unkept: Set<Int> = [428, 429, 431, 511]
 
     /// - Parameters:
@@ -52,7 +52,7 @@ struct StoreDecision {
         stored = new
     }
 
-    /// What is stored after the server confirmed it, with a 304 or in answer to HEAD.
+    /// Decides what to store after the server confirmed a response, with a 304 or in answer to HEAD.
     ///
     /// - Parameters:
     ///   - secrets: as above.

@@ -3,7 +3,7 @@ package import HTTPTypes
 
 /// A response as the cache keeps it. Times in milliseconds, instants since 1970.
 package struct StoredResponse: Sendable, Equatable {
-    /// What the headers say of reuse, kept apart so that a hit need not read them.
+    /// The statements of the headers about reuse, kept apart so that a hit need not read them.
     package struct Flags: OptionSet, Sendable {
         package let rawValue: Int64
         package init(rawValue: Int64) { self.rawValue = rawValue }
@@ -22,17 +22,17 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     package var status: Int
-    /// `Name: value` lines, read only when somebody asks for a header.
+    /// `Name: value` lines, read only when a header is asked for.
     package var headerBlock: Data { didSet { known = KnownHeaders() } }
     package var body: Data
     /// Bytes of the body that are not here: all, where it is read in pieces.
     var sizeElsewhere = 0
-    /// When it arrived, or was last confirmed.
+    /// The time when it arrived, or was last confirmed.
     package var storedAt: Int64
     package var initialAge: Int64
     package var lifetime: Int64?
     package var flags: Flags
-    /// What the exchange took that brought it: the time that a hit saves.
+    /// The duration of the exchange that brought it: the time that a hit saves.
     package var duration: Int64
     private var known = KnownHeaders()
 
@@ -61,14 +61,15 @@ package struct StoredResponse: Sendable, Equatable {
 
     var isWhole: Bool { sizeElsewhere == 0 }
 
-    /// The same, its body elsewhere.
+    /// A copy with its body elsewhere.
     var withoutBody: StoredResponse {
         var head = self
         (head.body, head.sizeElsewhere) = (Data(), bodySize)
         return head
     }
 
-    /// The same, whole: with the body of what it confirms, where its own is elsewhere.
+    /// Returns a whole copy. Where the body of this one is elsewhere, the copy has the body of the response that it
+    /// confirms.
     func whole(by confirmed: StoredResponse) -> StoredResponse {
         guard !isWhole else { return self }
         var whole = self
@@ -91,7 +92,7 @@ package struct StoredResponse: Sendable, Equatable {
     /// - Parameter headers: those that ``headerBlock`` was made of.
     mutating func know(_ headers: HTTPFields) { known.fields = headers }
 
-    /// When the origin made or confirmed it.
+    /// The time when the origin made or confirmed it.
     var originTime: Int64 { storedAt - initialAge }
 
     /// Milliseconds since then (RFC 9111 section 4.2.3).
@@ -132,7 +133,7 @@ package struct StoredResponse: Sendable, Equatable {
     }
 }
 
-/// What the header block says, where it was read. Two responses are as equal with it as without.
+/// The fields of the header block, where it was read. They do not count for the equality of two responses.
 private struct KnownHeaders: Sendable, Equatable {
     var fields: HTTPFields?
 

@@ -3,7 +3,7 @@ extension CanonicalForm {
     package struct Explanation {
         /// A line of the form, and the rule that made it.
         package var lines: [(text: String, rule: String)] = []
-        /// What of the request is in no line, and why.
+        /// The parts of the request that are in no line, and why.
         package var omissions: [Omission] = []
 
         package typealias Omission = (what: String, reason: String)

@@ -3,7 +3,7 @@ import HTTPTypes
 // The lines that are sorted: items of the query or a form, and headers.
 
 extension CanonicalForm.Writer {
-    /// Where items stand.
+    /// The part of a request that holds the items.
     enum ItemSource {
         case query, form
 

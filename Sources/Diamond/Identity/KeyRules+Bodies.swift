@@ -1,4 +1,4 @@
-/// What of a body is secret by its name, for those who show requests, or keep them.
+/// The parts of a body that are secret by their names, for code that shows requests, or keeps them.
 extension KeyRules {
     /// Whether an item of a query or a form holds a secret: a name without a value holds none.
     func isSecret(_ item: QueryItem) -> Bool {

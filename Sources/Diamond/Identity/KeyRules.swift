@@ -2,7 +2,7 @@ package import Crypto
 import Foundation
 import HTTPTypes
 
-/// What of a request makes its identity, and what of it is secret.
+/// The rules for the parts of a request that make its identity, and for those that are secret.
 package struct KeyRules: Sendable {
     /// The store's key for the digests that stand for credentials. Random by default: keys made with it mean
     /// something to this process only.

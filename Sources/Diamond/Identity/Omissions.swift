@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What of a request is in no line of its canonical form.
+/// The parts of a request that are in no line of its canonical form.
 struct Omissions {
     typealias Omission = CanonicalForm.Explanation.Omission
 

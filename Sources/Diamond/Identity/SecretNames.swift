@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// What says by its name that it is secret, for those who keep or show messages.
+/// The names that mark a secret, for code that keeps or shows messages.
 package enum SecretNames {
     private static let rules = KeyRules()
 

@@ -2,13 +2,14 @@ extension WireRequest {
     /// The URL for people: without user info, items sorted by name, secret parameters masked.
     func printableURL(_ rules: KeyRules) -> String { rules.adding(self).printable(url, items) }
 
-    /// The same without what the engine ignores, as ``CacheEntry/url`` is: whatever stands there is one entry. What the
-    /// request ignores itself stays, because another one, that changes what is there, need not ignore it.
+    /// Returns the URL for people without the parameters that the engine ignores, as ``CacheEntry/url`` is: URLs that
+    /// differ only in those are one entry. The parameters that the request itself ignores stay, because another request
+    /// that changes the resource need not ignore them.
     ///
     /// - Parameter rules: the engine's.
     func entryURL(_ rules: KeyRules) -> String { entryURL(url, items, rules) }
 
-    /// The same of another URL, which an answer to this one names.
+    /// Returns the entry URL of another URL, which an answer to this request names.
     func entryURL(of url: RequestURL, _ rules: KeyRules) -> String { entryURL(url, url.queryItems(), rules) }
 
     /// Whether the key leaves out something of that: then what is stored may be found by other URLs of the same path.
@@ -34,7 +35,7 @@ extension WireRequest {
 }
 
 extension KeyRules {
-    /// The same of a URL as it is sent.
+    /// Returns the URL for people of a URL as it is sent.
     func printable(_ url: String) -> String {
         guard let url = try? RequestURL(parsing: url) else { return RequestURL.masked(Array(url.utf8)) }
         return printable(url, url.queryItems())

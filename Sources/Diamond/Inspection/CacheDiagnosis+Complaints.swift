@@ -6,7 +6,7 @@ extension CacheDiagnosis {
     /// Something that is not as it should be.
     package struct Complaint: Hashable, Sendable {
         package var what: String
-        /// What to do.
+        /// The action that remedies it.
         package var remedy: String
     }
 
@@ -83,7 +83,7 @@ extension CacheDiagnosis {
 }
 
 extension CacheDiagnosis.Settings {
-    /// What is fixed when the file is made, or mended when it is opened.
+    /// The complaints about settings that are fixed when the file is made, or mended when it is opened.
     fileprivate var complaints: [CacheDiagnosis.Complaint] {
         var complaints: [CacheDiagnosis.Complaint] = []
         let anew = "end the programs that use the store and remove cache.sqlite*: it is made anew"

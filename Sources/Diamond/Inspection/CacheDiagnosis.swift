@@ -2,7 +2,7 @@ import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// How a store is: its files, its settings, what they hold. Nothing is changed by asking.
+/// The state of a store: its files, its settings, what they hold. Asking changes nothing.
 package struct CacheDiagnosis: Sendable {
     /// A file or a directory of the store.
     package struct File: Hashable, Sendable {
@@ -12,7 +12,7 @@ package struct CacheDiagnosis: Sendable {
         package var mode: Int
     }
 
-    /// What the file says of itself.
+    /// The settings that the file records.
     package struct Settings: Hashable, Sendable {
         package var schemaVersion: Int64
         package var applicationID: Int64
@@ -42,7 +42,7 @@ package struct CacheDiagnosis: Sendable {
     package var hasSecret = false
     /// Whether it has sealed entries; asked only where the secret is missing.
     package var isSealed = false
-    /// What of its tables, indexes and triggers is missing, another one, or too much.
+    /// The tables, indexes and triggers that are missing, differ from the schema, or are not in it.
     package var schemaFaults: [String] = []
     /// The names of the keys that the programs of a sealed store seal with.
     package var keyIDs: [String] = []

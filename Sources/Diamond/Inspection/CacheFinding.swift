@@ -1,10 +1,10 @@
 /// Something in a store that is not as it was written.
 package struct CacheFinding: Hashable, Sendable {
-    /// What is damaged.
+    /// The kinds of damage.
     package enum Kind: String, Hashable, Sendable, Encodable {
         /// The file: SQLite says so, or it has other tables.
         case file
-        /// What the file says of itself: whose it is, and of which version.
+        /// The header of the file: the program it belongs to, and its version.
         case header
         /// An index, a trigger or a table that is missing, another one, or not of the schema.
         case schema
@@ -18,26 +18,26 @@ package struct CacheFinding: Hashable, Sendable {
         case tags
         /// Part of a body that no transfer goes on with.
         case partial
-        /// Where eviction goes on.
+        /// The position at which eviction goes on.
         case hand
-        /// What makes the store's keyed digests.
+        /// The secret that makes the store's keyed digests.
         case secret
     }
 
     package var kind: Kind
-    /// Of the entry, where it has one.
+    /// The key of the entry, where it has one.
     package var key: RequestKey?
-    /// Of the entry; secrets masked.
+    /// The URL of the entry; secrets masked.
     package var url: String?
-    /// What is wrong, in a few words.
+    /// The damage, in a few words.
     package var what: String
     /// The row of the entry.
     var id: Int64?
-    /// What of the schema is wrong.
+    /// The fault of the schema.
     var fault: CacheSchema.Fault?
 }
 
-/// What became of a finding.
+/// A finding, and its repair.
 package struct CacheRepair: Hashable, Sendable {
     package var finding: CacheFinding
     /// In a few words; `nil` where there was nothing to mend any more.

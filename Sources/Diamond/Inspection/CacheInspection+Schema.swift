@@ -1,9 +1,10 @@
 import DiamondSQLite
 import DiamondSchema
 
-/// What everything else stands on: whose file it is, and whether its tables, indexes and triggers are those of the schema.
+/// The checks that all others depend on: whose file it is, and whether its tables, indexes and triggers are those of
+/// the schema.
 extension CacheInspection {
-    /// What the file says of itself, where it is one of ours all the same: it has the tables.
+    /// Returns the findings about the header of a file that is one of ours by its tables.
     static func headerFindings(of store: Store) throws(SQLiteError) -> [CacheFinding] {
         let configuration = DiamondSchema.cache
         let expected = try CacheSchema.expected()
@@ -64,8 +65,8 @@ extension CacheFinding {
 }
 
 extension CacheDiagnosis.Settings {
-    /// What the file says of itself, and cannot be by what it holds; `nil` where it is as it has to be, is to be migrated,
-    /// is newer, or another program's.
+    /// Returns the mistake in the header of the file, judged by what the file holds; `nil` where the header is right,
+    /// is to be migrated, is newer, or is another program's.
     func mistake(_ schema: CacheSchema, _ expected: CacheSchema) -> String? {
         let (id, version) = (Int64(DiamondSchema.cache.applicationID), Int64(DiamondSchema.cache.migrations.count))
         guard schemaVersion <= version, schema.hasTables(of: expected) else { return nil }

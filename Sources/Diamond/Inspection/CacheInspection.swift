@@ -1,14 +1,14 @@
 import DiamondSQLite
 import Foundation
 
-/// Everything a store holds, read in pages beside whoever uses it, and held against its checksums.
+/// Everything a store holds, read in pages while programs use it, and compared with its checksums.
 package struct CacheInspection: Sendable {
     /// Entries that were read.
     package private(set) var entries = 0
     /// Bytes of their bodies.
     package private(set) var bodyBytes: Int64 = 0
     package private(set) var findings: [CacheFinding] = []
-    /// Sealed entries that were held against their checksums alone: nobody here can open them.
+    /// Sealed entries that were compared with their checksums alone, because no key here opens them.
     package private(set) var locked = 0
     /// Entries whose bodies are not at their end, among all.
     package private(set) var partials = 0

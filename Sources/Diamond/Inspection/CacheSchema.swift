@@ -1,17 +1,17 @@
 import DiamondSQLite
 import DiamondSchema
 
-/// What a file's schema is made of: tables by their columns, indexes and triggers by their definitions.
+/// The schema of a file: tables by their columns, indexes and triggers by their definitions.
 struct CacheSchema: Hashable, Sendable {
     enum Kind: String, Hashable, Sendable, CaseIterable { case table, view, index, trigger }
 
     struct Part: Hashable, Sendable {
         var kind: Kind
         var name: String
-        /// What makes it, as it was written.
+        /// The SQL that makes it, as it was written.
         var sql: String
-        /// What has to be equal: of a table the columns, otherwise the SQL without comments and breaks. A table that was
-        /// migrated has other SQL than one that was made so.
+        /// The text that has to be equal: of a table the columns, otherwise the SQL without comments and breaks. A
+        /// table that was migrated to this version has other SQL than one that was made in it.
         var meaning: String
 
         var title: String { "the \(kind) \(name)" }
@@ -42,7 +42,7 @@ struct CacheSchema: Hashable, Sendable {
 
     var parts: [Part]
 
-    /// What a store of this version has.
+    /// Returns the schema of a store of this version.
     static func expected() throws(SQLiteError) -> CacheSchema {
         try SQLiteDatabase.fresh(DiamondSchema.cache, CacheTable.schema)
     }

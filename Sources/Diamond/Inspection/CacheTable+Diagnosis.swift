@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// What a diagnosis reads: settings and sizes.
+/// The reads of a diagnosis: settings and sizes.
 extension CacheTable {
     static func settings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheDiagnosis.Settings {
         CacheDiagnosis.Settings(

@@ -1,8 +1,8 @@
 import DiamondSQLite
 
-/// What the file says of its schema, and what makes it right.
+/// The reads and repairs of the file's schema.
 extension CacheTable {
-    /// SQLite's own tables and indexes aside.
+    /// Without SQLite's own tables and indexes.
     static func schema(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> CacheSchema {
         let statement = try connection.statement(
             "SELECT type, name, sql FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_' ORDER BY name")
@@ -39,7 +39,7 @@ extension CacheTable {
         return lines.joined(separator: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// Removes and makes what is wrong, unless somebody has mended it meanwhile.
+    /// Removes and makes what is wrong, unless another program has mended it meanwhile.
     ///
     /// - Returns: what was mended.
     static func mend(

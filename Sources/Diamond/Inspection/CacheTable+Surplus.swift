@@ -2,7 +2,7 @@ import DiamondSQLite
 
 /// Rows behind the end of a body: a lookup stops before them, and they take space.
 extension CacheTable {
-    /// How many there are of an entry.
+    /// Returns the number of such rows of an entry.
     static func surplus(of id: Int64, on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Int {
         // The bytes before a row; their number is in the row's head, so that no body is read.
         let statement = try connection.statement(

@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// What a verification reads, a page at a time, and what mends what it found.
+/// The reads of a verification, a page at a time, and the repairs of what it found.
 extension CacheTable {
     /// One entry, read with its body.
     struct Inspected {
@@ -11,7 +11,7 @@ extension CacheTable {
         var bodySize: Int64
         /// The checksum that its row holds.
         var checksum: Int64
-        /// What is wrong with it.
+        /// The damage of the entry.
         var damage: String?
         /// Whether it is sealed, and was not opened.
         var isLocked = false
@@ -22,7 +22,7 @@ extension CacheTable {
     /// Rows of one page.
     private static let pageSize: Int64 = 1024
 
-    /// What SQLite itself finds wrong with the file, at most 100 lines.
+    /// Returns the faults that SQLite itself finds in the file, at most 100 lines.
     static func malformations(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> [String] {
         let check = try connection.statement("PRAGMA integrity_check(100)")
         var lines: [String] = []
@@ -129,7 +129,7 @@ extension CacheTable {
     /// Rows that name no entry that there is, by the entry they name.
     struct Orphans {
         var counts: [Int64: Int] = [:]
-        /// Where the next page begins, `nil` behind the last.
+        /// The position where the next page begins; `nil` behind the last.
         var last: Int64?
     }
 
@@ -176,7 +176,7 @@ extension CacheTable {
     // MARK: Facts
 
     /// Whether the hand of eviction is a number. A number behind the last entry is none of the faults: eviction begins
-    /// anew there.
+    /// again there.
     static func hasSoundHand(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> Bool {
         let statement = try connection.statement("SELECT value FROM fact WHERE name = 'hand'")
         guard try statement.step() else { return true }

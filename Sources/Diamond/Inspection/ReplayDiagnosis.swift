@@ -2,9 +2,10 @@ import DiamondSQLite
 import DiamondSchema
 import Foundation
 
-/// How a store's queue is: its files, its settings, whether what it says of its jobs agrees. Nothing is changed by asking.
+/// The state of a store's queue: its files, its settings, whether its records of its jobs agree. Asking changes
+/// nothing.
 package struct ReplayDiagnosis: Sendable {
-    /// What the file says of itself.
+    /// The settings that the file records.
     package struct Settings: Hashable, Sendable {
         package var schemaVersion: Int64
         package var applicationID: Int64
@@ -13,7 +14,7 @@ package struct ReplayDiagnosis: Sendable {
         package var pages: Int64
     }
 
-    /// What does not agree, counted.
+    /// The records that do not agree, counted.
     package struct Discord: Hashable, Sendable {
         /// States whose number of jobs is another one than is written.
         package var census = 0
@@ -21,7 +22,7 @@ package struct ReplayDiagnosis: Sendable {
         package var heads = 0
         /// Jobs without a request that are not done.
         package var payloads = 0
-        /// Jobs that run, and nobody runs them.
+        /// Jobs that run without an owner.
         package var owners = 0
     }
 
@@ -30,7 +31,7 @@ package struct ReplayDiagnosis: Sendable {
     package var files: [CacheDiagnosis.File]
     /// `nil` where the file cannot be read.
     package var settings: Settings?
-    /// What SQLite's own check finds, at most 10 lines.
+    /// The faults that SQLite's own check finds, at most 10 lines.
     package var damages: [String] = []
     package var counts: [ReplayState: Int] = [:]
     package var discord = Discord()

@@ -15,7 +15,7 @@ package struct ReplayInspection: Sendable {
     package private(set) var jobs = 0
     package private(set) var findings: [Finding] = []
 
-    /// Reads the queue beside whoever uses it; `nil` where the store has none.
+    /// Reads the queue while programs use it; `nil` where the store has none.
     ///
     /// - Throws: ``ReplayError`` where it cannot be read. That the file is malformed is a finding.
     package init?(of store: Store) throws(ReplayError) {

@@ -1,6 +1,6 @@
 import DiamondSQLite
 
-/// What a diagnosis of the queue reads. Each look is one statement, so that what is written meanwhile is no discord.
+/// The reads of a diagnosis of the queue. Each read is one statement, so that a write meanwhile is no discord.
 extension ReplayTable {
     static func settings(on connection: borrowing SQLiteConnection) throws(SQLiteError) -> ReplayDiagnosis.Settings {
         let mode = try connection.statement("PRAGMA journal_mode")

@@ -9,7 +9,7 @@ struct ByteWriter: ~Copyable {
     @inline(__always)
     fileprivate init(_ room: Range<UnsafeMutablePointer<UInt8>>) { (place, end) = (room.lowerBound, room.upperBound) }
 
-    /// How many bytes stand between `start` and what comes next.
+    /// Returns the number of bytes between `start` and what comes next.
     @inline(__always)
     fileprivate func count(from start: UnsafeMutablePointer<UInt8>) -> Int { place - start }
 
@@ -79,7 +79,7 @@ extension UnsafeMutablePointer<UInt8> {
 }
 
 extension UInt64 {
-    /// How many decimal digits it has, being no more than an `Int64` can be.
+    /// The number of its decimal digits. The value is no more than an `Int64` can be.
     fileprivate var decimalLength: Int {
         var (length, bound) = (1, UInt64(10))
         while self >= bound { (length, bound) = (length + 1, bound * 10) }

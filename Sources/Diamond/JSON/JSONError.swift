@@ -1,4 +1,4 @@
-/// What is wrong with a JSON text, or with a value that has none.
+/// An error in a JSON text, or in a value that has no JSON text.
 struct JSONError: Error, Hashable {
     enum Code {
         /// The text is not JSON (RFC 8259).
@@ -10,6 +10,6 @@ struct JSONError: Error, Hashable {
     }
 
     var code: Code
-    /// What is wrong and what to do, with line and column where there is a text.
+    /// The mistake and the remedy, with line and column where there is a text.
     var message: String
 }

@@ -12,7 +12,7 @@ struct JSONReader {
     private var ambiguity: JSONError?
 
     private let deepest: Int
-    /// How many levels a text has at most.
+    /// The number of levels that a text has at most.
     static let deepest = 128
 
     private init(bytes: [UInt8], roundsNumbers: Bool, deepest: Int) {

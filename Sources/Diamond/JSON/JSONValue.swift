@@ -49,7 +49,7 @@ extension JSONValue {
         }
     }
 
-    /// What kind of value it is, for messages.
+    /// The kind of the value, for messages.
     var kind: String {
         switch self {
         case .null: "null"

@@ -3,7 +3,7 @@ extension JSONWriter {
     struct Member {
         let name: String
         let value: JSONValue
-        /// Of the name.
+        /// The beginning of the name.
         private let beginning: UInt64
 
         private init(_ name: String, _ value: JSONValue) {

@@ -6,7 +6,7 @@ struct NullRemover {
     private var index = 0
     private var output: [UInt8] = []
 
-    /// Where Foundation's decoder ends, too.
+    /// The number of levels at most, as in Foundation's decoder.
     private static let mostLevels = 512
 
     /// - Returns: `nil` where it is no JSON.

@@ -73,7 +73,7 @@ extension IPv6Address: CustomStringConvertible {
 }
 
 extension String {
-    /// What stands before and after each `::`.
+    /// The parts before and after each `::`.
     fileprivate var splitAtElision: [Substring] {
         var parts: [Substring] = []
         var rest = self[...]

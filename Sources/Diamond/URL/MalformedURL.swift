@@ -1,5 +1,5 @@
 /// Why a text is no URL that can be called.
 struct MalformedURL: Error, Hashable {
-    /// What is wrong, where, and what to do, without secrets.
+    /// The mistake, its place, and the remedy, without secrets.
     var message: String
 }

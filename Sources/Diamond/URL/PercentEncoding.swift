@@ -14,7 +14,7 @@ struct ByteClass: OptionSet {
     static let special = ByteClass(rawValue: 32)
 
     static let reserved: ByteClass = [delimiter, question, hash]
-    /// What stays as it is.
+    /// The bytes that stay as they are.
     static let plain: ByteClass = [unreserved, delimiter, question, hash]
     /// Without "?" and "#", which end a path.
     static let plainInPath: ByteClass = [unreserved, delimiter]
@@ -139,7 +139,7 @@ extension UnsafeMutablePointer<UInt8> {
 }
 
 extension Span<UInt8> {
-    /// Where the bytes of a class end that stand from `start` on.
+    /// Returns the end of the bytes of a class that stand from `start` on.
     @inline(__always)
     func end(of byteClass: ByteClass, from start: Int) -> Int {
         let rest = extracting(start...)

@@ -2,10 +2,10 @@
 struct QueryItem: Hashable {
     let text: ArraySlice<UInt8>
 
-    /// What stands before the first `=`.
+    /// The bytes before the first `=`.
     var name: ArraySlice<UInt8> { text.prefix { $0 != UInt8(ascii: "=") } }
 
-    /// What stands behind it, empty where there is none.
+    /// The bytes behind the first `=`, empty where there is none.
     var value: ArraySlice<UInt8> { text[name.endIndex...].dropFirst() }
 
     /// Whether there is an `=`: an empty value is not none.

@@ -1,21 +1,21 @@
 extension QueryItems {
-    /// Where an item stands in ``bytes``.
+    /// The place of an item in ``bytes``.
     struct Place {
         /// The whole item.
         fileprivate(set) var range: Range<Int>
-        /// Of the `=`, or of what follows the item where there is none.
+        /// The position of the `=`, or of the item's end where there is none.
         fileprivate var nameEnd: Int
-        /// Of the name. No encoded name has a zero.
+        /// The beginning of the name. No encoded name has a zero.
         fileprivate var beginning: UInt64
-        /// Of the name.
+        /// The letters of the name.
         fileprivate(set) var letters: LetterSet
-        /// Notes of whoever goes through them.
+        /// Notes for the code that goes through the items.
         var isLeftOut = false
         var isSecret = false
 
         var name: Range<Int> { range.lowerBound..<nameEnd }
 
-        /// Of what stands behind the `=`, empty where there is none.
+        /// The range behind the `=`, empty where there is none.
         var value: Range<Int> { min(nameEnd + 1, range.upperBound)..<range.upperBound }
 
         /// Whether there is an `=`: an empty value is not none.

@@ -68,7 +68,7 @@ struct QueryItems: Hashable {
 
     mutating func reserveCapacity(_ capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    /// What stands behind those of `first`, with which these begin.
+    /// Returns the items behind those of `first`, with which these begin.
     func dropping(_ first: QueryItems) -> QueryItems {
         guard !first.isEmpty else { return self }
         var rest = QueryItems()

@@ -24,10 +24,11 @@ extension RequestURL {
 }
 
 extension Span<UInt8> {
-    /// Where the host of an `http` or `https` URL begins whose scheme is in lower case.
+    /// The position where the host of an `http` or `https` URL begins. The scheme has to be in lower case.
     fileprivate var endOfScheme: Int? { begins(with: "https://") ? 8 : begins(with: "http://") ? 7 : nil }
 
-    /// Where a port ends, or the name where there is none; `nil` for the scheme's own and what is not written as it should.
+    /// Returns the end of a port, or of the name where there is none; `nil` for the scheme's own port, and for one that
+    /// is not written as it should be.
     fileprivate func endOfPort(behind name: Int, isSecure: Bool) -> Int? {
         guard name < count, self[name] == UInt8(ascii: ":") else { return name }
         var (end, port) = (name + 1, 0)

@@ -66,7 +66,7 @@ extension RequestURL {
             position = try Self.copy(text, (position + 1)..<text.count, .plainInQuery, into: &url.bytes)
         }
 
-        /// What stands before an end, the fragment, or the end of the text.
+        /// Takes the bytes before an end, the fragment, or the end of the text.
         private mutating func take(from text: Span<UInt8>, until isEnd: (UInt8) -> Bool) -> Range<Int> {
             let start = position
             while position < text.count, text[position] != UInt8(ascii: "#"), !isEnd(text[position]) { position += 1 }
@@ -138,7 +138,7 @@ extension RequestURL {
         return masked(bytes, from: start, host: authority.lastIndex(of: at), to: endOfPath(bytes))
     }
 
-    /// The same of a text that is no URL: what stands before the last `@` is taken for user info, wherever that is.
+    /// Masks a text that is no URL. Everything before the last `@` is taken for user info, wherever that is.
     fileprivate static func masked(malformed bytes: [UInt8]) -> String {
         let schemes = ["http://", "https://"].map { Array($0.utf8) }
         let start = schemes.first { bytes.starts(with: $0) }?.count ?? bytes.startIndex

@@ -45,7 +45,7 @@ extension RequestURL.Writer {
 }
 
 extension ArraySlice<UInt8> {
-    /// How many dots a segment of a path is, bare or escaped: 1 or 2; `nil` for any other.
+    /// The number of dots that a segment of a path consists of, bare or escaped: 1 or 2; `nil` for any other segment.
     var dots: Int? {
         var (rest, count) = (self, 0)
         while let byte = rest.popFirst() {

@@ -9,13 +9,13 @@ package struct RequestURL: Hashable {
     /// The whole of it, without what stood before `@`.
     // Text, because most URLs are taken as they stand, without a copy; its characters are ASCII.
     let whole: String
-    /// The same with the escapes that were written, where they differ.
+    /// The whole with the escapes that were written, where they differ.
     private let asWritten: String?
-    /// Where the path begins, in bytes.
+    /// The position where the path begins, in bytes.
     private let originEnd: Int
-    /// Where the `?` stands, or the end.
+    /// The position of the `?`, or the end.
     private let pathEnd: Int
-    /// What stood before `@`, still encoded: a credential, never part of ``text(adding:)``.
+    /// The text before `@`, still encoded: a credential, never part of ``text(adding:)``.
     let userInfo: [UInt8]?
 
     init(parsing text: String) throws(MalformedURL) {

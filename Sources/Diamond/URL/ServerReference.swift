@@ -1,8 +1,8 @@
 /// A reference that a server has sent in `Location` or `Content-Location` (RFC 9110 sections 10.2.2 and 8.7).
 struct ServerReference {
-    /// Where it leads: every legal byte as it was sent, the others escaped. Without user info.
+    /// The URL that it leads to: every legal byte as it was sent, the others escaped. Without user info.
     let url: RequestURL
-    /// Whether there was user info, which nobody may take for credentials (RFC 9110 section 4.2.4).
+    /// Whether there was user info, which must not be taken for credentials (RFC 9110 section 4.2.4).
     let hadUserInfo: Bool
 
     /// `nil` where it leads nowhere.
@@ -25,7 +25,7 @@ struct ServerReference {
         (self.url, hadUserInfo) = (url, at != nil)
     }
 
-    /// Where host and user info begin; `nil` where there are none.
+    /// Returns the position where host and user info begin; `nil` where there are none.
     private static func startOfAuthority(_ reference: [UInt8]) -> Int? {
         var start = 0
         if RequestURL.hasScheme(String(decoding: reference, as: UTF8.self)) {

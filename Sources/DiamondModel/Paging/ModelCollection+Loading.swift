@@ -44,8 +44,8 @@ extension ModelCollection: Loadable {
 
     /// Loads the new items, and adds them at the top. The other rows and the position stay.
     ///
-    /// Where rows may be missing between the new items and those that are there, the list is loaded from the beginning; so is
-    /// a list of one page.
+    /// If rows may be missing between the new items and the present ones, the list is loaded from the beginning. A list
+    /// of one page is always loaded from the beginning.
     ///
     /// - Throws: as ``load(policy:more:)``.
     public nonisolated(nonsending) func refresh() async throws {

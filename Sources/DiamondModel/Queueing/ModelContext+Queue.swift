@@ -8,8 +8,8 @@ extension ModelContext {
     /// Call it when the program starts, behind ``collectSaves(of:)`` and before anything is saved. The context keeps none of
     /// the objects alive.
     ///
-    /// - Throws: `ReplayError` where the queue cannot be read; ``ModelError`` `noEngine`; `ConnectionError` where nobody can
-    ///   say who is signed in.
+    /// - Throws: `ReplayError` where the queue cannot be read; ``ModelError`` `noEngine`; `ConnectionError` where the
+    ///   identity that is signed in cannot be determined.
     public nonisolated(nonsending) func queuedModels<Object: Model>(
         _ type: Object.Type = Object.self
     ) async throws -> [Object] {
@@ -53,8 +53,9 @@ extension ModelContext {
     /// - Parameter types: the classes whose answers are taken in, of the identity that is signed in.
     /// - Returns: what was answered since the last time, but for what a save has thrown or returned for, in the order in
     ///   which it was queued.
-    /// - Throws: `ReplayError` where the queue cannot be read or written, and what ``recordSaves`` throws; the answers stay in
-    ///   the queue then. ``ModelError`` `noEngine`; `ConnectionError` where nobody can say who is signed in.
+    /// - Throws: `ReplayError` where the queue cannot be read or written, and what ``recordSaves`` throws; the answers
+    ///   stay in the queue then. ``ModelError`` `noEngine`; `ConnectionError` where the identity that is signed in
+    ///   cannot be determined.
     @discardableResult
     public nonisolated(nonsending) func collectSaves(of types: Model.Type...) async throws -> [QueuedSave] {
         let saves = try await collect(types) { _ in true }

@@ -1,4 +1,4 @@
-/// What the user does with a row, for its representation.
+/// The state that the user gives a row, for its representation.
 public struct RowState: OptionSet, Hashable, Sendable {
     public let rawValue: Int
 
@@ -20,8 +20,8 @@ extension RowState: CustomStringConvertible {
 extension TableSource {
     /// Calls `receive` with the model or value of each row that the user selects.
     ///
-    /// Of several receivers that for the exact class is called, or else that for the nearest superclass, or else the first
-    /// for a protocol or `Any`. Another receiver for the same type takes the place of the first.
+    /// If several receivers apply, the one for the exact class is called; otherwise the one for the nearest superclass;
+    /// otherwise the first for a protocol or `Any`. Another receiver for the same type takes the place of the first.
     public func onSelection<Object>(of type: Object.Type, _ receive: @escaping (Object, RowPath) -> Void) {
         selectionHandlers.set(for: type) { object, path in
             if let object = object as? Object { receive(object, path) }

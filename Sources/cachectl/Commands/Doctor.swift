@@ -134,7 +134,7 @@ private struct HealthReport: Encodable {
         }
     }
 
-    /// What of SQLite's options matters to a store.
+    /// The options of SQLite that matter to a store.
     private static let options = ["SECURE_DELETE", "THREADSAFE=", "MAX_MMAP_SIZE=", "DIRECT_OVERFLOW_READ", "OMIT_WAL"]
 }
 

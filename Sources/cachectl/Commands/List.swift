@@ -103,7 +103,7 @@ struct EntryRow: Encodable {
     var fresh: Int64?
     /// Whether eviction spares it.
     var pinned: Bool
-    /// What a list goes on with behind it; absent outside of a list.
+    /// The cursor with which a list goes on behind it; absent outside of a list.
     var cursor: String?
     /// Whether its body is not at its end; absent where it is.
     var partial: Bool?

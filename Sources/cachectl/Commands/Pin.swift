@@ -25,7 +25,7 @@ struct Unpin: AsyncParsableCommand {
     func run() async throws { try await Pinning(store: store, key: key).set(false) }
 }
 
-/// What both commands do.
+/// The work of both commands.
 private struct Pinning {
     var store: StoreOptions
     var key: String

@@ -49,7 +49,8 @@ struct Send: AsyncParsableCommand {
         try printing.get()
     }
 
-    /// Without a store where it is sealed with another key, or nobody can tell: nothing is written into it in clear.
+    /// Returns the configuration, without a store where that is sealed with another key, or where that cannot be told:
+    /// nothing is written into it in clear.
     private func configuration() throws -> Engine.Configuration {
         var configuration = try store.configuration()
         if let proxy { configuration.transportSettings.proxy = proxy == "none" ? .none : .through(Proxy(proxy)) }

@@ -86,7 +86,7 @@ extension Show {
         if store.json { Output.json(ShownEntry(entry: row)) } else { showClear(row) }
     }
 
-    /// What a sealed row tells without its key, too.
+    /// Shows the parts of a sealed row that can be read without its key, too.
     private func showClear(_ row: EntryRow) {
         Output.line("key         \(row.key)")
         Output.line("url         \(row.url)")

@@ -94,9 +94,9 @@ extension CacheCounts {
 private struct StoreFigures: Encodable {
     var store: String
     var entries: Int
-    /// Those whose bodies are not at their end, beside them; absent where there are none.
+    /// The number of entries whose bodies are not at their end, in addition to `entries`; absent where there are none.
     var partial: Int?
-    /// Of all.
+    /// The number of sealed entries, of all.
     var sealed = 0
     var bodyBytes: Int64
     var diskBytes: Int64

@@ -49,7 +49,8 @@ struct Verify: ParsableCommand {
         return show(inspection, queue, repairs, left: repairs.isEmpty ? [] : try left(seal))
     }
 
-    /// What is wrong still. A file that was set aside may have no other in its place, with nothing to be wrong.
+    /// Returns the findings that are left. A file that was set aside may have no other in its place, and then there are
+    /// none.
     private func left(_ seal: AESGCMSeal?) throws(CacheError) -> [CacheFinding] {
         do throws(CacheError) {
             return try CacheInspection(of: store.location, seal: seal).findings

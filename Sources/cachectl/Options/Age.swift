@@ -1,7 +1,7 @@
 #if Tools
 import ArgumentParser
 
-/// How long ago, as a person types it: `90s`, `15m`, `36h`, `7d`.
+/// A time ago, as a person types it: `90s`, `15m`, `36h`, `7d`.
 struct Age: ExpressibleByArgument {
     var milliseconds: Int64
 

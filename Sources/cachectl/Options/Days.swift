@@ -1,7 +1,7 @@
 #if Tools
 import ArgumentParser
 
-/// How many days back, today included: from 1 to 400, as many as statistics are kept.
+/// A number of days back, today included: from 1 to 400, as many as statistics are kept.
 struct Days {
     let count: Int
 

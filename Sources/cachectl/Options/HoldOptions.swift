@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-/// What is held or released: all that has a name, now and from now on, or jobs.
+/// The selection of what is held or released: all that has a name, now and from now on, or jobs.
 struct HoldOptions: ParsableArguments {
     @OptionGroup var jobs: JobSelectionOptions
 
@@ -72,7 +72,7 @@ struct HoldOptions: ParsableArguments {
         }
     }
 
-    /// What holds jobs still: by that of each of them alone no hold ends.
+    /// Tells the holds that keep jobs still. Releasing each of those jobs alone ends no hold.
     private func tellHolds(in place: PlaceOptions) throws {
         let queue = try place.openQueue()
         do throws(ReplayError) {
@@ -99,12 +99,12 @@ struct HoldOptions: ParsableArguments {
     }
 }
 
-/// What a hold has done: the form of `--json`, and its lines for people.
+/// The result of a hold: the form of `--json`, and its lines for people.
 private struct HeldForm: Encodable {
     var verb: String
     var dryRun: Bool
     var hold: HoldForm
-    /// How many it has held or released.
+    /// The number of jobs that it has held or released.
     var jobs: Int
     var counts: CountsForm
 

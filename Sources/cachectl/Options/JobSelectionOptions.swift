@@ -15,7 +15,7 @@ struct JobSelectionOptions: ParsableArguments {
     @Flag(help: "Say which jobs it would be, and change nothing.")
     var dryRun = false
 
-    /// How many ways of saying which are used.
+    /// The number of ways to select that are used.
     var ways: Int { (ids.isEmpty ? 0 : 1) + (filter.isEmpty ? 0 : 1) + (all ? 1 : 0) }
 
     func check() throws {
@@ -44,7 +44,7 @@ struct JobSelectionOptions: ParsableArguments {
     }
 }
 
-/// What was done to jobs: the form of `--json`, and its lines for people.
+/// The result of an action on jobs: the form of `--json`, and its lines for people.
 private struct SweepForm: Encodable {
     struct Refusal: Encodable {
         var id: Int64

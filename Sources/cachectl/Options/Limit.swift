@@ -1,7 +1,7 @@
 #if Tools
 import ArgumentParser
 
-/// How many at most: from 1 on.
+/// A number at most: from 1 on.
 struct Limit {
     let count: Int
     /// One more than is shown tells whether there is one.

@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-/// How a request is sent later, beside what it says itself.
+/// The options for sending a request later, in addition to what it says itself.
 struct ReplayOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Its ordering key: those of one are sent one after the other.", valueName: "KEY"))
     var key: String?

@@ -80,7 +80,8 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
-    /// What looks like no name of a file may be a header, or have a secret in it.
+    /// Returns an error that shows the source where it looks like the name of a file. Any other may be a header, or
+    /// have a secret in it.
     private static func noSource(_ source: String) -> RequestError {
         let isName = source.allSatisfy { !$0.isWhitespace && !"\"':{}".contains($0) }
         let shown = isName ? RequestURL.masked(Array(source.utf8)) : "the source"

@@ -83,7 +83,7 @@ struct SealOptions: ParsableArguments {
     /// Bytes of a key.
     private static let sizes = [16, 24, 32]
 
-    /// What a text writes: hexadecimal digits, or base64. Digits first: they could be base64, too.
+    /// Returns the key that a text writes: hexadecimal digits, or base64. Digits first: they could be base64, too.
     private static func key(in bytes: Data) -> Data? {
         guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         let word = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -91,7 +91,7 @@ struct SealOptions: ParsableArguments {
         return readings.compactMap { $0 }.first { sizes.contains($0.count) }
     }
 
-    /// What was read, by path: a pipe, such as that of `--key-file <(pass key)`, tells it once.
+    /// The contents that were read, by path. A pipe, such as that of `--key-file <(pass key)`, gives them once.
     private static let contents = Mutex<[String: Data]>([:])
 
     private func contents(of path: String) throws -> Data {
@@ -137,7 +137,7 @@ extension SealOptions {
         return "\(sealed): give that \(remedy), or its name with --key-id"
     }
 
-    /// The same, or why entries of an open store stay closed: an older key has sealed them.
+    /// Returns ``complaint(of:)``, or why entries of an open store stay closed: an older key has sealed them.
     func complaintOfEntries(in cache: Cache) throws -> String? {
         if let complaint = try complaint(of: cache) { return complaint }
         let given = try keys().map(\.id)

@@ -12,7 +12,7 @@ struct StoreOptions: ParsableArguments {
 
     var location: Store { place.location }
 
-    /// What requests are keyed and sent with.
+    /// Returns the configuration that requests are keyed and sent with.
     func configuration() throws -> Engine.Configuration {
         var configuration = Engine.Configuration(store: location)
         configuration.seal = try sealing.seal()
@@ -30,7 +30,8 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// The same, for those who send: `nil` where there is none yet, or a damaged one, in whose place engines begin another.
+    /// Returns the cache for commands that send. `nil` where there is none yet, or a damaged one, in whose place
+    /// engines begin another.
     func findCache(_ seal: (any CacheSeal)?) throws(CacheError) -> Cache? {
         do throws(CacheError) {
             return try Cache(location, seal: seal, create: false)
@@ -44,7 +45,8 @@ struct StoreOptions: ParsableArguments {
         if let complaint = try sealing.complaint(of: cache) { throw Failure.report(Failure.sealed, complaint) }
     }
 
-    /// The same, also where it opens the store, and not what was looked at.
+    /// Ends with 5 where a key is missing, also where the given key opens the store, and not the entries that were
+    /// looked at.
     func refuseLockedEntries(in cache: Cache) throws {
         if let complaint = try sealing.complaintOfEntries(in: cache) { throw Failure.report(Failure.sealed, complaint) }
     }
@@ -57,8 +59,9 @@ extension Engine.Configuration {
 }
 
 extension Cache {
-    /// What they have recorded. Where they have not, a store that holds more than a program would that names no bound has
-    /// another one: with room for what comes, or a tenth of it would go for that.
+    /// The bound that the programs have recorded. Where they have recorded none, a store that holds more than a program
+    /// without a bound would keep has another one: twice its use. That leaves room for new entries, for which a tenth
+    /// of the store would be evicted otherwise.
     var boundOfPrograms: Int64? {
         if let recorded = try? recordedCapacity() { return recorded }
         guard let usage = try? usage(of: Self.defaultDiskCapacity), usage.used > usage.bound else { return nil }

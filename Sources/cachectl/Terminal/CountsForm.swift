@@ -1,7 +1,7 @@
 #if Tools
 import Diamond
 
-/// How many jobs are in each state.
+/// The number of jobs in each state.
 struct CountsForm: Encodable {
     private var counts: [ReplayState: Int]
 

@@ -2,7 +2,7 @@
 import ArgumentParser
 import Diamond
 
-/// How a command ends when it does not end well; the numbers stand in `cachectl --help`.
+/// The exit codes of a command that does not end well; `cachectl --help` lists the numbers.
 enum Failure {
     static let nothingFound = ExitCode(1)
     static let different = ExitCode(1)

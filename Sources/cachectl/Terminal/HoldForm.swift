@@ -2,7 +2,7 @@
 import Diamond
 import Foundation
 
-/// What is held by name.
+/// A hold by its name.
 struct HoldForm: Encodable {
     /// `engine`, `queue`, `key`, `identity` or `lane`.
     var kind: String
@@ -29,7 +29,7 @@ struct HoldForm: Encodable {
         "cachectl queue release --\(kind)\(name.map { "=\($0.shellArgument)" } ?? "")\(place.words)"
     }
 
-    /// The same line, and what ends it.
+    /// Returns the line, and the command that ends the hold.
     func note(in place: PlaceOptions) -> String { "\(line): '\(release(in: place))' ends it" }
 
     /// `held: the lane 'images' since 2026-08-01T12:00:00Z (the server asked for it)`.

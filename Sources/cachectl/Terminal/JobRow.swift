@@ -19,7 +19,7 @@ struct JobRow {
         ]
     }
 
-    /// When it is sent, as far as it is known.
+    /// Returns the time when a job is sent, as far as it is known.
     static func next(_ job: ReplayJob, _ now: Date) -> String {
         switch job.state {
         case .ready where job.isHead: "now"

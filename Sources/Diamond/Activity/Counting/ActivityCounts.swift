@@ -1,9 +1,9 @@
-/// How much of each kind is going on at one moment.
+/// The number of intervals of each kind that are going on at one moment.
 public struct ActivityCounts: Hashable, Sendable {
-    /// Connections that an engine runs, from when they are enqueued until they have finished, and calls that ask a server.
-    /// What a call finds in the cache is not among them.
+    /// Connections that an engine runs, from when they are enqueued until they have finished, and calls that ask a
+    /// server. Calls that the cache answers are not among them.
     public internal(set) var requests = 0
-    /// What waits for a place on the wire.
+    /// Waits for a place on the wire.
     public internal(set) var queued = 0
     /// Exchanges on the wire. Several requests that share one count once.
     public internal(set) var inFlight = 0
@@ -14,7 +14,7 @@ public struct ActivityCounts: Hashable, Sendable {
     /// Refreshes behind stale answers. While they wait or are on the wire, the other counts have them, too.
     public internal(set) var refreshing = 0
 
-    /// Whether nothing goes on by itself: what is left, if anything, is paused.
+    /// Whether nothing goes on by itself. Only paused connections may be left.
     public var isIdle: Bool {
         requests <= paused && queued == 0 && inFlight == 0 && backingOff == 0 && refreshing == 0
     }

@@ -1,7 +1,7 @@
 /// The counts of what goes on, as a value.
 ///
-/// Counted by subject (a lane, an origin and tags together), so that a begin costs one lookup and an end none; what a lane, an
-/// origin or a tag comes to is summed up when somebody asks.
+/// Counted by subject (a lane, an origin and tags together), so that a begin costs one lookup and an end none. The sums
+/// of a lane, an origin or a tag are computed on demand.
 struct ActivityLedger {
     private struct Account {
         var subject: ActivitySubject
@@ -12,7 +12,7 @@ struct ActivityLedger {
     private var accounts: [Account] = []
     private var places: [ActivitySubject: Int] = [:]
     private var free: [Int] = []
-    /// Where something was counted last: the next is often of the same subject, and need not be looked for.
+    /// The place of the last count. The next count is often of the same subject, which then needs no lookup.
     private var last: Int?
 
     /// Accounts that are kept though nothing is on them: most subjects come back soon.
@@ -32,7 +32,7 @@ struct ActivityLedger {
         return places[subject] ?? open(subject)
     }
 
-    /// What has begun ends: once for each begin.
+    /// Counts the end of an interval. Call it once for each begin.
     mutating func end(_ kind: ActivityInterval.Kind, at place: Int) {
         total.add(-1, to: kind)
         accounts[place].counts.add(-1, to: kind)
@@ -58,7 +58,7 @@ struct ActivityLedger {
         free.append(place)
     }
 
-    /// How many accounts there are.
+    /// The number of accounts.
     var count: Int { places.count }
 
     var snapshot: ActivitySnapshot {

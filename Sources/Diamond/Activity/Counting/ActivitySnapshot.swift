@@ -1,14 +1,14 @@
-/// What is going on at one moment: all counts, taken at once.
+/// All counts of the activity, taken at one moment.
 public struct ActivitySnapshot: Hashable, Sendable {
-    /// In all.
+    /// The counts in all.
     public let counts: ActivityCounts
-    /// By lane; where nothing goes on there is no entry.
+    /// The counts by lane; where nothing goes on there is no entry.
     public let lanes: [Lane: ActivityCounts]
-    /// By origin: scheme, host and port.
+    /// The counts by origin: scheme, host and port.
     public let origins: [String: ActivityCounts]
-    /// By tag. What has several counts for each, what has none for none.
+    /// The counts by tag. An interval with several tags counts for each, one without tags for none.
     public let tags: [String: ActivityCounts]
 
-    /// Whether nothing goes on by itself: what is left, if anything, is paused.
+    /// Whether nothing goes on by itself. Only paused connections may be left.
     public var isIdle: Bool { counts.isIdle }
 }

@@ -78,13 +78,13 @@ struct ActivityState {
 
 typealias ActivityReport = @Sendable (ActivityEvent) -> Void
 
-/// Whom a change is to be told, once the lock is free.
+/// The receivers of a change, to be told once the lock is free.
 struct ActivityNews {
     var observers: [ActivityReport]
     var wire: [@Sendable () -> Void] = []
     var woken: [ActivityWaiters.Waiter] = []
 
-    /// - Parameter event: made only where somebody observes.
+    /// - Parameter event: made only where there is an observer.
     func tell(_ event: () -> ActivityEvent?) {
         if !observers.isEmpty, let event = event() {
             for observer in observers { observer(event) }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What an interval is counted under.
+/// The subject that an interval is counted under.
 struct ActivitySubject: Hashable, Sendable {
     var lane: Lane
     /// Scheme, host and port.
@@ -12,18 +12,18 @@ struct ActivitySubject: Hashable, Sendable {
     }
 }
 
-/// What an interval is told with, beside what it is counted under.
+/// The parts of a request that an interval reports, in addition to its subject.
 struct ActivityRequest: Sendable {
     var method: HTTPRequest.Method
     /// For people: secrets masked.
     var url: @Sendable () -> String
 }
 
-/// What the intervals of one exchange have in common.
+/// The properties that the intervals of one exchange share.
 struct ActivityScope: Sendable {
     let activity: Activity
     let subject: ActivitySubject
-    /// What they belong to.
+    /// The interval that they belong to.
     let parent: ActivityInterval.ID?
     let method: HTTPRequest.Method
     /// As it is sent.
@@ -35,7 +35,7 @@ struct ActivityScope: Sendable {
         activity.begin(kind, subject, of: parent, attempt: attempt) { request }
     }
 
-    /// Of what is told of it.
+    /// The request as an interval reports it.
     var request: ActivityRequest {
         ActivityRequest(method: method) { [rules = activity.rules, own = rules, url] in
             rules.adding(own).printable(url)

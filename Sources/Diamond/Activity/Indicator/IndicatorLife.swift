@@ -1,5 +1,5 @@
-/// When an indicator of activity is shown, as a value: not for what is over at once, and without flicker between two
-/// exchanges. AFNetworking's states (`AFNetworkActivityIndicatorManager` 3).
+/// The state of an indicator of activity, as a value. The indicator is not shown for work that is over at once, and
+/// does not flicker between two exchanges. The states are AFNetworking's (`AFNetworkActivityIndicatorManager` 3).
 ///
 /// | | begins | ends | time is up |
 /// |---|---|---|---|

@@ -1,7 +1,8 @@
 import DiamondSQLite
 package import Foundation
 
-/// Writes a body into the store as it comes: a mebibyte of it is in memory at most, and whoever appends waits for the disk.
+/// Writes a body into the store as it comes. At most a mebibyte of it is in memory, and ``append(_:)`` waits for the
+/// disk.
 ///
 /// Until ``finish(as:)`` the entry that was there answers. The death of the process leaves what was written as a partial
 /// body, which another process finds by ``Cache/partialBody(_:request:)``. Not `Sendable`: one task writes, to the end.
@@ -54,12 +55,12 @@ package final class BodyWriter {
         Task { await cache.erase(row) }
     }
 
-    /// Adds a piece of any size. Returns when it is on disk but for a mebibyte: whoever waits for it goes as fast as the
-    /// disk does.
+    /// Adds a piece of any size. Returns when all but a mebibyte is on disk: a caller that waits for it goes as fast as
+    /// the disk does.
     ///
-    /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the store's bound, `entryGone` where the entry was
-    ///   evicted, erased, or begun anew by another writer, or what the disk says. Nothing more can be appended then; the
-    ///   transfer itself may go on.
+    /// - Throws: ``CacheError``: `bodyTooLarge` beyond a quarter of the store's bound; `entryGone` where the entry was
+    ///   evicted, erased, or begun again by another writer; or the error of the disk. Nothing more can be appended
+    ///   then; the transfer itself may go on.
     package func append(_ bytes: Data) async throws(CacheError) {
         try checkOpen()
         guard !cache.eviction.isTooLarge(size + bytes.count) else {

@@ -3,10 +3,11 @@ import Foundation
 
 /// Stored bodies that are too large to be held in memory.
 extension Cache {
-    /// The body that is stored under a key, to be read a chunk at a time, and the rest of the answer as a lookup would give
-    /// it; `nil` where there is nothing, or nothing sound.
+    /// Returns the body stored under a key, to be read a chunk at a time, and the rest of the answer as a lookup would
+    /// give it; `nil` where there is none, or none that is sound.
     ///
-    /// What is replaced or evicted meanwhile ends in the error `entryGone`; what was read until then is of one body.
+    /// A body that is replaced or evicted meanwhile ends in the error `entryGone`. The bytes read until then are of one
+    /// body.
     ///
     /// - Parameter url: as for ``find(_:request:url:)``.
     package func bodyReader(

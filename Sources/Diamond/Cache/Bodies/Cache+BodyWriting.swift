@@ -1,7 +1,7 @@
 import DiamondSQLite
 import Foundation
 
-/// What the writer of a body asks of its cache.
+/// The operations that the writer of a body needs of its cache.
 extension Cache {
     /// Writes behind everything that waits, and makes room.
     ///
@@ -24,7 +24,7 @@ extension Cache {
         }
     }
 
-    /// What cannot be erased is found by those who look for leftovers.
+    /// Erases the row of a part. A row that cannot be erased is found by the search for leftovers.
     func erase(_ row: PartialRow) async {
         _ = try? await change { (connection) throws(SQLiteError) in try CacheTable.delete(row, on: connection) }
     }

@@ -64,7 +64,7 @@ extension ShellLine.Scanner {
     }
 }
 
-/// What a letter behind a backslash stands for, in `$'…'` and in `printf`.
+/// The bytes that a letter behind a backslash stands for, in `$'…'` and in `printf`.
 enum EscapeLetters {
     static let values: [UInt8: UInt8] = [
         UInt8(ascii: "a"): 7, UInt8(ascii: "b"): 8, UInt8(ascii: "e"): 27, UInt8(ascii: "E"): 27,

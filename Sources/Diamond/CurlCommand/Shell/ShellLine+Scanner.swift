@@ -49,7 +49,7 @@ extension ShellLine {
             throw failure(at: start, "the quote is never closed: add a \" at its end")
         }
 
-        /// What `$(printf '…')` stands for, which carries bytes that no other quotes do.
+        /// Reads the bytes that `$(printf '…')` stands for. It carries bytes that no other quotes do.
         private mutating func printed(from start: Int) throws(RequestError) -> [UInt8] {
             let format = ShellWord(bytes: try singleQuoted(), position: nextPosition(at: start))
             guard take(")") else { throw failure(at: index, "another argument of the printf begins: write a ')'") }

@@ -1,11 +1,11 @@
 /// A shell's command line, split into words: POSIX quoting (XCU section 2.2), and the `$'…'` of bash.
 ///
-/// What the shell would act on besides (variables, substitutions, pipes, redirections, comments, a second command) is
-/// refused, not guessed. One pipe is known, `printf '…' | command`, and one substitution, `"$(printf '…')"`, which carry
-/// bytes that no other word can.
+/// Everything else that the shell would act on (variables, substitutions, pipes, redirections, comments, a second
+/// command) is refused, not guessed. Two forms are known, because they carry bytes that no other word can: the pipe
+/// `printf '…' | command`, and the substitution `"$(printf '…')"`.
 struct ShellLine {
     private(set) var words: [ShellWord] = []
-    /// What the `printf` before the pipe writes.
+    /// The bytes that the `printf` before the pipe writes.
     private(set) var input: [UInt8]?
     var scanner: Scanner
     /// The word being read; `nil` between words.
@@ -18,7 +18,7 @@ struct ShellLine {
         endWord()
     }
 
-    /// Where the text ends, for what is missing there.
+    /// The position where the text ends, for errors about what is missing there.
     var end: Int { scanner.position(at: scanner.index) }
 
     private mutating func read(_ byte: UInt8) throws(RequestError) {

@@ -41,12 +41,12 @@ struct ShellText: Hashable {
     /// bytes but NUL. No text may end in a line feed: the shell takes it off.
     var escaped: String { pieces.allSatisfy(\.isPrintable) ? quoted : pieces.map(\.escaped).joined() }
 
-    /// What stands for itself, without the variables.
+    /// The bytes that stand for themselves, without the variables.
     var bytes: [UInt8] {
         pieces.flatMap { if case .text(let bytes) = $0 { bytes } else { [] as [UInt8] } }
     }
 
-    /// What means nothing in double quotes, neither to a POSIX shell nor at the prompt of bash or zsh.
+    /// Whether a byte means nothing in double quotes, neither to a POSIX shell nor at the prompt of bash or zsh.
     private static func isPlain(_ byte: UInt8) -> Bool {
         PercentEncoding.isUnreserved(byte) || " :/?#[]@&()*+,;=%".utf8.contains(byte)
     }

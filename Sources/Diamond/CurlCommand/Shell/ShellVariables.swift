@@ -18,8 +18,8 @@ struct ShellVariables {
         return unique
     }
 
-    /// What shells, logins and terminals have set already: such a variable would be sent in a secret's place where
-    /// nobody sets it (POSIX, XBD section 8; the manuals of bash and zsh).
+    /// The variables that shells, logins and terminals have set already. Such a variable would be sent in a secret's
+    /// place where the user does not set it (POSIX, XBD section 8; the manuals of bash and zsh).
     private static let taken: Set<String> = [
         "ARGV", "CDPATH", "COLUMNS", "DIRSTACK", "DISPLAY", "EDITOR", "EGID", "ENV", "EUID", "FPATH", "GID", "GROUPS",
         "HISTCMD", "HISTFILE", "HISTSIZE", "HOME", "HOST", "HOSTNAME", "HOSTTYPE", "IFS", "LANG", "LANGUAGE", "LINENO",

@@ -1,7 +1,7 @@
 /// One word of a shell's command line, its quotes removed.
 struct ShellWord: Hashable {
     var bytes: [UInt8]
-    /// Where it begins, in characters from 1.
+    /// The position where it begins, in characters from 1.
     var position: Int
 
     /// - Throws: ``RequestError/Code-swift.struct/malformedCurl`` for bytes that are not UTF-8.

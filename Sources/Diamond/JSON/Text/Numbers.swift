@@ -13,7 +13,7 @@ extension BinaryInteger {
 }
 
 extension FixedWidthInteger {
-    /// Of nothing but digits: neither a sign nor a space. `nil` where it is too much.
+    /// Reads a number of digits alone, without a sign or a space. `nil` where it is too large.
     init?(digits text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         self.init(text)

@@ -6,7 +6,7 @@ extension String {
         return String(unicodeScalars.prefix(1000)).withoutControls + (isLong ? "…" : "")
     }
 
-    /// The same, as long as it is. Escapes are those of Swift: `\u{1B}`.
+    /// The whole text with those characters escaped, whatever its length. Escapes are those of Swift: `\u{1B}`.
     package var withoutControls: String {
         guard !isPrintable else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in

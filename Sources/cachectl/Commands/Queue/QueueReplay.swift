@@ -175,7 +175,7 @@ struct QueueReplay: AsyncParsableCommand {
     }
 }
 
-/// What has become of a job: a line of `queue replay --watch --json`.
+/// A transition of a job: a line of `queue replay --watch --json`.
 private struct TransitionForm: Encodable {
     var job: Int64
     var verb: String

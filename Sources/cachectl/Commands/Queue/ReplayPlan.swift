@@ -1,19 +1,19 @@
 #if Tools
 import Diamond
 
-/// What a replayer would do now.
+/// The plan of a replayer for now.
 struct ReplayPlan {
     var rehearsal: ReplayQueue.Rehearsal
     var waiting: [ReplayJob]
-    /// Those under which nothing is sent.
+    /// The holds under which nothing is sent.
     var holds: [HoldForm]
 
     /// In the order in which they are sent.
     var sent: [Int64] { ids(.claim) }
     var expired: [Int64] { ids(.expire) }
-    /// What nobody may send without having looked into it.
+    /// The jobs that must not be sent without a review.
     var reviewed: [Int64] { ids(.fail) }
-    /// Whose time has not come.
+    /// The jobs whose time has not come.
     var later: [ReplayJob] { waiting.filter { !gone.contains($0.id) } }
 
     private var gone: Set<Int64> { Set(rehearsal.transitions.map(\.jobID)) }

@@ -52,7 +52,7 @@ struct QueueList: ParsableCommand {
     }
 }
 
-/// What a list shows.
+/// The content of a list.
 private struct QueueView {
     var counts: [ReplayState: Int] = [:]
     var holds: [HoldForm] = []
@@ -65,7 +65,7 @@ private struct QueueForm: Encodable {
     var counts: CountsForm
     var holds: [HoldForm]
     var jobs: [JobForm]
-    /// What `--after` goes on with; absent where there is no more.
+    /// The number that `--after` goes on with; absent where there is no more.
     var after: Int64?
 
     init(_ view: QueueView) {

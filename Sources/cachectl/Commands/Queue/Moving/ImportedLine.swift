@@ -2,7 +2,7 @@
 import Diamond
 import Foundation
 
-/// What of a line of `queue export` another queue takes over.
+/// The parts of a line of `queue export` that another queue takes over.
 struct ImportedLine: Decodable {
     private struct Key: CodingKey {
         var stringValue: String
@@ -12,7 +12,7 @@ struct ImportedLine: Decodable {
         init?(intValue: Int) { nil }
     }
 
-    /// What is a fact of the old queue and none of the new one stands among these, too.
+    /// The names that are known, including those of facts of the old queue that the new one does not take over.
     private static let known: Set<String> = [
         "version", "request", "id", "state", "reason", "method", "url", "host", "identity", "orderingKey", "order",
         "isHead", "priority", "lane", "kind", "tags", "metadata", "enqueuedAt", "changedAt", "runAt", "expiresAt",

@@ -65,7 +65,7 @@ struct QueueImport: AsyncParsableCommand {
 private struct ImportForm: Encodable {
     var jobs: Int
     var leftOut: Int
-    /// Those that made no job, because one of their unique name waits; absent where there are none.
+    /// The number of lines that made no job, because a job of their unique name waits; absent where there are none.
     var takenIn: Int?
     var dryRun: Bool
 
