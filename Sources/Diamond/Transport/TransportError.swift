@@ -79,8 +79,12 @@ public struct TransportError: LocalizedError, Sendable, CustomStringConvertible 
 
     /// Creates an error. For transports of your own.
     ///
-    /// - Parameter requestMayHaveBeenSent: `true` unless it is certain that nothing was sent. A request that was
-    ///   certainly not sent is sent again, whatever its method.
+    /// - Parameters:
+    ///   - code: the kind of failure.
+    ///   - message: what happened and what to do, in one line, without secrets.
+    ///   - requestMayHaveBeenSent: `true` unless it is certain that nothing was sent. A request that was certainly not
+    ///     sent is sent again, whatever its method.
+    ///   - cause: the error of the underlying library, if it tells more.
     public init(
         _ code: Code,
         _ message: String,
