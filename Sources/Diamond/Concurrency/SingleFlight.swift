@@ -61,7 +61,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Event: Fligh
         }
         guard let (flight, number) = joined else { return nil }
         whenJoined()
-        if number == Flight.first { flight.start(operation) } else { flight.welcome(number, priority) }
+        if number == Flight.first { flight.start(operation) } else { flight.welcome(number, priority: priority) }
         waiter.follow(since: priority) { flight.raise(to: $0) }
         defer { waiter.onPriorityChange(nil) }
         return await promise.value {
@@ -189,7 +189,7 @@ extension SingleFlight {
         }
 
         /// Tells a late caller what it has missed, and then what happens meanwhile.
-        fileprivate func welcome(_ number: Int, _ priority: RequestPriority) {
+        fileprivate func welcome(_ number: Int, priority: RequestPriority) {
             raise(to: priority)
             while let (hear, event) = state.withLock({ $0.nextUntold(of: number) }) { hear?(event) }
         }

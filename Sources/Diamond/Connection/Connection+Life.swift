@@ -35,10 +35,10 @@ extension Connection {
         if isEnd { didChangeValue(forKey: "isFinished") }
         if action == .suspend { run?.giveUp() }
         if isHoldNew { countHold() }
-        obey(action, run)
+        obey(action, with: run)
     }
 
-    private func obey(_ action: ConnectionLife.Action, _ run: ConnectionRun?) {
+    private func obey(_ action: ConnectionLife.Action, with run: ConnectionRun?) {
         switch action {
         case .nothing, .suspend: break
         case .run: begin(run)

@@ -39,7 +39,7 @@ extension Exchange {
     }
 
     /// Launches an attempt for which interceptors or a gate are asked.
-    // Not inlined: what few need would lie in the frames of all.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func launchAside(
         _ number: Int,

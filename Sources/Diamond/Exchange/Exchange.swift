@@ -76,7 +76,7 @@ struct Exchange: Sendable {
         return try tell(outcome)
     }
 
-    // Not inlined: what few need would lie in the frames of all.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func keep(by keeper: any ResumeWriting, _ permit: inout LanePermit) async {
         guard let incomplete = incomplete.value else { return }

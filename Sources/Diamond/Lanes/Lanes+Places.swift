@@ -25,7 +25,7 @@ extension Lanes {
     }
 
     /// - Returns: `nil` where there is a place.
-    // Not inlined: what it needs would lie in the frames of all that wait.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func beginWait(
         at place: PermitScope,

@@ -61,7 +61,7 @@ struct HopProgress: Sendable {
     ///   - now: the time now, by the exchange clock.
     ///   - isTimed: whether the policy limits the time of an attempt, or the whole.
     ///   - hasDeadline: whether it limits the whole.
-    // Not inlined: what it needs would lie in the frames of all that wait.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     mutating func next(after outcome: ExchangeOutcome, now: Int64, isTimed: Bool, hasDeadline: Bool) -> Next {
         switch outcome.ending {

@@ -97,7 +97,7 @@ extension Pipeline {
 
     /// Serves the stored response that a 304 confirms. A 304 about another representation confirms nothing: the stored one is
     /// erased, and requested again, once and without conditions (RFC 9111 section 4.3.4).
-    // Not inlined: what few exchanges need would lie in the frames of all.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func confirmed(
         _ stored: StoredCandidate,
@@ -155,8 +155,11 @@ extension Pipeline {
         )
     }
 
-    /// For connections alone, and methods that are not safe: a pause ends the others at once, or leaves them to those who share
-    /// them. The hop of a redirect is not given up, because a run begins with the first hop.
+    /// Returns what an exchange asks before each attempt: whether the run of its connection may send; `nil` where it need not
+    /// ask.
+    ///
+    /// Only connections with a method that is not safe ask. A pause ends other runs at once, or leaves the exchange to the
+    /// callers that share it. The hop of a redirect is not given up, because a run begins with the first hop.
     private func mayBegin(_ context: RequestContext) -> (@Sendable () -> Bool)? {
         guard let run = context.caller.run, !context.wire.method.isSafe, !context.traits.contains(.redirected) else {
             return nil

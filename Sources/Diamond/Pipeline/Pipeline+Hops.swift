@@ -7,7 +7,7 @@ extension Pipeline {
     /// Serves a stored response.
     ///
     /// - Returns: `none` where it cannot be read, which is noted.
-    // Not inlined: what it needs would lie in the frames of all that wait.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     func served(
         _ stored: StoredCandidate,
@@ -28,7 +28,7 @@ extension Pipeline {
 
     /// Serves a stale response, and refreshes it in the background: behind the last piece of a body that is read in pieces,
     /// because the new response replaces what is read.
-    // Not inlined: what few responses need would lie in the frames of all.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     func servedStale(
         _ stored: StoredCandidate,

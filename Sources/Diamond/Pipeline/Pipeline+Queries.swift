@@ -59,7 +59,7 @@ extension Environment {
         (try? RequestURL(parsing: resolvedURL(of: request))).map { String(decoding: $0.origin, as: UTF8.self) } ?? ""
     }
 
-    /// For people: secrets masked.
+    /// Returns the URL of a request for people, with its secrets masked.
     fileprivate func printableURL(of request: Request) -> String {
         guard let url = try? resolvedURL(of: request) else { return RequestURL.masked(Array(request.url.utf8)) }
         var request = request

@@ -46,7 +46,7 @@ extension Pipeline {
         return storedAtOnce(arrival, admitted, keeper)
     }
 
-    // Not inlined: what it has on its stack would lie in the frames of all that wait.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func storedAtOnce(_ arrival: Arrival, _ admitted: ExchangeRequest, _ keeper: ResumeWriter?) -> Response {
         let context = admitted.plan.context

@@ -135,7 +135,7 @@ final class Pipeline: Sendable {
     }
 
     /// Returns the context of the next hop; `nil` where the response is the answer.
-    // Not inlined: what it needs would lie in the frames of all that wait.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func next(
         after response: Response,

@@ -1,5 +1,5 @@
 /// The time of a request, which is one for all its hops.
-// Not inlined: a retry policy is large, and would lie in the frames of all that wait.
+// Not inlined, to keep the async frames of waiting callers small: a retry policy is large.
 struct RequestTime: Sendable {
     let clock: ExchangeClock
     /// The policy of requests that have none of their own.

@@ -20,7 +20,7 @@ public struct AESGCMSeal: CacheSeal {
 
     /// Creates a seal that seals with a key, and opens values sealed with that key or with an older one.
     ///
-    /// To change the key, give the new one as the key, and the previous one under its name among the older ones.
+    /// The key is changed by giving the new one as the key, and the previous one under its name among the older ones.
     /// Entries are sealed with the new key as they are stored or confirmed again. If several processes share the store,
     /// each has to know the new key, as an older one, before the first seals with it.
     ///

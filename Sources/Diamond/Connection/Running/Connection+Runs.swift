@@ -113,7 +113,7 @@ extension Connection {
     }
 
     /// The outcome of a subclass, or of a download.
-    // Not inlined: what few need would lie in the frames of all.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func specialOutcome(of pipeline: Pipeline, _ run: ConnectionRun) async -> ConnectionLife.Outcome {
         let request: Request

@@ -94,7 +94,7 @@ final class Transfer: Sendable {
         return whole(head, body).map { Outcome(end: .arrived($0, answered: head.status)) }
     }
 
-    // Not inlined: what answers need that come in parts would lie in the frames of all.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private func receive(_ head: Arrival, _ body: BodyStream) async -> Outcome {
         guard let before = before.value else { return await receiveNew(head, body) }

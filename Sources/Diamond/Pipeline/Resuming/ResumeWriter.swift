@@ -76,7 +76,7 @@ actor ResumeWriter: ResumeWriting {
 
     private nonisolated var mayFind: Bool { usesStore && store.mayHaveEntries || slot?.isEmpty == false }
 
-    // Not inlined: what few need would lie in the frames of all.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     private nonisolated func find(for request: TransportRequest) async -> Boxed<PartialResponse> {
         let stored = storedEntry()

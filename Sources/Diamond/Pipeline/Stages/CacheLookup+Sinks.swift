@@ -11,7 +11,7 @@ extension CacheLookup {
 
     /// Serves a stored response, as a server's response is served: the body of a success goes into the caller's sink, where
     /// there is one.
-    // Not inlined: what few responses need would lie in the frames of all.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     func serve(
         _ stored: StoredCandidate,

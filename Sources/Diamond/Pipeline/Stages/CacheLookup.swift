@@ -22,7 +22,7 @@ struct CacheLookup: Sendable {
     /// Returns what to do for a request.
     ///
     /// - Parameter ignoresStored: whether what is stored counts for nothing, because it cannot be read.
-    // Not inlined: what it needs would lie in the frames of all that wait.
+    // Not inlined, to keep the async frames of waiting callers small.
     @inline(never)
     func step(for context: RequestContext, ignoresStored: Bool) -> Step {
         guard context.identity != nil else {

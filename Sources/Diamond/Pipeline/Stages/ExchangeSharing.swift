@@ -19,7 +19,7 @@ struct ExchangeSharing: Sendable {
     /// Shared are requests that may be answered from the cache, and ask the same of the server. `reload` and `noStore` need
     /// exchanges of their own, and so do ranges and conditions of the caller, secrets without an identity, sinks, requests that
     /// are kept to be sent later, requests that a shared exchange waits for, and those whose stored response has no body here.
-    // Not inlined, nor the following: what they need would lie in the frames of all that wait.
+    // Not inlined, nor the following, to keep the async frames of waiting callers small.
     @inline(never)
     func key(of request: ExchangeRequest) -> SharedExchangeKey? {
         let plan = request.plan

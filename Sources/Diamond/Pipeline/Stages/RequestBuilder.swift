@@ -11,7 +11,7 @@ struct RequestBuilder: Sendable {
     /// Returns the request that is sent for a plan whose secrets are filled in, or that has none.
     ///
     /// - Throws: `timedOut` where no time is left.
-    // Not inlined, nor the following: what they need would lie in the frames of all that wait.
+    // Not inlined, nor the following, to keep the async frames of waiting callers small.
     @inline(never)
     func request(for plan: ExchangePlan) throws(ConnectionError) -> ExchangeRequest {
         _ = try time.rest(of: plan.context.resolved, since: plan.begin)

@@ -13,11 +13,12 @@ final class DurableRequest: Sendable {
 
     /// The place of the request before its first byte is sent.
     enum Place: Sendable {
-        /// In the queue: this process has claimed the job, and sends it.
+        /// The request is a job that this process has claimed, and sends.
         case claimed(ReplayTable.Claimed)
-        /// In the queue, behind other jobs, or taken in by an older one of its unique name; `nil` if nothing has to be sent.
+        /// The request is a job behind others, or was merged into an older job of its unique name; `nil` if nothing has to be
+        /// sent.
         case queued(ReplayJob.ID?)
-        /// Not in the queue: it becomes a job if it fails.
+        /// The request is no job, and becomes one if it fails.
         case unqueued
     }
 

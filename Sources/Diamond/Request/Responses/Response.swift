@@ -5,15 +5,15 @@ public import HTTPTypes
 public struct Response: Hashable, Sendable {
     /// The source of an answer.
     public enum Source: String, Hashable, Sendable, CaseIterable {
-        /// From the server, just now.
+        /// The server has just sent the response.
         case network
-        /// From the cache, fresh, without asking the server.
+        /// The cache had a fresh response; the server was not asked.
         case cache
-        /// From the cache, after the server confirmed it (304).
+        /// The cache had the response, and the server has confirmed it (304).
         case revalidated
         /// Made by the engine: nothing was stored, and the policy forbids asking (status 504).
         case generated
-        /// From the cache, past its freshness, because the policy or a failed server asked for it.
+        /// The cache had the response, past its freshness, and the policy or a failed server asked for it.
         case stale
     }
 

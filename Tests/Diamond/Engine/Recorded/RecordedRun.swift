@@ -202,6 +202,7 @@ final class RecordedRun {
         while looks < looksNeeded {
             for _ in 0..<25 { await Task.yield() }
             await throughOtherThreads()
+            // Real time: the cache gathers writes for 10 ms by a clock of its own, and libdispatch has no other.
             try? await Task.sleep(for: .milliseconds(1))
             let now = await stamp()
             looks = now == last ? looks + 1 : 0
